@@ -76,8 +76,9 @@ function withoutPlaces(file) {
 }
 
 /**
- * Makes a generated file read and write messages by src/wire, without a copy of the written bytes; takes out the
- * interfaces that only servers of grpc-js would implement, so that the file needs nothing of grpc-js.
+ * Makes a generated file read and write messages by src/wire, without a copy of the written bytes, and without an object
+ * for unknown fields in each message, which hardly any has; takes out the interfaces that only servers of grpc-js would
+ * implement, so that the file needs nothing of grpc-js.
  */
 function adapt(name) {
   const file = join("src/gen", name);
@@ -88,6 +89,9 @@ function adapt(name) {
       `import { BinaryReader } from "${src}/wire/reader.js";\nimport { BinaryWriter } from "${src}/wire/writer.js";`,
     )
     .replace(ENTRY, "$1setEntry($2, $3, $4);")
+    .replaceAll("_unknownFields: {}", "_unknownFields: undefined")
+    .replaceAll("const list = message._unknownFields![tag];", "const list = (message._unknownFields ??= {})[tag];")
+    .replaceAll("message._unknownFields![tag] = [buf];", "message._unknownFields[tag] = [buf];")
     .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1")
     .replace(/^export interface \w+Server extends UntypedServiceImplementation \{\n(?:.*\n)*?\}\n\n/gm, "")
     .replace(/^import type \{[^{}]*\} from "@grpc\/grpc-js";\n/m, "");

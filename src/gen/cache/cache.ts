@@ -114,7 +114,7 @@ export interface ListKeysResponse {
 }
 
 function createBaseGetRequest(): GetRequest {
-  return { key: "", _unknownFields: {} };
+  return { key: "", _unknownFields: undefined };
 }
 
 export const GetRequest: MessageFns<GetRequest> = {
@@ -160,10 +160,10 @@ export const GetRequest: MessageFns<GetRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -185,7 +185,7 @@ export const GetRequest: MessageFns<GetRequest> = {
 };
 
 function createBaseGetResponse(): GetResponse {
-  return { value: undefined, expires: undefined, _unknownFields: {} };
+  return { value: undefined, expires: undefined, _unknownFields: undefined };
 }
 
 export const GetResponse: MessageFns<GetResponse> = {
@@ -242,10 +242,10 @@ export const GetResponse: MessageFns<GetResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -270,7 +270,7 @@ export const GetResponse: MessageFns<GetResponse> = {
 };
 
 function createBaseSetRequest(): SetRequest {
-  return { key: "", value: "", lifetime: undefined, _unknownFields: {} };
+  return { key: "", value: "", lifetime: undefined, _unknownFields: undefined };
 }
 
 export const SetRequest: MessageFns<SetRequest> = {
@@ -338,10 +338,10 @@ export const SetRequest: MessageFns<SetRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -367,7 +367,7 @@ export const SetRequest: MessageFns<SetRequest> = {
 };
 
 function createBaseSetResponse(): SetResponse {
-  return { expires: undefined, _unknownFields: {} };
+  return { expires: undefined, _unknownFields: undefined };
 }
 
 export const SetResponse: MessageFns<SetResponse> = {
@@ -413,10 +413,10 @@ export const SetResponse: MessageFns<SetResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -440,7 +440,7 @@ export const SetResponse: MessageFns<SetResponse> = {
 };
 
 function createBaseDeleteRequest(): DeleteRequest {
-  return { key: "", _unknownFields: {} };
+  return { key: "", _unknownFields: undefined };
 }
 
 export const DeleteRequest: MessageFns<DeleteRequest> = {
@@ -486,10 +486,10 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -511,7 +511,7 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
 };
 
 function createBaseDeleteResponse(): DeleteResponse {
-  return { deleted: false, _unknownFields: {} };
+  return { deleted: false, _unknownFields: undefined };
 }
 
 export const DeleteResponse: MessageFns<DeleteResponse> = {
@@ -557,10 +557,10 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -582,7 +582,7 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
 };
 
 function createBaseIncrementRequest(): IncrementRequest {
-  return { key: "", by: undefined, lifetime: undefined, _unknownFields: {} };
+  return { key: "", by: undefined, lifetime: undefined, _unknownFields: undefined };
 }
 
 export const IncrementRequest: MessageFns<IncrementRequest> = {
@@ -653,10 +653,10 @@ export const IncrementRequest: MessageFns<IncrementRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -682,7 +682,7 @@ export const IncrementRequest: MessageFns<IncrementRequest> = {
 };
 
 function createBaseIncrementResponse(): IncrementResponse {
-  return { value: 0n, _unknownFields: {} };
+  return { value: 0n, _unknownFields: undefined };
 }
 
 export const IncrementResponse: MessageFns<IncrementResponse> = {
@@ -731,10 +731,10 @@ export const IncrementResponse: MessageFns<IncrementResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -756,7 +756,7 @@ export const IncrementResponse: MessageFns<IncrementResponse> = {
 };
 
 function createBaseDecrementRequest(): DecrementRequest {
-  return { key: "", by: undefined, lifetime: undefined, _unknownFields: {} };
+  return { key: "", by: undefined, lifetime: undefined, _unknownFields: undefined };
 }
 
 export const DecrementRequest: MessageFns<DecrementRequest> = {
@@ -827,10 +827,10 @@ export const DecrementRequest: MessageFns<DecrementRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -856,7 +856,7 @@ export const DecrementRequest: MessageFns<DecrementRequest> = {
 };
 
 function createBaseDecrementResponse(): DecrementResponse {
-  return { value: 0n, _unknownFields: {} };
+  return { value: 0n, _unknownFields: undefined };
 }
 
 export const DecrementResponse: MessageFns<DecrementResponse> = {
@@ -905,10 +905,10 @@ export const DecrementResponse: MessageFns<DecrementResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -930,7 +930,7 @@ export const DecrementResponse: MessageFns<DecrementResponse> = {
 };
 
 function createBaseListKeysRequest(): ListKeysRequest {
-  return { prefix: "", after: "", limit: 0, _unknownFields: {} };
+  return { prefix: "", after: "", limit: 0, _unknownFields: undefined };
 }
 
 export const ListKeysRequest: MessageFns<ListKeysRequest> = {
@@ -998,10 +998,10 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1025,7 +1025,7 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
 };
 
 function createBaseListKeysResponse(): ListKeysResponse {
-  return { keys: [], next: "", _unknownFields: {} };
+  return { keys: [], next: "", _unknownFields: undefined };
 }
 
 export const ListKeysResponse: MessageFns<ListKeysResponse> = {
@@ -1082,10 +1082,10 @@ export const ListKeysResponse: MessageFns<ListKeysResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -221,7 +221,7 @@ export interface DropTableResponse {
 }
 
 function createBaseRecord(): Record {
-  return { id: "", fields: undefined, created: undefined, updated: undefined, revision: 0n, _unknownFields: {} };
+  return { id: "", fields: undefined, created: undefined, updated: undefined, revision: 0n, _unknownFields: undefined };
 }
 
 export const Record: MessageFns<Record> = {
@@ -314,10 +314,10 @@ export const Record: MessageFns<Record> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -347,7 +347,7 @@ export const Record: MessageFns<Record> = {
 };
 
 function createBaseCreateTableRequest(): CreateTableRequest {
-  return { table: "", indexes: [], _unknownFields: {} };
+  return { table: "", indexes: [], _unknownFields: undefined };
 }
 
 export const CreateTableRequest: MessageFns<CreateTableRequest> = {
@@ -404,10 +404,10 @@ export const CreateTableRequest: MessageFns<CreateTableRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -430,7 +430,7 @@ export const CreateTableRequest: MessageFns<CreateTableRequest> = {
 };
 
 function createBaseCreateTableResponse(): CreateTableResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const CreateTableResponse: MessageFns<CreateTableResponse> = {
@@ -465,10 +465,10 @@ export const CreateTableResponse: MessageFns<CreateTableResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -489,7 +489,7 @@ export const CreateTableResponse: MessageFns<CreateTableResponse> = {
 };
 
 function createBaseCreateRequest(): CreateRequest {
-  return { table: "", id: "", fields: undefined, _unknownFields: {} };
+  return { table: "", id: "", fields: undefined, _unknownFields: undefined };
 }
 
 export const CreateRequest: MessageFns<CreateRequest> = {
@@ -557,10 +557,10 @@ export const CreateRequest: MessageFns<CreateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -584,7 +584,7 @@ export const CreateRequest: MessageFns<CreateRequest> = {
 };
 
 function createBaseFilter(): Filter {
-  return { field: "", operator: 0, value: undefined, and: [], or: [], not: undefined, _unknownFields: {} };
+  return { field: "", operator: 0, value: undefined, and: [], or: [], not: undefined, _unknownFields: undefined };
 }
 
 export const Filter: MessageFns<Filter> = {
@@ -685,10 +685,10 @@ export const Filter: MessageFns<Filter> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -715,7 +715,7 @@ export const Filter: MessageFns<Filter> = {
 };
 
 function createBaseReadRequest(): ReadRequest {
-  return { table: "", id: "", filter: undefined, after: "", limit: 0, _unknownFields: {} };
+  return { table: "", id: "", filter: undefined, after: "", limit: 0, _unknownFields: undefined };
 }
 
 export const ReadRequest: MessageFns<ReadRequest> = {
@@ -805,10 +805,10 @@ export const ReadRequest: MessageFns<ReadRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -836,7 +836,7 @@ export const ReadRequest: MessageFns<ReadRequest> = {
 };
 
 function createBaseReadResponse(): ReadResponse {
-  return { records: [], next: "", _unknownFields: {} };
+  return { records: [], next: "", _unknownFields: undefined };
 }
 
 export const ReadResponse: MessageFns<ReadResponse> = {
@@ -893,10 +893,10 @@ export const ReadResponse: MessageFns<ReadResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -919,7 +919,7 @@ export const ReadResponse: MessageFns<ReadResponse> = {
 };
 
 function createBaseUpdateRequest(): UpdateRequest {
-  return { table: "", id: "", fields: undefined, revision: 0n, _unknownFields: {} };
+  return { table: "", id: "", fields: undefined, revision: 0n, _unknownFields: undefined };
 }
 
 export const UpdateRequest: MessageFns<UpdateRequest> = {
@@ -1001,10 +1001,10 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1029,7 +1029,7 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
 };
 
 function createBaseDeleteRequest(): DeleteRequest {
-  return { table: "", id: "", _unknownFields: {} };
+  return { table: "", id: "", _unknownFields: undefined };
 }
 
 export const DeleteRequest: MessageFns<DeleteRequest> = {
@@ -1086,10 +1086,10 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1112,7 +1112,7 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
 };
 
 function createBaseDeleteResponse(): DeleteResponse {
-  return { deleted: false, _unknownFields: {} };
+  return { deleted: false, _unknownFields: undefined };
 }
 
 export const DeleteResponse: MessageFns<DeleteResponse> = {
@@ -1158,10 +1158,10 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1183,7 +1183,7 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
 };
 
 function createBaseTruncateRequest(): TruncateRequest {
-  return { table: "", _unknownFields: {} };
+  return { table: "", _unknownFields: undefined };
 }
 
 export const TruncateRequest: MessageFns<TruncateRequest> = {
@@ -1229,10 +1229,10 @@ export const TruncateRequest: MessageFns<TruncateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1254,7 +1254,7 @@ export const TruncateRequest: MessageFns<TruncateRequest> = {
 };
 
 function createBaseTruncateResponse(): TruncateResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const TruncateResponse: MessageFns<TruncateResponse> = {
@@ -1289,10 +1289,10 @@ export const TruncateResponse: MessageFns<TruncateResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1313,7 +1313,7 @@ export const TruncateResponse: MessageFns<TruncateResponse> = {
 };
 
 function createBaseCountRequest(): CountRequest {
-  return { table: "", filter: undefined, _unknownFields: {} };
+  return { table: "", filter: undefined, _unknownFields: undefined };
 }
 
 export const CountRequest: MessageFns<CountRequest> = {
@@ -1370,10 +1370,10 @@ export const CountRequest: MessageFns<CountRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1398,7 +1398,7 @@ export const CountRequest: MessageFns<CountRequest> = {
 };
 
 function createBaseCountResponse(): CountResponse {
-  return { count: 0, _unknownFields: {} };
+  return { count: 0, _unknownFields: undefined };
 }
 
 export const CountResponse: MessageFns<CountResponse> = {
@@ -1444,10 +1444,10 @@ export const CountResponse: MessageFns<CountResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1469,7 +1469,7 @@ export const CountResponse: MessageFns<CountResponse> = {
 };
 
 function createBaseRenameTableRequest(): RenameTableRequest {
-  return { table: "", newName: "", _unknownFields: {} };
+  return { table: "", newName: "", _unknownFields: undefined };
 }
 
 export const RenameTableRequest: MessageFns<RenameTableRequest> = {
@@ -1526,10 +1526,10 @@ export const RenameTableRequest: MessageFns<RenameTableRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1552,7 +1552,7 @@ export const RenameTableRequest: MessageFns<RenameTableRequest> = {
 };
 
 function createBaseRenameTableResponse(): RenameTableResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const RenameTableResponse: MessageFns<RenameTableResponse> = {
@@ -1587,10 +1587,10 @@ export const RenameTableResponse: MessageFns<RenameTableResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1611,7 +1611,7 @@ export const RenameTableResponse: MessageFns<RenameTableResponse> = {
 };
 
 function createBaseListTablesRequest(): ListTablesRequest {
-  return { after: "", limit: 0, _unknownFields: {} };
+  return { after: "", limit: 0, _unknownFields: undefined };
 }
 
 export const ListTablesRequest: MessageFns<ListTablesRequest> = {
@@ -1668,10 +1668,10 @@ export const ListTablesRequest: MessageFns<ListTablesRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1694,7 +1694,7 @@ export const ListTablesRequest: MessageFns<ListTablesRequest> = {
 };
 
 function createBaseListTablesResponse(): ListTablesResponse {
-  return { tables: [], next: "", _unknownFields: {} };
+  return { tables: [], next: "", _unknownFields: undefined };
 }
 
 export const ListTablesResponse: MessageFns<ListTablesResponse> = {
@@ -1751,10 +1751,10 @@ export const ListTablesResponse: MessageFns<ListTablesResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1777,7 +1777,7 @@ export const ListTablesResponse: MessageFns<ListTablesResponse> = {
 };
 
 function createBaseTable(): Table {
-  return { name: "", indexes: [], _unknownFields: {} };
+  return { name: "", indexes: [], _unknownFields: undefined };
 }
 
 export const Table: MessageFns<Table> = {
@@ -1834,10 +1834,10 @@ export const Table: MessageFns<Table> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1860,7 +1860,7 @@ export const Table: MessageFns<Table> = {
 };
 
 function createBaseDropTableRequest(): DropTableRequest {
-  return { table: "", _unknownFields: {} };
+  return { table: "", _unknownFields: undefined };
 }
 
 export const DropTableRequest: MessageFns<DropTableRequest> = {
@@ -1906,10 +1906,10 @@ export const DropTableRequest: MessageFns<DropTableRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1931,7 +1931,7 @@ export const DropTableRequest: MessageFns<DropTableRequest> = {
 };
 
 function createBaseDropTableResponse(): DropTableResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const DropTableResponse: MessageFns<DropTableResponse> = {
@@ -1966,10 +1966,10 @@ export const DropTableResponse: MessageFns<DropTableResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -123,7 +123,7 @@ export interface DeleteTopicResponse {
 }
 
 function createBasePublishRequest(): PublishRequest {
-  return { topic: "", payload: undefined, _unknownFields: {} };
+  return { topic: "", payload: undefined, _unknownFields: undefined };
 }
 
 export const PublishRequest: MessageFns<PublishRequest> = {
@@ -180,10 +180,10 @@ export const PublishRequest: MessageFns<PublishRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -206,7 +206,7 @@ export const PublishRequest: MessageFns<PublishRequest> = {
 };
 
 function createBasePublishResponse(): PublishResponse {
-  return { offset: 0n, _unknownFields: {} };
+  return { offset: 0n, _unknownFields: undefined };
 }
 
 export const PublishResponse: MessageFns<PublishResponse> = {
@@ -255,10 +255,10 @@ export const PublishResponse: MessageFns<PublishResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -280,7 +280,7 @@ export const PublishResponse: MessageFns<PublishResponse> = {
 };
 
 function createBaseConsumeRequest(): ConsumeRequest {
-  return { topic: "", group: "", offset: undefined, _unknownFields: {} };
+  return { topic: "", group: "", offset: undefined, _unknownFields: undefined };
 }
 
 export const ConsumeRequest: MessageFns<ConsumeRequest> = {
@@ -351,10 +351,10 @@ export const ConsumeRequest: MessageFns<ConsumeRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -378,7 +378,7 @@ export const ConsumeRequest: MessageFns<ConsumeRequest> = {
 };
 
 function createBaseConsumeResponse(): ConsumeResponse {
-  return { offset: 0n, time: undefined, payload: undefined, _unknownFields: {} };
+  return { offset: 0n, time: undefined, payload: undefined, _unknownFields: undefined };
 }
 
 export const ConsumeResponse: MessageFns<ConsumeResponse> = {
@@ -449,10 +449,10 @@ export const ConsumeResponse: MessageFns<ConsumeResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -476,7 +476,7 @@ export const ConsumeResponse: MessageFns<ConsumeResponse> = {
 };
 
 function createBaseAcknowledgeRequest(): AcknowledgeRequest {
-  return { topic: "", group: "", offset: 0n, _unknownFields: {} };
+  return { topic: "", group: "", offset: 0n, _unknownFields: undefined };
 }
 
 export const AcknowledgeRequest: MessageFns<AcknowledgeRequest> = {
@@ -547,10 +547,10 @@ export const AcknowledgeRequest: MessageFns<AcknowledgeRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -574,7 +574,7 @@ export const AcknowledgeRequest: MessageFns<AcknowledgeRequest> = {
 };
 
 function createBaseAcknowledgeResponse(): AcknowledgeResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const AcknowledgeResponse: MessageFns<AcknowledgeResponse> = {
@@ -609,10 +609,10 @@ export const AcknowledgeResponse: MessageFns<AcknowledgeResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -633,7 +633,7 @@ export const AcknowledgeResponse: MessageFns<AcknowledgeResponse> = {
 };
 
 function createBaseReadRequest(): ReadRequest {
-  return { topic: "", offset: 0n, since: undefined, limit: 0, _unknownFields: {} };
+  return { topic: "", offset: 0n, since: undefined, limit: 0, _unknownFields: undefined };
 }
 
 export const ReadRequest: MessageFns<ReadRequest> = {
@@ -715,10 +715,10 @@ export const ReadRequest: MessageFns<ReadRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -745,7 +745,7 @@ export const ReadRequest: MessageFns<ReadRequest> = {
 };
 
 function createBaseReadResponse(): ReadResponse {
-  return { events: [], next: 0n, _unknownFields: {} };
+  return { events: [], next: 0n, _unknownFields: undefined };
 }
 
 export const ReadResponse: MessageFns<ReadResponse> = {
@@ -805,10 +805,10 @@ export const ReadResponse: MessageFns<ReadResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -831,7 +831,7 @@ export const ReadResponse: MessageFns<ReadResponse> = {
 };
 
 function createBaseListTopicsRequest(): ListTopicsRequest {
-  return { after: "", limit: 0, _unknownFields: {} };
+  return { after: "", limit: 0, _unknownFields: undefined };
 }
 
 export const ListTopicsRequest: MessageFns<ListTopicsRequest> = {
@@ -888,10 +888,10 @@ export const ListTopicsRequest: MessageFns<ListTopicsRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -914,7 +914,7 @@ export const ListTopicsRequest: MessageFns<ListTopicsRequest> = {
 };
 
 function createBaseListTopicsResponse(): ListTopicsResponse {
-  return { topics: [], next: "", _unknownFields: {} };
+  return { topics: [], next: "", _unknownFields: undefined };
 }
 
 export const ListTopicsResponse: MessageFns<ListTopicsResponse> = {
@@ -971,10 +971,10 @@ export const ListTopicsResponse: MessageFns<ListTopicsResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -997,7 +997,7 @@ export const ListTopicsResponse: MessageFns<ListTopicsResponse> = {
 };
 
 function createBaseTopic(): Topic {
-  return { name: "", nextOffset: 0n, _unknownFields: {} };
+  return { name: "", nextOffset: 0n, _unknownFields: undefined };
 }
 
 export const Topic: MessageFns<Topic> = {
@@ -1057,10 +1057,10 @@ export const Topic: MessageFns<Topic> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1085,7 +1085,7 @@ export const Topic: MessageFns<Topic> = {
 };
 
 function createBaseDeleteTopicRequest(): DeleteTopicRequest {
-  return { topic: "", _unknownFields: {} };
+  return { topic: "", _unknownFields: undefined };
 }
 
 export const DeleteTopicRequest: MessageFns<DeleteTopicRequest> = {
@@ -1131,10 +1131,10 @@ export const DeleteTopicRequest: MessageFns<DeleteTopicRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1156,7 +1156,7 @@ export const DeleteTopicRequest: MessageFns<DeleteTopicRequest> = {
 };
 
 function createBaseDeleteTopicResponse(): DeleteTopicResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const DeleteTopicResponse: MessageFns<DeleteTopicResponse> = {
@@ -1191,10 +1191,10 @@ export const DeleteTopicResponse: MessageFns<DeleteTopicResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -31,7 +31,7 @@ export interface StreamRequest {
 }
 
 function createBaseCallRequest(): CallRequest {
-  return { name: "", _unknownFields: {} };
+  return { name: "", _unknownFields: undefined };
 }
 
 export const CallRequest: MessageFns<CallRequest> = {
@@ -77,10 +77,10 @@ export const CallRequest: MessageFns<CallRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -102,7 +102,7 @@ export const CallRequest: MessageFns<CallRequest> = {
 };
 
 function createBaseCallResponse(): CallResponse {
-  return { message: "", msg: "", _unknownFields: {} };
+  return { message: "", msg: "", _unknownFields: undefined };
 }
 
 export const CallResponse: MessageFns<CallResponse> = {
@@ -159,10 +159,10 @@ export const CallResponse: MessageFns<CallResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -185,7 +185,7 @@ export const CallResponse: MessageFns<CallResponse> = {
 };
 
 function createBaseStreamRequest(): StreamRequest {
-  return { name: "", messages: 0n, _unknownFields: {} };
+  return { name: "", messages: 0n, _unknownFields: undefined };
 }
 
 export const StreamRequest: MessageFns<StreamRequest> = {
@@ -245,10 +245,10 @@ export const StreamRequest: MessageFns<StreamRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -61,7 +61,7 @@ export interface TypeInfo {
 }
 
 function createBaseGenerateRequest(): GenerateRequest {
-  return { type: 0, count: 0, length: 0, _unknownFields: {} };
+  return { type: 0, count: 0, length: 0, _unknownFields: undefined };
 }
 
 export const GenerateRequest: MessageFns<GenerateRequest> = {
@@ -129,10 +129,10 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -156,7 +156,7 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
 };
 
 function createBaseGenerateResponse(): GenerateResponse {
-  return { ids: [], _unknownFields: {} };
+  return { ids: [], _unknownFields: undefined };
 }
 
 export const GenerateResponse: MessageFns<GenerateResponse> = {
@@ -202,10 +202,10 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -227,7 +227,7 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
 };
 
 function createBaseTypesRequest(): TypesRequest {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const TypesRequest: MessageFns<TypesRequest> = {
@@ -262,10 +262,10 @@ export const TypesRequest: MessageFns<TypesRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -286,7 +286,7 @@ export const TypesRequest: MessageFns<TypesRequest> = {
 };
 
 function createBaseTypesResponse(): TypesResponse {
-  return { types: [], _unknownFields: {} };
+  return { types: [], _unknownFields: undefined };
 }
 
 export const TypesResponse: MessageFns<TypesResponse> = {
@@ -332,10 +332,10 @@ export const TypesResponse: MessageFns<TypesResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -357,7 +357,7 @@ export const TypesResponse: MessageFns<TypesResponse> = {
 };
 
 function createBaseTypeInfo(): TypeInfo {
-  return { type: 0, description: "", example: "", _unknownFields: {} };
+  return { type: 0, description: "", example: "", _unknownFields: undefined };
 }
 
 export const TypeInfo: MessageFns<TypeInfo> = {
@@ -425,10 +425,10 @@ export const TypeInfo: MessageFns<TypeInfo> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -110,7 +110,7 @@ export interface ListInfo {
 }
 
 function createBasePushRequest(): PushRequest {
-  return { list: "", items: [], end: 0, _unknownFields: {} };
+  return { list: "", items: [], end: 0, _unknownFields: undefined };
 }
 
 export const PushRequest: MessageFns<PushRequest> = {
@@ -178,10 +178,10 @@ export const PushRequest: MessageFns<PushRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -205,7 +205,7 @@ export const PushRequest: MessageFns<PushRequest> = {
 };
 
 function createBasePushResponse(): PushResponse {
-  return { length: 0, _unknownFields: {} };
+  return { length: 0, _unknownFields: undefined };
 }
 
 export const PushResponse: MessageFns<PushResponse> = {
@@ -251,10 +251,10 @@ export const PushResponse: MessageFns<PushResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -276,7 +276,7 @@ export const PushResponse: MessageFns<PushResponse> = {
 };
 
 function createBasePopRequest(): PopRequest {
-  return { list: "", count: 0, end: 0, _unknownFields: {} };
+  return { list: "", count: 0, end: 0, _unknownFields: undefined };
 }
 
 export const PopRequest: MessageFns<PopRequest> = {
@@ -344,10 +344,10 @@ export const PopRequest: MessageFns<PopRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -371,7 +371,7 @@ export const PopRequest: MessageFns<PopRequest> = {
 };
 
 function createBasePopResponse(): PopResponse {
-  return { items: [], length: 0, _unknownFields: {} };
+  return { items: [], length: 0, _unknownFields: undefined };
 }
 
 export const PopResponse: MessageFns<PopResponse> = {
@@ -428,10 +428,10 @@ export const PopResponse: MessageFns<PopResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -454,7 +454,7 @@ export const PopResponse: MessageFns<PopResponse> = {
 };
 
 function createBaseRangeRequest(): RangeRequest {
-  return { list: "", start: 0, limit: 0, _unknownFields: {} };
+  return { list: "", start: 0, limit: 0, _unknownFields: undefined };
 }
 
 export const RangeRequest: MessageFns<RangeRequest> = {
@@ -522,10 +522,10 @@ export const RangeRequest: MessageFns<RangeRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -549,7 +549,7 @@ export const RangeRequest: MessageFns<RangeRequest> = {
 };
 
 function createBaseRangeResponse(): RangeResponse {
-  return { items: [], length: 0, _unknownFields: {} };
+  return { items: [], length: 0, _unknownFields: undefined };
 }
 
 export const RangeResponse: MessageFns<RangeResponse> = {
@@ -606,10 +606,10 @@ export const RangeResponse: MessageFns<RangeResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -632,7 +632,7 @@ export const RangeResponse: MessageFns<RangeResponse> = {
 };
 
 function createBaseDeleteRequest(): DeleteRequest {
-  return { list: "", _unknownFields: {} };
+  return { list: "", _unknownFields: undefined };
 }
 
 export const DeleteRequest: MessageFns<DeleteRequest> = {
@@ -678,10 +678,10 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -703,7 +703,7 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
 };
 
 function createBaseDeleteResponse(): DeleteResponse {
-  return { deleted: false, _unknownFields: {} };
+  return { deleted: false, _unknownFields: undefined };
 }
 
 export const DeleteResponse: MessageFns<DeleteResponse> = {
@@ -749,10 +749,10 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -774,7 +774,7 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
 };
 
 function createBaseListRequest(): ListRequest {
-  return { after: "", limit: 0, _unknownFields: {} };
+  return { after: "", limit: 0, _unknownFields: undefined };
 }
 
 export const ListRequest: MessageFns<ListRequest> = {
@@ -831,10 +831,10 @@ export const ListRequest: MessageFns<ListRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -857,7 +857,7 @@ export const ListRequest: MessageFns<ListRequest> = {
 };
 
 function createBaseListResponse(): ListResponse {
-  return { lists: [], next: "", _unknownFields: {} };
+  return { lists: [], next: "", _unknownFields: undefined };
 }
 
 export const ListResponse: MessageFns<ListResponse> = {
@@ -914,10 +914,10 @@ export const ListResponse: MessageFns<ListResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -940,7 +940,7 @@ export const ListResponse: MessageFns<ListResponse> = {
 };
 
 function createBaseListInfo(): ListInfo {
-  return { list: "", length: 0, _unknownFields: {} };
+  return { list: "", length: 0, _unknownFields: undefined };
 }
 
 export const ListInfo: MessageFns<ListInfo> = {
@@ -997,10 +997,10 @@ export const ListInfo: MessageFns<ListInfo> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -110,7 +110,7 @@ export interface Event {
 }
 
 function createBaseNote(): Note {
-  return { id: "", title: "", text: "", created: undefined, updated: undefined, revision: 0n, _unknownFields: {} };
+  return { id: "", title: "", text: "", created: undefined, updated: undefined, revision: 0n, _unknownFields: undefined };
 }
 
 export const Note: MessageFns<Note> = {
@@ -214,10 +214,10 @@ export const Note: MessageFns<Note> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -248,7 +248,7 @@ export const Note: MessageFns<Note> = {
 };
 
 function createBaseCreateRequest(): CreateRequest {
-  return { title: "", text: "", _unknownFields: {} };
+  return { title: "", text: "", _unknownFields: undefined };
 }
 
 export const CreateRequest: MessageFns<CreateRequest> = {
@@ -305,10 +305,10 @@ export const CreateRequest: MessageFns<CreateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -331,7 +331,7 @@ export const CreateRequest: MessageFns<CreateRequest> = {
 };
 
 function createBaseReadRequest(): ReadRequest {
-  return { id: "", _unknownFields: {} };
+  return { id: "", _unknownFields: undefined };
 }
 
 export const ReadRequest: MessageFns<ReadRequest> = {
@@ -377,10 +377,10 @@ export const ReadRequest: MessageFns<ReadRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -402,7 +402,7 @@ export const ReadRequest: MessageFns<ReadRequest> = {
 };
 
 function createBaseListRequest(): ListRequest {
-  return { before: "", limit: 0, _unknownFields: {} };
+  return { before: "", limit: 0, _unknownFields: undefined };
 }
 
 export const ListRequest: MessageFns<ListRequest> = {
@@ -459,10 +459,10 @@ export const ListRequest: MessageFns<ListRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -485,7 +485,7 @@ export const ListRequest: MessageFns<ListRequest> = {
 };
 
 function createBaseListResponse(): ListResponse {
-  return { notes: [], next: "", position: 0n, _unknownFields: {} };
+  return { notes: [], next: "", position: 0n, _unknownFields: undefined };
 }
 
 export const ListResponse: MessageFns<ListResponse> = {
@@ -556,10 +556,10 @@ export const ListResponse: MessageFns<ListResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -583,7 +583,7 @@ export const ListResponse: MessageFns<ListResponse> = {
 };
 
 function createBaseUpdateRequest(): UpdateRequest {
-  return { id: "", title: undefined, text: undefined, revision: 0n, _unknownFields: {} };
+  return { id: "", title: undefined, text: undefined, revision: 0n, _unknownFields: undefined };
 }
 
 export const UpdateRequest: MessageFns<UpdateRequest> = {
@@ -665,10 +665,10 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -693,7 +693,7 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
 };
 
 function createBaseDeleteRequest(): DeleteRequest {
-  return { id: "", _unknownFields: {} };
+  return { id: "", _unknownFields: undefined };
 }
 
 export const DeleteRequest: MessageFns<DeleteRequest> = {
@@ -739,10 +739,10 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -764,7 +764,7 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
 };
 
 function createBaseDeleteResponse(): DeleteResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const DeleteResponse: MessageFns<DeleteResponse> = {
@@ -799,10 +799,10 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -823,7 +823,7 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
 };
 
 function createBaseEventsRequest(): EventsRequest {
-  return { position: undefined, _unknownFields: {} };
+  return { position: undefined, _unknownFields: undefined };
 }
 
 export const EventsRequest: MessageFns<EventsRequest> = {
@@ -872,10 +872,10 @@ export const EventsRequest: MessageFns<EventsRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -899,7 +899,7 @@ export const EventsRequest: MessageFns<EventsRequest> = {
 };
 
 function createBaseEvent(): Event {
-  return { change: 0, note: undefined, position: 0n, _unknownFields: {} };
+  return { change: 0, note: undefined, position: 0n, _unknownFields: undefined };
 }
 
 export const Event: MessageFns<Event> = {
@@ -970,10 +970,10 @@ export const Event: MessageFns<Event> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -60,7 +60,7 @@ export interface ValidateResponse {
 }
 
 function createBaseGenerateRequest(): GenerateRequest {
-  return { subject: "", lifetime: undefined, digits: 0, idempotencyKey: "", _unknownFields: {} };
+  return { subject: "", lifetime: undefined, digits: 0, idempotencyKey: "", _unknownFields: undefined };
 }
 
 export const GenerateRequest: MessageFns<GenerateRequest> = {
@@ -139,10 +139,10 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -169,7 +169,7 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
 };
 
 function createBaseGenerateResponse(): GenerateResponse {
-  return { code: "", expires: undefined, _unknownFields: {} };
+  return { code: "", expires: undefined, _unknownFields: undefined };
 }
 
 export const GenerateResponse: MessageFns<GenerateResponse> = {
@@ -226,10 +226,10 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -254,7 +254,7 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
 };
 
 function createBaseValidateRequest(): ValidateRequest {
-  return { subject: "", code: "", idempotencyKey: "", _unknownFields: {} };
+  return { subject: "", code: "", idempotencyKey: "", _unknownFields: undefined };
 }
 
 export const ValidateRequest: MessageFns<ValidateRequest> = {
@@ -322,10 +322,10 @@ export const ValidateRequest: MessageFns<ValidateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -349,7 +349,7 @@ export const ValidateRequest: MessageFns<ValidateRequest> = {
 };
 
 function createBaseValidateResponse(): ValidateResponse {
-  return { valid: false, _unknownFields: {} };
+  return { valid: false, _unknownFields: undefined };
 }
 
 export const ValidateResponse: MessageFns<ValidateResponse> = {
@@ -395,10 +395,10 @@ export const ValidateResponse: MessageFns<ValidateResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

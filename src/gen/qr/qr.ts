@@ -58,7 +58,7 @@ export interface GenerateResponse {
 }
 
 function createBaseGenerateRequest(): GenerateRequest {
-  return { text: "", format: 0, size: 0, correction: 0, _unknownFields: {} };
+  return { text: "", format: 0, size: 0, correction: 0, _unknownFields: undefined };
 }
 
 export const GenerateRequest: MessageFns<GenerateRequest> = {
@@ -137,10 +137,10 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -165,7 +165,7 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
 };
 
 function createBaseGenerateResponse(): GenerateResponse {
-  return { image: Buffer.alloc(0), mediaType: "", _unknownFields: {} };
+  return { image: Buffer.alloc(0), mediaType: "", _unknownFields: undefined };
 }
 
 export const GenerateResponse: MessageFns<GenerateResponse> = {
@@ -222,10 +222,10 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

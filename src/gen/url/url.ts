@@ -88,7 +88,7 @@ export interface DeleteResponse {
 }
 
 function createBaseLink(): Link {
-  return { name: "", address: "", created: undefined, updated: undefined, _unknownFields: {} };
+  return { name: "", address: "", created: undefined, updated: undefined, _unknownFields: undefined };
 }
 
 export const Link: MessageFns<Link> = {
@@ -167,10 +167,10 @@ export const Link: MessageFns<Link> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -199,7 +199,7 @@ export const Link: MessageFns<Link> = {
 };
 
 function createBaseCreateRequest(): CreateRequest {
-  return { name: "", address: "", _unknownFields: {} };
+  return { name: "", address: "", _unknownFields: undefined };
 }
 
 export const CreateRequest: MessageFns<CreateRequest> = {
@@ -256,10 +256,10 @@ export const CreateRequest: MessageFns<CreateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -282,7 +282,7 @@ export const CreateRequest: MessageFns<CreateRequest> = {
 };
 
 function createBaseShortenRequest(): ShortenRequest {
-  return { address: "", _unknownFields: {} };
+  return { address: "", _unknownFields: undefined };
 }
 
 export const ShortenRequest: MessageFns<ShortenRequest> = {
@@ -328,10 +328,10 @@ export const ShortenRequest: MessageFns<ShortenRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -353,7 +353,7 @@ export const ShortenRequest: MessageFns<ShortenRequest> = {
 };
 
 function createBaseListRequest(): ListRequest {
-  return { after: "", limit: 0, _unknownFields: {} };
+  return { after: "", limit: 0, _unknownFields: undefined };
 }
 
 export const ListRequest: MessageFns<ListRequest> = {
@@ -410,10 +410,10 @@ export const ListRequest: MessageFns<ListRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -436,7 +436,7 @@ export const ListRequest: MessageFns<ListRequest> = {
 };
 
 function createBaseListResponse(): ListResponse {
-  return { links: [], next: "", _unknownFields: {} };
+  return { links: [], next: "", _unknownFields: undefined };
 }
 
 export const ListResponse: MessageFns<ListResponse> = {
@@ -493,10 +493,10 @@ export const ListResponse: MessageFns<ListResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -519,7 +519,7 @@ export const ListResponse: MessageFns<ListResponse> = {
 };
 
 function createBaseResolveRequest(): ResolveRequest {
-  return { name: "", _unknownFields: {} };
+  return { name: "", _unknownFields: undefined };
 }
 
 export const ResolveRequest: MessageFns<ResolveRequest> = {
@@ -565,10 +565,10 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -590,7 +590,7 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
 };
 
 function createBaseResolveResponse(): ResolveResponse {
-  return { address: "", _unknownFields: {} };
+  return { address: "", _unknownFields: undefined };
 }
 
 export const ResolveResponse: MessageFns<ResolveResponse> = {
@@ -636,10 +636,10 @@ export const ResolveResponse: MessageFns<ResolveResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -661,7 +661,7 @@ export const ResolveResponse: MessageFns<ResolveResponse> = {
 };
 
 function createBaseUpdateRequest(): UpdateRequest {
-  return { name: "", address: "", _unknownFields: {} };
+  return { name: "", address: "", _unknownFields: undefined };
 }
 
 export const UpdateRequest: MessageFns<UpdateRequest> = {
@@ -718,10 +718,10 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -744,7 +744,7 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
 };
 
 function createBaseDeleteRequest(): DeleteRequest {
-  return { name: "", _unknownFields: {} };
+  return { name: "", _unknownFields: undefined };
 }
 
 export const DeleteRequest: MessageFns<DeleteRequest> = {
@@ -790,10 +790,10 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -815,7 +815,7 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
 };
 
 function createBaseDeleteResponse(): DeleteResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const DeleteResponse: MessageFns<DeleteResponse> = {
@@ -850,10 +850,10 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

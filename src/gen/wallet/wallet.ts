@@ -166,7 +166,7 @@ export interface TransferResponse {
 }
 
 function createBaseWalletInfo(): WalletInfo {
-  return { id: "", description: "", balance: 0n, created: undefined, _unknownFields: {} };
+  return { id: "", description: "", balance: 0n, created: undefined, _unknownFields: undefined };
 }
 
 export const WalletInfo: MessageFns<WalletInfo> = {
@@ -248,10 +248,10 @@ export const WalletInfo: MessageFns<WalletInfo> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -278,7 +278,7 @@ export const WalletInfo: MessageFns<WalletInfo> = {
 };
 
 function createBaseCreateRequest(): CreateRequest {
-  return { id: "", description: "", _unknownFields: {} };
+  return { id: "", description: "", _unknownFields: undefined };
 }
 
 export const CreateRequest: MessageFns<CreateRequest> = {
@@ -335,10 +335,10 @@ export const CreateRequest: MessageFns<CreateRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -361,7 +361,7 @@ export const CreateRequest: MessageFns<CreateRequest> = {
 };
 
 function createBaseDeleteRequest(): DeleteRequest {
-  return { id: "", _unknownFields: {} };
+  return { id: "", _unknownFields: undefined };
 }
 
 export const DeleteRequest: MessageFns<DeleteRequest> = {
@@ -407,10 +407,10 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -432,7 +432,7 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
 };
 
 function createBaseDeleteResponse(): DeleteResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const DeleteResponse: MessageFns<DeleteResponse> = {
@@ -467,10 +467,10 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -491,7 +491,7 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
 };
 
 function createBaseReadRequest(): ReadRequest {
-  return { id: "", _unknownFields: {} };
+  return { id: "", _unknownFields: undefined };
 }
 
 export const ReadRequest: MessageFns<ReadRequest> = {
@@ -537,10 +537,10 @@ export const ReadRequest: MessageFns<ReadRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -562,7 +562,7 @@ export const ReadRequest: MessageFns<ReadRequest> = {
 };
 
 function createBaseCreditRequest(): CreditRequest {
-  return { id: "", amount: 0n, idempotencyKey: "", reference: "", _unknownFields: {} };
+  return { id: "", amount: 0n, idempotencyKey: "", reference: "", _unknownFields: undefined };
 }
 
 export const CreditRequest: MessageFns<CreditRequest> = {
@@ -644,10 +644,10 @@ export const CreditRequest: MessageFns<CreditRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -672,7 +672,7 @@ export const CreditRequest: MessageFns<CreditRequest> = {
 };
 
 function createBaseDebitRequest(): DebitRequest {
-  return { id: "", amount: 0n, idempotencyKey: "", reference: "", _unknownFields: {} };
+  return { id: "", amount: 0n, idempotencyKey: "", reference: "", _unknownFields: undefined };
 }
 
 export const DebitRequest: MessageFns<DebitRequest> = {
@@ -754,10 +754,10 @@ export const DebitRequest: MessageFns<DebitRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -790,7 +790,7 @@ function createBaseTransaction(): Transaction {
     reference: "",
     time: undefined,
     counterpart: "",
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -912,10 +912,10 @@ export const Transaction: MessageFns<Transaction> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -943,7 +943,7 @@ export const Transaction: MessageFns<Transaction> = {
 };
 
 function createBaseBalanceRequest(): BalanceRequest {
-  return { id: "", _unknownFields: {} };
+  return { id: "", _unknownFields: undefined };
 }
 
 export const BalanceRequest: MessageFns<BalanceRequest> = {
@@ -989,10 +989,10 @@ export const BalanceRequest: MessageFns<BalanceRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1014,7 +1014,7 @@ export const BalanceRequest: MessageFns<BalanceRequest> = {
 };
 
 function createBaseBalanceResponse(): BalanceResponse {
-  return { balance: 0n, _unknownFields: {} };
+  return { balance: 0n, _unknownFields: undefined };
 }
 
 export const BalanceResponse: MessageFns<BalanceResponse> = {
@@ -1063,10 +1063,10 @@ export const BalanceResponse: MessageFns<BalanceResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1088,7 +1088,7 @@ export const BalanceResponse: MessageFns<BalanceResponse> = {
 };
 
 function createBaseListRequest(): ListRequest {
-  return { after: "", limit: 0, _unknownFields: {} };
+  return { after: "", limit: 0, _unknownFields: undefined };
 }
 
 export const ListRequest: MessageFns<ListRequest> = {
@@ -1145,10 +1145,10 @@ export const ListRequest: MessageFns<ListRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1171,7 +1171,7 @@ export const ListRequest: MessageFns<ListRequest> = {
 };
 
 function createBaseListResponse(): ListResponse {
-  return { wallets: [], next: "", _unknownFields: {} };
+  return { wallets: [], next: "", _unknownFields: undefined };
 }
 
 export const ListResponse: MessageFns<ListResponse> = {
@@ -1228,10 +1228,10 @@ export const ListResponse: MessageFns<ListResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1254,7 +1254,7 @@ export const ListResponse: MessageFns<ListResponse> = {
 };
 
 function createBaseTransactionsRequest(): TransactionsRequest {
-  return { id: "", before: 0n, limit: 0, _unknownFields: {} };
+  return { id: "", before: 0n, limit: 0, _unknownFields: undefined };
 }
 
 export const TransactionsRequest: MessageFns<TransactionsRequest> = {
@@ -1325,10 +1325,10 @@ export const TransactionsRequest: MessageFns<TransactionsRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1352,7 +1352,7 @@ export const TransactionsRequest: MessageFns<TransactionsRequest> = {
 };
 
 function createBaseTransactionsResponse(): TransactionsResponse {
-  return { transactions: [], next: 0n, _unknownFields: {} };
+  return { transactions: [], next: 0n, _unknownFields: undefined };
 }
 
 export const TransactionsResponse: MessageFns<TransactionsResponse> = {
@@ -1412,10 +1412,10 @@ export const TransactionsResponse: MessageFns<TransactionsResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1438,7 +1438,7 @@ export const TransactionsResponse: MessageFns<TransactionsResponse> = {
 };
 
 function createBaseTransferRequest(): TransferRequest {
-  return { from: "", to: "", amount: 0n, idempotencyKey: "", reference: "", _unknownFields: {} };
+  return { from: "", to: "", amount: 0n, idempotencyKey: "", reference: "", _unknownFields: undefined };
 }
 
 export const TransferRequest: MessageFns<TransferRequest> = {
@@ -1531,10 +1531,10 @@ export const TransferRequest: MessageFns<TransferRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1560,7 +1560,7 @@ export const TransferRequest: MessageFns<TransferRequest> = {
 };
 
 function createBaseTransferResponse(): TransferResponse {
-  return { debit: undefined, credit: undefined, _unknownFields: {} };
+  return { debit: undefined, credit: undefined, _unknownFields: undefined };
 }
 
 export const TransferResponse: MessageFns<TransferResponse> = {
@@ -1617,10 +1617,10 @@ export const TransferResponse: MessageFns<TransferResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -375,7 +375,7 @@ export interface CustomHttpPattern {
 }
 
 function createBaseHttp(): Http {
-  return { rules: [], fullyDecodeReservedExpansion: false, _unknownFields: {} };
+  return { rules: [], fullyDecodeReservedExpansion: false, _unknownFields: undefined };
 }
 
 export const Http: MessageFns<Http> = {
@@ -432,10 +432,10 @@ export const Http: MessageFns<Http> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -458,7 +458,7 @@ export const Http: MessageFns<Http> = {
 };
 
 function createBaseHttpRule(): HttpRule {
-  return { selector: "", pattern: undefined, body: "", responseBody: "", additionalBindings: [], _unknownFields: {} };
+  return { selector: "", pattern: undefined, body: "", responseBody: "", additionalBindings: [], _unknownFields: undefined };
 }
 
 export const HttpRule: MessageFns<HttpRule> = {
@@ -605,10 +605,10 @@ export const HttpRule: MessageFns<HttpRule> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -671,7 +671,7 @@ export const HttpRule: MessageFns<HttpRule> = {
 };
 
 function createBaseCustomHttpPattern(): CustomHttpPattern {
-  return { kind: "", path: "", _unknownFields: {} };
+  return { kind: "", path: "", _unknownFields: undefined };
 }
 
 export const CustomHttpPattern: MessageFns<CustomHttpPattern> = {
@@ -728,10 +728,10 @@ export const CustomHttpPattern: MessageFns<CustomHttpPattern> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

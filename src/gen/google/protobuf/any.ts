@@ -79,7 +79,7 @@ export interface Any {
 }
 
 function createBaseAny(): Any {
-  return { typeUrl: "", value: Buffer.alloc(0), _unknownFields: {} };
+  return { typeUrl: "", value: Buffer.alloc(0), _unknownFields: undefined };
 }
 
 export const Any: MessageFns<Any> = {
@@ -136,10 +136,10 @@ export const Any: MessageFns<Any> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

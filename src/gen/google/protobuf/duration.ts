@@ -88,7 +88,7 @@ export interface Duration {
 }
 
 function createBaseDuration(): Duration {
-  return { seconds: 0n, nanos: 0, _unknownFields: {} };
+  return { seconds: 0n, nanos: 0, _unknownFields: undefined };
 }
 
 export const Duration: MessageFns<Duration> = {
@@ -148,10 +148,10 @@ export const Duration: MessageFns<Duration> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -99,7 +99,7 @@ export interface ListValue {
 }
 
 function createBaseStruct(): Struct {
-  return { fields: {}, _unknownFields: {} };
+  return { fields: {}, _unknownFields: undefined };
 }
 
 export const Struct: MessageFns<Struct> & StructWrapperFns = {
@@ -150,10 +150,10 @@ export const Struct: MessageFns<Struct> & StructWrapperFns = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -204,7 +204,7 @@ export const Struct: MessageFns<Struct> & StructWrapperFns = {
 };
 
 function createBaseStruct_FieldsEntry(): Struct_FieldsEntry {
-  return { key: "", value: undefined, _unknownFields: {} };
+  return { key: "", value: undefined, _unknownFields: undefined };
 }
 
 export const Struct_FieldsEntry: MessageFns<Struct_FieldsEntry> = {
@@ -261,10 +261,10 @@ export const Struct_FieldsEntry: MessageFns<Struct_FieldsEntry> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -287,7 +287,7 @@ export const Struct_FieldsEntry: MessageFns<Struct_FieldsEntry> = {
 };
 
 function createBaseValue(): Value {
-  return { kind: undefined, _unknownFields: {} };
+  return { kind: undefined, _unknownFields: undefined };
 }
 
 export const Value: MessageFns<Value> & AnyValueWrapperFns = {
@@ -390,10 +390,10 @@ export const Value: MessageFns<Value> & AnyValueWrapperFns = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -476,7 +476,7 @@ export const Value: MessageFns<Value> & AnyValueWrapperFns = {
 };
 
 function createBaseListValue(): ListValue {
-  return { values: [], _unknownFields: {} };
+  return { values: [], _unknownFields: undefined };
 }
 
 export const ListValue: MessageFns<ListValue> & ListValueWrapperFns = {
@@ -522,10 +522,10 @@ export const ListValue: MessageFns<ListValue> & ListValueWrapperFns = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

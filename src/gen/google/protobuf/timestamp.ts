@@ -118,7 +118,7 @@ export interface Timestamp {
 }
 
 function createBaseTimestamp(): Timestamp {
-  return { seconds: 0n, nanos: 0, _unknownFields: {} };
+  return { seconds: 0n, nanos: 0, _unknownFields: undefined };
 }
 
 export const Timestamp: MessageFns<Timestamp> = {
@@ -178,10 +178,10 @@ export const Timestamp: MessageFns<Timestamp> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -420,7 +420,7 @@ export interface LocalizedMessage {
 }
 
 function createBaseErrorInfo(): ErrorInfo {
-  return { reason: "", domain: "", metadata: {}, _unknownFields: {} };
+  return { reason: "", domain: "", metadata: {}, _unknownFields: undefined };
 }
 
 export const ErrorInfo: MessageFns<ErrorInfo> = {
@@ -491,10 +491,10 @@ export const ErrorInfo: MessageFns<ErrorInfo> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -526,7 +526,7 @@ export const ErrorInfo: MessageFns<ErrorInfo> = {
 };
 
 function createBaseErrorInfo_MetadataEntry(): ErrorInfo_MetadataEntry {
-  return { key: "", value: "", _unknownFields: {} };
+  return { key: "", value: "", _unknownFields: undefined };
 }
 
 export const ErrorInfo_MetadataEntry: MessageFns<ErrorInfo_MetadataEntry> = {
@@ -583,10 +583,10 @@ export const ErrorInfo_MetadataEntry: MessageFns<ErrorInfo_MetadataEntry> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -609,7 +609,7 @@ export const ErrorInfo_MetadataEntry: MessageFns<ErrorInfo_MetadataEntry> = {
 };
 
 function createBaseRetryInfo(): RetryInfo {
-  return { retryDelay: undefined, _unknownFields: {} };
+  return { retryDelay: undefined, _unknownFields: undefined };
 }
 
 export const RetryInfo: MessageFns<RetryInfo> = {
@@ -655,10 +655,10 @@ export const RetryInfo: MessageFns<RetryInfo> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -682,7 +682,7 @@ export const RetryInfo: MessageFns<RetryInfo> = {
 };
 
 function createBaseDebugInfo(): DebugInfo {
-  return { stackEntries: [], detail: "", _unknownFields: {} };
+  return { stackEntries: [], detail: "", _unknownFields: undefined };
 }
 
 export const DebugInfo: MessageFns<DebugInfo> = {
@@ -739,10 +739,10 @@ export const DebugInfo: MessageFns<DebugInfo> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -765,7 +765,7 @@ export const DebugInfo: MessageFns<DebugInfo> = {
 };
 
 function createBaseQuotaFailure(): QuotaFailure {
-  return { violations: [], _unknownFields: {} };
+  return { violations: [], _unknownFields: undefined };
 }
 
 export const QuotaFailure: MessageFns<QuotaFailure> = {
@@ -811,10 +811,10 @@ export const QuotaFailure: MessageFns<QuotaFailure> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -845,7 +845,7 @@ function createBaseQuotaFailure_Violation(): QuotaFailure_Violation {
     quotaDimensions: {},
     quotaValue: 0n,
     futureQuotaValue: undefined,
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -978,10 +978,10 @@ export const QuotaFailure_Violation: MessageFns<QuotaFailure_Violation> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1022,7 +1022,7 @@ export const QuotaFailure_Violation: MessageFns<QuotaFailure_Violation> = {
 };
 
 function createBaseQuotaFailure_Violation_QuotaDimensionsEntry(): QuotaFailure_Violation_QuotaDimensionsEntry {
-  return { key: "", value: "", _unknownFields: {} };
+  return { key: "", value: "", _unknownFields: undefined };
 }
 
 export const QuotaFailure_Violation_QuotaDimensionsEntry: MessageFns<QuotaFailure_Violation_QuotaDimensionsEntry> = {
@@ -1082,10 +1082,10 @@ export const QuotaFailure_Violation_QuotaDimensionsEntry: MessageFns<QuotaFailur
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1112,7 +1112,7 @@ export const QuotaFailure_Violation_QuotaDimensionsEntry: MessageFns<QuotaFailur
 };
 
 function createBasePreconditionFailure(): PreconditionFailure {
-  return { violations: [], _unknownFields: {} };
+  return { violations: [], _unknownFields: undefined };
 }
 
 export const PreconditionFailure: MessageFns<PreconditionFailure> = {
@@ -1158,10 +1158,10 @@ export const PreconditionFailure: MessageFns<PreconditionFailure> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1183,7 +1183,7 @@ export const PreconditionFailure: MessageFns<PreconditionFailure> = {
 };
 
 function createBasePreconditionFailure_Violation(): PreconditionFailure_Violation {
-  return { type: "", subject: "", description: "", _unknownFields: {} };
+  return { type: "", subject: "", description: "", _unknownFields: undefined };
 }
 
 export const PreconditionFailure_Violation: MessageFns<PreconditionFailure_Violation> = {
@@ -1251,10 +1251,10 @@ export const PreconditionFailure_Violation: MessageFns<PreconditionFailure_Viola
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1280,7 +1280,7 @@ export const PreconditionFailure_Violation: MessageFns<PreconditionFailure_Viola
 };
 
 function createBaseBadRequest(): BadRequest {
-  return { fieldViolations: [], _unknownFields: {} };
+  return { fieldViolations: [], _unknownFields: undefined };
 }
 
 export const BadRequest: MessageFns<BadRequest> = {
@@ -1326,10 +1326,10 @@ export const BadRequest: MessageFns<BadRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1351,7 +1351,7 @@ export const BadRequest: MessageFns<BadRequest> = {
 };
 
 function createBaseBadRequest_FieldViolation(): BadRequest_FieldViolation {
-  return { field: "", description: "", reason: "", localizedMessage: undefined, _unknownFields: {} };
+  return { field: "", description: "", reason: "", localizedMessage: undefined, _unknownFields: undefined };
 }
 
 export const BadRequest_FieldViolation: MessageFns<BadRequest_FieldViolation> = {
@@ -1430,10 +1430,10 @@ export const BadRequest_FieldViolation: MessageFns<BadRequest_FieldViolation> = 
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1460,7 +1460,7 @@ export const BadRequest_FieldViolation: MessageFns<BadRequest_FieldViolation> = 
 };
 
 function createBaseRequestInfo(): RequestInfo {
-  return { requestId: "", servingData: "", _unknownFields: {} };
+  return { requestId: "", servingData: "", _unknownFields: undefined };
 }
 
 export const RequestInfo: MessageFns<RequestInfo> = {
@@ -1517,10 +1517,10 @@ export const RequestInfo: MessageFns<RequestInfo> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1543,7 +1543,7 @@ export const RequestInfo: MessageFns<RequestInfo> = {
 };
 
 function createBaseResourceInfo(): ResourceInfo {
-  return { resourceType: "", resourceName: "", owner: "", description: "", _unknownFields: {} };
+  return { resourceType: "", resourceName: "", owner: "", description: "", _unknownFields: undefined };
 }
 
 export const ResourceInfo: MessageFns<ResourceInfo> = {
@@ -1622,10 +1622,10 @@ export const ResourceInfo: MessageFns<ResourceInfo> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1650,7 +1650,7 @@ export const ResourceInfo: MessageFns<ResourceInfo> = {
 };
 
 function createBaseHelp(): Help {
-  return { links: [], _unknownFields: {} };
+  return { links: [], _unknownFields: undefined };
 }
 
 export const Help: MessageFns<Help> = {
@@ -1696,10 +1696,10 @@ export const Help: MessageFns<Help> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1721,7 +1721,7 @@ export const Help: MessageFns<Help> = {
 };
 
 function createBaseHelp_Link(): Help_Link {
-  return { description: "", url: "", _unknownFields: {} };
+  return { description: "", url: "", _unknownFields: undefined };
 }
 
 export const Help_Link: MessageFns<Help_Link> = {
@@ -1778,10 +1778,10 @@ export const Help_Link: MessageFns<Help_Link> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1804,7 +1804,7 @@ export const Help_Link: MessageFns<Help_Link> = {
 };
 
 function createBaseLocalizedMessage(): LocalizedMessage {
-  return { locale: "", message: "", _unknownFields: {} };
+  return { locale: "", message: "", _unknownFields: undefined };
 }
 
 export const LocalizedMessage: MessageFns<LocalizedMessage> = {
@@ -1861,10 +1861,10 @@ export const LocalizedMessage: MessageFns<LocalizedMessage> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

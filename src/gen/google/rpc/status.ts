@@ -40,7 +40,7 @@ export interface Status {
 }
 
 function createBaseStatus(): Status {
-  return { code: 0, message: "", details: [], _unknownFields: {} };
+  return { code: 0, message: "", details: [], _unknownFields: undefined };
 }
 
 export const Status: MessageFns<Status> = {
@@ -108,10 +108,10 @@ export const Status: MessageFns<Status> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

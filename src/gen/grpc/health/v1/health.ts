@@ -45,7 +45,7 @@ export enum HealthCheckResponse_ServingStatus {
 }
 
 function createBaseHealthListRequest(): HealthListRequest {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const HealthListRequest: MessageFns<HealthListRequest> = {
@@ -80,10 +80,10 @@ export const HealthListRequest: MessageFns<HealthListRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -104,7 +104,7 @@ export const HealthListRequest: MessageFns<HealthListRequest> = {
 };
 
 function createBaseHealthListResponse(): HealthListResponse {
-  return { statuses: {}, _unknownFields: {} };
+  return { statuses: {}, _unknownFields: undefined };
 }
 
 export const HealthListResponse: MessageFns<HealthListResponse> = {
@@ -153,10 +153,10 @@ export const HealthListResponse: MessageFns<HealthListResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -186,7 +186,7 @@ export const HealthListResponse: MessageFns<HealthListResponse> = {
 };
 
 function createBaseHealthListResponse_StatusesEntry(): HealthListResponse_StatusesEntry {
-  return { key: "", value: undefined, _unknownFields: {} };
+  return { key: "", value: undefined, _unknownFields: undefined };
 }
 
 export const HealthListResponse_StatusesEntry: MessageFns<HealthListResponse_StatusesEntry> = {
@@ -243,10 +243,10 @@ export const HealthListResponse_StatusesEntry: MessageFns<HealthListResponse_Sta
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -275,7 +275,7 @@ export const HealthListResponse_StatusesEntry: MessageFns<HealthListResponse_Sta
 };
 
 function createBaseHealthCheckRequest(): HealthCheckRequest {
-  return { service: "", _unknownFields: {} };
+  return { service: "", _unknownFields: undefined };
 }
 
 export const HealthCheckRequest: MessageFns<HealthCheckRequest> = {
@@ -321,10 +321,10 @@ export const HealthCheckRequest: MessageFns<HealthCheckRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -346,7 +346,7 @@ export const HealthCheckRequest: MessageFns<HealthCheckRequest> = {
 };
 
 function createBaseHealthCheckResponse(): HealthCheckResponse {
-  return { status: 0, _unknownFields: {} };
+  return { status: 0, _unknownFields: undefined };
 }
 
 export const HealthCheckResponse: MessageFns<HealthCheckResponse> = {
@@ -392,10 +392,10 @@ export const HealthCheckResponse: MessageFns<HealthCheckResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -161,7 +161,7 @@ export interface ErrorResponse {
 }
 
 function createBaseServerReflectionRequest(): ServerReflectionRequest {
-  return { host: "", messageRequest: undefined, _unknownFields: {} };
+  return { host: "", messageRequest: undefined, _unknownFields: undefined };
 }
 
 export const ServerReflectionRequest: MessageFns<ServerReflectionRequest> = {
@@ -267,10 +267,10 @@ export const ServerReflectionRequest: MessageFns<ServerReflectionRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -327,7 +327,7 @@ export const ServerReflectionRequest: MessageFns<ServerReflectionRequest> = {
 };
 
 function createBaseExtensionRequest(): ExtensionRequest {
-  return { containingType: "", extensionNumber: 0, _unknownFields: {} };
+  return { containingType: "", extensionNumber: 0, _unknownFields: undefined };
 }
 
 export const ExtensionRequest: MessageFns<ExtensionRequest> = {
@@ -384,10 +384,10 @@ export const ExtensionRequest: MessageFns<ExtensionRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -410,7 +410,7 @@ export const ExtensionRequest: MessageFns<ExtensionRequest> = {
 };
 
 function createBaseServerReflectionResponse(): ServerReflectionResponse {
-  return { validHost: "", originalRequest: undefined, messageResponse: undefined, _unknownFields: {} };
+  return { validHost: "", originalRequest: undefined, messageResponse: undefined, _unknownFields: undefined };
 }
 
 export const ServerReflectionResponse: MessageFns<ServerReflectionResponse> = {
@@ -522,10 +522,10 @@ export const ServerReflectionResponse: MessageFns<ServerReflectionResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -588,7 +588,7 @@ export const ServerReflectionResponse: MessageFns<ServerReflectionResponse> = {
 };
 
 function createBaseFileDescriptorResponse(): FileDescriptorResponse {
-  return { fileDescriptorProto: [], _unknownFields: {} };
+  return { fileDescriptorProto: [], _unknownFields: undefined };
 }
 
 export const FileDescriptorResponse: MessageFns<FileDescriptorResponse> = {
@@ -634,10 +634,10 @@ export const FileDescriptorResponse: MessageFns<FileDescriptorResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -659,7 +659,7 @@ export const FileDescriptorResponse: MessageFns<FileDescriptorResponse> = {
 };
 
 function createBaseExtensionNumberResponse(): ExtensionNumberResponse {
-  return { baseTypeName: "", extensionNumber: [], _unknownFields: {} };
+  return { baseTypeName: "", extensionNumber: [], _unknownFields: undefined };
 }
 
 export const ExtensionNumberResponse: MessageFns<ExtensionNumberResponse> = {
@@ -730,10 +730,10 @@ export const ExtensionNumberResponse: MessageFns<ExtensionNumberResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -756,7 +756,7 @@ export const ExtensionNumberResponse: MessageFns<ExtensionNumberResponse> = {
 };
 
 function createBaseListServiceResponse(): ListServiceResponse {
-  return { service: [], _unknownFields: {} };
+  return { service: [], _unknownFields: undefined };
 }
 
 export const ListServiceResponse: MessageFns<ListServiceResponse> = {
@@ -802,10 +802,10 @@ export const ListServiceResponse: MessageFns<ListServiceResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -827,7 +827,7 @@ export const ListServiceResponse: MessageFns<ListServiceResponse> = {
 };
 
 function createBaseServiceResponse(): ServiceResponse {
-  return { name: "", _unknownFields: {} };
+  return { name: "", _unknownFields: undefined };
 }
 
 export const ServiceResponse: MessageFns<ServiceResponse> = {
@@ -873,10 +873,10 @@ export const ServiceResponse: MessageFns<ServiceResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -898,7 +898,7 @@ export const ServiceResponse: MessageFns<ServiceResponse> = {
 };
 
 function createBaseErrorResponse(): ErrorResponse {
-  return { errorCode: 0, errorMessage: "", _unknownFields: {} };
+  return { errorCode: 0, errorMessage: "", _unknownFields: undefined };
 }
 
 export const ErrorResponse: MessageFns<ErrorResponse> = {
@@ -955,10 +955,10 @@ export const ErrorResponse: MessageFns<ErrorResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -75,7 +75,7 @@ export interface SetPasswordResponse {
 }
 
 function createBaseAccount(): Account {
-  return { name: "", scopes: [], created: undefined, _unknownFields: {} };
+  return { name: "", scopes: [], created: undefined, _unknownFields: undefined };
 }
 
 export const Account: MessageFns<Account> = {
@@ -143,10 +143,10 @@ export const Account: MessageFns<Account> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -172,7 +172,7 @@ export const Account: MessageFns<Account> = {
 };
 
 function createBaseListAccountsRequest(): ListAccountsRequest {
-  return { pageSize: 0, pageToken: "", _unknownFields: {} };
+  return { pageSize: 0, pageToken: "", _unknownFields: undefined };
 }
 
 export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
@@ -229,10 +229,10 @@ export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -255,7 +255,7 @@ export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
 };
 
 function createBaseListAccountsResponse(): ListAccountsResponse {
-  return { accounts: [], nextPageToken: "", _unknownFields: {} };
+  return { accounts: [], nextPageToken: "", _unknownFields: undefined };
 }
 
 export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
@@ -312,10 +312,10 @@ export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -338,7 +338,7 @@ export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
 };
 
 function createBaseCreateAccountRequest(): CreateAccountRequest {
-  return { name: "", password: "", scopes: [], _unknownFields: {} };
+  return { name: "", password: "", scopes: [], _unknownFields: undefined };
 }
 
 export const CreateAccountRequest: MessageFns<CreateAccountRequest> = {
@@ -406,10 +406,10 @@ export const CreateAccountRequest: MessageFns<CreateAccountRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -433,7 +433,7 @@ export const CreateAccountRequest: MessageFns<CreateAccountRequest> = {
 };
 
 function createBaseDeleteAccountRequest(): DeleteAccountRequest {
-  return { name: "", _unknownFields: {} };
+  return { name: "", _unknownFields: undefined };
 }
 
 export const DeleteAccountRequest: MessageFns<DeleteAccountRequest> = {
@@ -479,10 +479,10 @@ export const DeleteAccountRequest: MessageFns<DeleteAccountRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -504,7 +504,7 @@ export const DeleteAccountRequest: MessageFns<DeleteAccountRequest> = {
 };
 
 function createBaseDeleteAccountResponse(): DeleteAccountResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const DeleteAccountResponse: MessageFns<DeleteAccountResponse> = {
@@ -539,10 +539,10 @@ export const DeleteAccountResponse: MessageFns<DeleteAccountResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -563,7 +563,7 @@ export const DeleteAccountResponse: MessageFns<DeleteAccountResponse> = {
 };
 
 function createBaseSetScopesRequest(): SetScopesRequest {
-  return { name: "", scopes: [], _unknownFields: {} };
+  return { name: "", scopes: [], _unknownFields: undefined };
 }
 
 export const SetScopesRequest: MessageFns<SetScopesRequest> = {
@@ -620,10 +620,10 @@ export const SetScopesRequest: MessageFns<SetScopesRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -646,7 +646,7 @@ export const SetScopesRequest: MessageFns<SetScopesRequest> = {
 };
 
 function createBaseSetPasswordRequest(): SetPasswordRequest {
-  return { name: "", currentPassword: "", newPassword: "", _unknownFields: {} };
+  return { name: "", currentPassword: "", newPassword: "", _unknownFields: undefined };
 }
 
 export const SetPasswordRequest: MessageFns<SetPasswordRequest> = {
@@ -714,10 +714,10 @@ export const SetPasswordRequest: MessageFns<SetPasswordRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -741,7 +741,7 @@ export const SetPasswordRequest: MessageFns<SetPasswordRequest> = {
 };
 
 function createBaseSetPasswordResponse(): SetPasswordResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const SetPasswordResponse: MessageFns<SetPasswordResponse> = {
@@ -776,10 +776,10 @@ export const SetPasswordResponse: MessageFns<SetPasswordResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -50,7 +50,7 @@ function createBaseAuditRecord(): AuditRecord {
     action: "",
     subject: "",
     administrator: false,
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -155,10 +155,10 @@ export const AuditRecord: MessageFns<AuditRecord> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -185,7 +185,7 @@ export const AuditRecord: MessageFns<AuditRecord> = {
 };
 
 function createBaseListAuditRequest(): ListAuditRequest {
-  return { before: 0n, limit: 0, _unknownFields: {} };
+  return { before: 0n, limit: 0, _unknownFields: undefined };
 }
 
 export const ListAuditRequest: MessageFns<ListAuditRequest> = {
@@ -245,10 +245,10 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -271,7 +271,7 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
 };
 
 function createBaseListAuditResponse(): ListAuditResponse {
-  return { records: [], _unknownFields: {} };
+  return { records: [], _unknownFields: undefined };
 }
 
 export const ListAuditResponse: MessageFns<ListAuditResponse> = {
@@ -317,10 +317,10 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

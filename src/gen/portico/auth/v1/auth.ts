@@ -60,7 +60,7 @@ export interface WhoAmIResponse {
 }
 
 function createBaseLoginRequest(): LoginRequest {
-  return { account: "", password: "", namespace: "", _unknownFields: {} };
+  return { account: "", password: "", namespace: "", _unknownFields: undefined };
 }
 
 export const LoginRequest: MessageFns<LoginRequest> = {
@@ -128,10 +128,10 @@ export const LoginRequest: MessageFns<LoginRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -155,7 +155,7 @@ export const LoginRequest: MessageFns<LoginRequest> = {
 };
 
 function createBaseRefreshRequest(): RefreshRequest {
-  return { refreshToken: "", _unknownFields: {} };
+  return { refreshToken: "", _unknownFields: undefined };
 }
 
 export const RefreshRequest: MessageFns<RefreshRequest> = {
@@ -201,10 +201,10 @@ export const RefreshRequest: MessageFns<RefreshRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -233,7 +233,7 @@ function createBaseTokens(): Tokens {
     refreshExpires: undefined,
     namespace: "",
     account: "",
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -335,10 +335,10 @@ export const Tokens: MessageFns<Tokens> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -369,7 +369,7 @@ export const Tokens: MessageFns<Tokens> = {
 };
 
 function createBaseLogoutRequest(): LogoutRequest {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const LogoutRequest: MessageFns<LogoutRequest> = {
@@ -404,10 +404,10 @@ export const LogoutRequest: MessageFns<LogoutRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -428,7 +428,7 @@ export const LogoutRequest: MessageFns<LogoutRequest> = {
 };
 
 function createBaseLogoutResponse(): LogoutResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const LogoutResponse: MessageFns<LogoutResponse> = {
@@ -463,10 +463,10 @@ export const LogoutResponse: MessageFns<LogoutResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -487,7 +487,7 @@ export const LogoutResponse: MessageFns<LogoutResponse> = {
 };
 
 function createBaseWhoAmIRequest(): WhoAmIRequest {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const WhoAmIRequest: MessageFns<WhoAmIRequest> = {
@@ -522,10 +522,10 @@ export const WhoAmIRequest: MessageFns<WhoAmIRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -546,7 +546,7 @@ export const WhoAmIRequest: MessageFns<WhoAmIRequest> = {
 };
 
 function createBaseWhoAmIResponse(): WhoAmIResponse {
-  return { namespace: "", account: "", scopes: [], expires: undefined, _unknownFields: {} };
+  return { namespace: "", account: "", scopes: [], expires: undefined, _unknownFields: undefined };
 }
 
 export const WhoAmIResponse: MessageFns<WhoAmIResponse> = {
@@ -625,10 +625,10 @@ export const WhoAmIResponse: MessageFns<WhoAmIResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

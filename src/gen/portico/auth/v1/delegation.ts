@@ -57,7 +57,7 @@ export interface CallContext {
 }
 
 function createBaseIssueRequest(): IssueRequest {
-  return { resource: "", actingFor: "", namespace: "", _unknownFields: {} };
+  return { resource: "", actingFor: "", namespace: "", _unknownFields: undefined };
 }
 
 export const IssueRequest: MessageFns<IssueRequest> = {
@@ -125,10 +125,10 @@ export const IssueRequest: MessageFns<IssueRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -152,7 +152,7 @@ export const IssueRequest: MessageFns<IssueRequest> = {
 };
 
 function createBaseIssueResponse(): IssueResponse {
-  return { context: "", lifetimeMs: 0n, _unknownFields: {} };
+  return { context: "", lifetimeMs: 0n, _unknownFields: undefined };
 }
 
 export const IssueResponse: MessageFns<IssueResponse> = {
@@ -212,10 +212,10 @@ export const IssueResponse: MessageFns<IssueResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -250,7 +250,7 @@ function createBaseCallContext(): CallContext {
     generation: 0n,
     revision: 0n,
     namespaceId: undefined,
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -394,10 +394,10 @@ export const CallContext: MessageFns<CallContext> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

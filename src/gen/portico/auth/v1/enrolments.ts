@@ -57,7 +57,7 @@ export interface DeleteEnrolmentResponse {
 }
 
 function createBaseEnrolment(): Enrolment {
-  return { name: "", created: undefined, id: "", _unknownFields: {} };
+  return { name: "", created: undefined, id: "", _unknownFields: undefined };
 }
 
 export const Enrolment: MessageFns<Enrolment> = {
@@ -125,10 +125,10 @@ export const Enrolment: MessageFns<Enrolment> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -154,7 +154,7 @@ export const Enrolment: MessageFns<Enrolment> = {
 };
 
 function createBaseListEnrolmentsRequest(): ListEnrolmentsRequest {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const ListEnrolmentsRequest: MessageFns<ListEnrolmentsRequest> = {
@@ -189,10 +189,10 @@ export const ListEnrolmentsRequest: MessageFns<ListEnrolmentsRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -213,7 +213,7 @@ export const ListEnrolmentsRequest: MessageFns<ListEnrolmentsRequest> = {
 };
 
 function createBaseListEnrolmentsResponse(): ListEnrolmentsResponse {
-  return { enrolments: [], _unknownFields: {} };
+  return { enrolments: [], _unknownFields: undefined };
 }
 
 export const ListEnrolmentsResponse: MessageFns<ListEnrolmentsResponse> = {
@@ -259,10 +259,10 @@ export const ListEnrolmentsResponse: MessageFns<ListEnrolmentsResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -284,7 +284,7 @@ export const ListEnrolmentsResponse: MessageFns<ListEnrolmentsResponse> = {
 };
 
 function createBaseCreateEnrolmentRequest(): CreateEnrolmentRequest {
-  return { name: "", replace: false, _unknownFields: {} };
+  return { name: "", replace: false, _unknownFields: undefined };
 }
 
 export const CreateEnrolmentRequest: MessageFns<CreateEnrolmentRequest> = {
@@ -341,10 +341,10 @@ export const CreateEnrolmentRequest: MessageFns<CreateEnrolmentRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -367,7 +367,7 @@ export const CreateEnrolmentRequest: MessageFns<CreateEnrolmentRequest> = {
 };
 
 function createBaseCreateEnrolmentResponse(): CreateEnrolmentResponse {
-  return { secret: "", enrolment: undefined, _unknownFields: {} };
+  return { secret: "", enrolment: undefined, _unknownFields: undefined };
 }
 
 export const CreateEnrolmentResponse: MessageFns<CreateEnrolmentResponse> = {
@@ -424,10 +424,10 @@ export const CreateEnrolmentResponse: MessageFns<CreateEnrolmentResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -452,7 +452,7 @@ export const CreateEnrolmentResponse: MessageFns<CreateEnrolmentResponse> = {
 };
 
 function createBaseDeleteEnrolmentRequest(): DeleteEnrolmentRequest {
-  return { name: "", id: "", _unknownFields: {} };
+  return { name: "", id: "", _unknownFields: undefined };
 }
 
 export const DeleteEnrolmentRequest: MessageFns<DeleteEnrolmentRequest> = {
@@ -509,10 +509,10 @@ export const DeleteEnrolmentRequest: MessageFns<DeleteEnrolmentRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -535,7 +535,7 @@ export const DeleteEnrolmentRequest: MessageFns<DeleteEnrolmentRequest> = {
 };
 
 function createBaseDeleteEnrolmentResponse(): DeleteEnrolmentResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const DeleteEnrolmentResponse: MessageFns<DeleteEnrolmentResponse> = {
@@ -570,10 +570,10 @@ export const DeleteEnrolmentResponse: MessageFns<DeleteEnrolmentResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

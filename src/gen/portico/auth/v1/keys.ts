@@ -89,7 +89,7 @@ function createBaseKey(): Key {
     expires: undefined,
     lastUsed: undefined,
     resources: [],
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -202,10 +202,10 @@ export const Key: MessageFns<Key> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -239,7 +239,7 @@ export const Key: MessageFns<Key> = {
 };
 
 function createBaseListKeysRequest(): ListKeysRequest {
-  return { pageSize: 0, pageToken: "", _unknownFields: {} };
+  return { pageSize: 0, pageToken: "", _unknownFields: undefined };
 }
 
 export const ListKeysRequest: MessageFns<ListKeysRequest> = {
@@ -296,10 +296,10 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -322,7 +322,7 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
 };
 
 function createBaseListKeysResponse(): ListKeysResponse {
-  return { keys: [], nextPageToken: "", _unknownFields: {} };
+  return { keys: [], nextPageToken: "", _unknownFields: undefined };
 }
 
 export const ListKeysResponse: MessageFns<ListKeysResponse> = {
@@ -379,10 +379,10 @@ export const ListKeysResponse: MessageFns<ListKeysResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -405,7 +405,7 @@ export const ListKeysResponse: MessageFns<ListKeysResponse> = {
 };
 
 function createBaseCreateKeyRequest(): CreateKeyRequest {
-  return { name: "", lifetime: undefined, resources: [], _unknownFields: {} };
+  return { name: "", lifetime: undefined, resources: [], _unknownFields: undefined };
 }
 
 export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
@@ -473,10 +473,10 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -502,7 +502,7 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
 };
 
 function createBaseCreateKeyResponse(): CreateKeyResponse {
-  return { secret: "", key: undefined, _unknownFields: {} };
+  return { secret: "", key: undefined, _unknownFields: undefined };
 }
 
 export const CreateKeyResponse: MessageFns<CreateKeyResponse> = {
@@ -559,10 +559,10 @@ export const CreateKeyResponse: MessageFns<CreateKeyResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -585,7 +585,7 @@ export const CreateKeyResponse: MessageFns<CreateKeyResponse> = {
 };
 
 function createBaseRevokeKeyRequest(): RevokeKeyRequest {
-  return { prefix: "", _unknownFields: {} };
+  return { prefix: "", _unknownFields: undefined };
 }
 
 export const RevokeKeyRequest: MessageFns<RevokeKeyRequest> = {
@@ -631,10 +631,10 @@ export const RevokeKeyRequest: MessageFns<RevokeKeyRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -656,7 +656,7 @@ export const RevokeKeyRequest: MessageFns<RevokeKeyRequest> = {
 };
 
 function createBaseRevokeKeyResponse(): RevokeKeyResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const RevokeKeyResponse: MessageFns<RevokeKeyResponse> = {
@@ -691,10 +691,10 @@ export const RevokeKeyResponse: MessageFns<RevokeKeyResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -715,7 +715,7 @@ export const RevokeKeyResponse: MessageFns<RevokeKeyResponse> = {
 };
 
 function createBaseRotateKeyRequest(): RotateKeyRequest {
-  return { prefix: "", overlap: undefined, _unknownFields: {} };
+  return { prefix: "", overlap: undefined, _unknownFields: undefined };
 }
 
 export const RotateKeyRequest: MessageFns<RotateKeyRequest> = {
@@ -772,10 +772,10 @@ export const RotateKeyRequest: MessageFns<RotateKeyRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

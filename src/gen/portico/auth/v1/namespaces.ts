@@ -51,7 +51,7 @@ export interface DeleteNamespaceResponse {
 }
 
 function createBaseNamespace(): Namespace {
-  return { name: "", created: undefined, _unknownFields: {} };
+  return { name: "", created: undefined, _unknownFields: undefined };
 }
 
 export const Namespace: MessageFns<Namespace> = {
@@ -108,10 +108,10 @@ export const Namespace: MessageFns<Namespace> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -136,7 +136,7 @@ export const Namespace: MessageFns<Namespace> = {
 };
 
 function createBaseListNamespacesRequest(): ListNamespacesRequest {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const ListNamespacesRequest: MessageFns<ListNamespacesRequest> = {
@@ -171,10 +171,10 @@ export const ListNamespacesRequest: MessageFns<ListNamespacesRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -195,7 +195,7 @@ export const ListNamespacesRequest: MessageFns<ListNamespacesRequest> = {
 };
 
 function createBaseListNamespacesResponse(): ListNamespacesResponse {
-  return { namespaces: [], _unknownFields: {} };
+  return { namespaces: [], _unknownFields: undefined };
 }
 
 export const ListNamespacesResponse: MessageFns<ListNamespacesResponse> = {
@@ -241,10 +241,10 @@ export const ListNamespacesResponse: MessageFns<ListNamespacesResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -266,7 +266,7 @@ export const ListNamespacesResponse: MessageFns<ListNamespacesResponse> = {
 };
 
 function createBaseCreateNamespaceRequest(): CreateNamespaceRequest {
-  return { name: "", _unknownFields: {} };
+  return { name: "", _unknownFields: undefined };
 }
 
 export const CreateNamespaceRequest: MessageFns<CreateNamespaceRequest> = {
@@ -312,10 +312,10 @@ export const CreateNamespaceRequest: MessageFns<CreateNamespaceRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -337,7 +337,7 @@ export const CreateNamespaceRequest: MessageFns<CreateNamespaceRequest> = {
 };
 
 function createBaseCreateNamespaceResponse(): CreateNamespaceResponse {
-  return { namespace: undefined, adminPassword: "", _unknownFields: {} };
+  return { namespace: undefined, adminPassword: "", _unknownFields: undefined };
 }
 
 export const CreateNamespaceResponse: MessageFns<CreateNamespaceResponse> = {
@@ -394,10 +394,10 @@ export const CreateNamespaceResponse: MessageFns<CreateNamespaceResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -422,7 +422,7 @@ export const CreateNamespaceResponse: MessageFns<CreateNamespaceResponse> = {
 };
 
 function createBaseDeleteNamespaceRequest(): DeleteNamespaceRequest {
-  return { name: "", _unknownFields: {} };
+  return { name: "", _unknownFields: undefined };
 }
 
 export const DeleteNamespaceRequest: MessageFns<DeleteNamespaceRequest> = {
@@ -468,10 +468,10 @@ export const DeleteNamespaceRequest: MessageFns<DeleteNamespaceRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -493,7 +493,7 @@ export const DeleteNamespaceRequest: MessageFns<DeleteNamespaceRequest> = {
 };
 
 function createBaseDeleteNamespaceResponse(): DeleteNamespaceResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const DeleteNamespaceResponse: MessageFns<DeleteNamespaceResponse> = {
@@ -528,10 +528,10 @@ export const DeleteNamespaceResponse: MessageFns<DeleteNamespaceResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

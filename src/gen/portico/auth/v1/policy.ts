@@ -229,7 +229,7 @@ export interface Caller {
 }
 
 function createBaseWatchRequest(): WatchRequest {
-  return { message: undefined, _unknownFields: {} };
+  return { message: undefined, _unknownFields: undefined };
 }
 
 export const WatchRequest: MessageFns<WatchRequest> = {
@@ -299,10 +299,10 @@ export const WatchRequest: MessageFns<WatchRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -343,7 +343,7 @@ export const WatchRequest: MessageFns<WatchRequest> = {
 };
 
 function createBaseWatchRequest_Start(): WatchRequest_Start {
-  return { service: "", _unknownFields: {} };
+  return { service: "", _unknownFields: undefined };
 }
 
 export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
@@ -389,10 +389,10 @@ export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -414,7 +414,7 @@ export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
 };
 
 function createBaseWatchRequest_Ping(): WatchRequest_Ping {
-  return { sequence: 0n, usedKeys: [], _unknownFields: {} };
+  return { sequence: 0n, usedKeys: [], _unknownFields: undefined };
 }
 
 export const WatchRequest_Ping: MessageFns<WatchRequest_Ping> = {
@@ -474,10 +474,10 @@ export const WatchRequest_Ping: MessageFns<WatchRequest_Ping> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -500,7 +500,7 @@ export const WatchRequest_Ping: MessageFns<WatchRequest_Ping> = {
 };
 
 function createBaseWatchRequest_Applied(): WatchRequest_Applied {
-  return { revision: 0n, _unknownFields: {} };
+  return { revision: 0n, _unknownFields: undefined };
 }
 
 export const WatchRequest_Applied: MessageFns<WatchRequest_Applied> = {
@@ -549,10 +549,10 @@ export const WatchRequest_Applied: MessageFns<WatchRequest_Applied> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -574,7 +574,7 @@ export const WatchRequest_Applied: MessageFns<WatchRequest_Applied> = {
 };
 
 function createBaseWatchResponse(): WatchResponse {
-  return { message: undefined, _unknownFields: {} };
+  return { message: undefined, _unknownFields: undefined };
 }
 
 export const WatchResponse: MessageFns<WatchResponse> = {
@@ -644,10 +644,10 @@ export const WatchResponse: MessageFns<WatchResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -688,7 +688,7 @@ export const WatchResponse: MessageFns<WatchResponse> = {
 };
 
 function createBaseWatchResponse_Snapshot(): WatchResponse_Snapshot {
-  return { revision: 0n, namespaces: [], last: false, contextKeys: [], _unknownFields: {} };
+  return { revision: 0n, namespaces: [], last: false, contextKeys: [], _unknownFields: undefined };
 }
 
 export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
@@ -770,10 +770,10 @@ export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -798,7 +798,7 @@ export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
 };
 
 function createBaseWatchResponse_Changes(): WatchResponse_Changes {
-  return { revision: 0n, changes: [], _unknownFields: {} };
+  return { revision: 0n, changes: [], _unknownFields: undefined };
 }
 
 export const WatchResponse_Changes: MessageFns<WatchResponse_Changes> = {
@@ -858,10 +858,10 @@ export const WatchResponse_Changes: MessageFns<WatchResponse_Changes> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -884,7 +884,7 @@ export const WatchResponse_Changes: MessageFns<WatchResponse_Changes> = {
 };
 
 function createBaseWatchResponse_Pong(): WatchResponse_Pong {
-  return { sequence: 0n, revision: 0n, leaseMs: 0n, time: undefined, stopping: false, _unknownFields: {} };
+  return { sequence: 0n, revision: 0n, leaseMs: 0n, time: undefined, stopping: false, _unknownFields: undefined };
 }
 
 export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
@@ -983,10 +983,10 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1012,7 +1012,7 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
 };
 
 function createBaseContextKey(): ContextKey {
-  return { name: "", generation: 0n, key: Buffer.alloc(0), _unknownFields: {} };
+  return { name: "", generation: 0n, key: Buffer.alloc(0), _unknownFields: undefined };
 }
 
 export const ContextKey: MessageFns<ContextKey> = {
@@ -1083,10 +1083,10 @@ export const ContextKey: MessageFns<ContextKey> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1112,7 +1112,7 @@ export const ContextKey: MessageFns<ContextKey> = {
 };
 
 function createBaseNamespaceRules(): NamespaceRules {
-  return { namespace: "", rules: [], namespaceId: undefined, _unknownFields: {} };
+  return { namespace: "", rules: [], namespaceId: undefined, _unknownFields: undefined };
 }
 
 export const NamespaceRules: MessageFns<NamespaceRules> = {
@@ -1180,10 +1180,10 @@ export const NamespaceRules: MessageFns<NamespaceRules> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1207,7 +1207,7 @@ export const NamespaceRules: MessageFns<NamespaceRules> = {
 };
 
 function createBaseChange(): Change {
-  return { change: undefined, _unknownFields: {} };
+  return { change: undefined, _unknownFields: undefined };
 }
 
 export const Change: MessageFns<Change> = {
@@ -1313,10 +1313,10 @@ export const Change: MessageFns<Change> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1378,7 +1378,7 @@ export const Change: MessageFns<Change> = {
 };
 
 function createBaseChange_RuleCreated(): Change_RuleCreated {
-  return { namespace: "", rule: undefined, namespaceId: undefined, _unknownFields: {} };
+  return { namespace: "", rule: undefined, namespaceId: undefined, _unknownFields: undefined };
 }
 
 export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
@@ -1446,10 +1446,10 @@ export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1473,7 +1473,7 @@ export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
 };
 
 function createBaseChange_RuleDeleted(): Change_RuleDeleted {
-  return { namespace: "", id: "", resource: "", _unknownFields: {} };
+  return { namespace: "", id: "", resource: "", _unknownFields: undefined };
 }
 
 export const Change_RuleDeleted: MessageFns<Change_RuleDeleted> = {
@@ -1541,10 +1541,10 @@ export const Change_RuleDeleted: MessageFns<Change_RuleDeleted> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1568,7 +1568,7 @@ export const Change_RuleDeleted: MessageFns<Change_RuleDeleted> = {
 };
 
 function createBaseChange_AccountChanged(): Change_AccountChanged {
-  return { namespace: "", account: "", _unknownFields: {} };
+  return { namespace: "", account: "", _unknownFields: undefined };
 }
 
 export const Change_AccountChanged: MessageFns<Change_AccountChanged> = {
@@ -1625,10 +1625,10 @@ export const Change_AccountChanged: MessageFns<Change_AccountChanged> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1651,7 +1651,7 @@ export const Change_AccountChanged: MessageFns<Change_AccountChanged> = {
 };
 
 function createBaseChange_TokensRevoked(): Change_TokensRevoked {
-  return { sha256: [], _unknownFields: {} };
+  return { sha256: [], _unknownFields: undefined };
 }
 
 export const Change_TokensRevoked: MessageFns<Change_TokensRevoked> = {
@@ -1697,10 +1697,10 @@ export const Change_TokensRevoked: MessageFns<Change_TokensRevoked> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1722,7 +1722,7 @@ export const Change_TokensRevoked: MessageFns<Change_TokensRevoked> = {
 };
 
 function createBaseChange_NamespaceDeleted(): Change_NamespaceDeleted {
-  return { namespace: "", _unknownFields: {} };
+  return { namespace: "", _unknownFields: undefined };
 }
 
 export const Change_NamespaceDeleted: MessageFns<Change_NamespaceDeleted> = {
@@ -1768,10 +1768,10 @@ export const Change_NamespaceDeleted: MessageFns<Change_NamespaceDeleted> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1793,7 +1793,7 @@ export const Change_NamespaceDeleted: MessageFns<Change_NamespaceDeleted> = {
 };
 
 function createBaseResolveRequest(): ResolveRequest {
-  return { sha256: Buffer.alloc(0), _unknownFields: {} };
+  return { sha256: Buffer.alloc(0), _unknownFields: undefined };
 }
 
 export const ResolveRequest: MessageFns<ResolveRequest> = {
@@ -1839,10 +1839,10 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1864,7 +1864,7 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
 };
 
 function createBaseResolveResponse(): ResolveResponse {
-  return { revision: 0n, caller: undefined, _unknownFields: {} };
+  return { revision: 0n, caller: undefined, _unknownFields: undefined };
 }
 
 export const ResolveResponse: MessageFns<ResolveResponse> = {
@@ -1924,10 +1924,10 @@ export const ResolveResponse: MessageFns<ResolveResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1952,7 +1952,7 @@ export const ResolveResponse: MessageFns<ResolveResponse> = {
 };
 
 function createBaseBatchResolveRequest(): BatchResolveRequest {
-  return { sha256: [], _unknownFields: {} };
+  return { sha256: [], _unknownFields: undefined };
 }
 
 export const BatchResolveRequest: MessageFns<BatchResolveRequest> = {
@@ -1998,10 +1998,10 @@ export const BatchResolveRequest: MessageFns<BatchResolveRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2023,7 +2023,7 @@ export const BatchResolveRequest: MessageFns<BatchResolveRequest> = {
 };
 
 function createBaseBatchResolveResponse(): BatchResolveResponse {
-  return { revision: 0n, results: [], _unknownFields: {} };
+  return { revision: 0n, results: [], _unknownFields: undefined };
 }
 
 export const BatchResolveResponse: MessageFns<BatchResolveResponse> = {
@@ -2083,10 +2083,10 @@ export const BatchResolveResponse: MessageFns<BatchResolveResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2109,7 +2109,7 @@ export const BatchResolveResponse: MessageFns<BatchResolveResponse> = {
 };
 
 function createBaseBatchResolveResponse_Result(): BatchResolveResponse_Result {
-  return { caller: undefined, _unknownFields: {} };
+  return { caller: undefined, _unknownFields: undefined };
 }
 
 export const BatchResolveResponse_Result: MessageFns<BatchResolveResponse_Result> = {
@@ -2155,10 +2155,10 @@ export const BatchResolveResponse_Result: MessageFns<BatchResolveResponse_Result
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2182,7 +2182,7 @@ export const BatchResolveResponse_Result: MessageFns<BatchResolveResponse_Result
 };
 
 function createBaseListNamespaceIdsRequest(): ListNamespaceIdsRequest {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const ListNamespaceIdsRequest: MessageFns<ListNamespaceIdsRequest> = {
@@ -2217,10 +2217,10 @@ export const ListNamespaceIdsRequest: MessageFns<ListNamespaceIdsRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2241,7 +2241,7 @@ export const ListNamespaceIdsRequest: MessageFns<ListNamespaceIdsRequest> = {
 };
 
 function createBaseListNamespaceIdsResponse(): ListNamespaceIdsResponse {
-  return { namespaces: [], _unknownFields: {} };
+  return { namespaces: [], _unknownFields: undefined };
 }
 
 export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
@@ -2287,10 +2287,10 @@ export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2312,7 +2312,7 @@ export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
 };
 
 function createBaseListNamespaceIdsResponse_Namespace(): ListNamespaceIdsResponse_Namespace {
-  return { name: "", id: undefined, _unknownFields: {} };
+  return { name: "", id: undefined, _unknownFields: undefined };
 }
 
 export const ListNamespaceIdsResponse_Namespace: MessageFns<ListNamespaceIdsResponse_Namespace> = {
@@ -2369,10 +2369,10 @@ export const ListNamespaceIdsResponse_Namespace: MessageFns<ListNamespaceIdsResp
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2408,7 +2408,7 @@ function createBaseCaller(): Caller {
     reportUse: false,
     enrolment: "",
     namespaceId: undefined,
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -2532,10 +2532,10 @@ export const Caller: MessageFns<Caller> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

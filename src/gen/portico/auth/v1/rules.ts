@@ -125,7 +125,7 @@ export interface Effect {
 }
 
 function createBaseRule(): Rule {
-  return { id: "", scope: "", access: 0, resource: "", priority: 0, _unknownFields: {} };
+  return { id: "", scope: "", access: 0, resource: "", priority: 0, _unknownFields: undefined };
 }
 
 export const Rule: MessageFns<Rule> = {
@@ -215,10 +215,10 @@ export const Rule: MessageFns<Rule> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -244,7 +244,7 @@ export const Rule: MessageFns<Rule> = {
 };
 
 function createBaseListRulesRequest(): ListRulesRequest {
-  return { pageSize: 0, pageToken: "", _unknownFields: {} };
+  return { pageSize: 0, pageToken: "", _unknownFields: undefined };
 }
 
 export const ListRulesRequest: MessageFns<ListRulesRequest> = {
@@ -301,10 +301,10 @@ export const ListRulesRequest: MessageFns<ListRulesRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -327,7 +327,7 @@ export const ListRulesRequest: MessageFns<ListRulesRequest> = {
 };
 
 function createBaseListRulesResponse(): ListRulesResponse {
-  return { rules: [], nextPageToken: "", _unknownFields: {} };
+  return { rules: [], nextPageToken: "", _unknownFields: undefined };
 }
 
 export const ListRulesResponse: MessageFns<ListRulesResponse> = {
@@ -384,10 +384,10 @@ export const ListRulesResponse: MessageFns<ListRulesResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -410,7 +410,7 @@ export const ListRulesResponse: MessageFns<ListRulesResponse> = {
 };
 
 function createBaseCreateRuleRequest(): CreateRuleRequest {
-  return { rule: undefined, _unknownFields: {} };
+  return { rule: undefined, _unknownFields: undefined };
 }
 
 export const CreateRuleRequest: MessageFns<CreateRuleRequest> = {
@@ -456,10 +456,10 @@ export const CreateRuleRequest: MessageFns<CreateRuleRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -481,7 +481,7 @@ export const CreateRuleRequest: MessageFns<CreateRuleRequest> = {
 };
 
 function createBaseDeleteRuleRequest(): DeleteRuleRequest {
-  return { id: "", _unknownFields: {} };
+  return { id: "", _unknownFields: undefined };
 }
 
 export const DeleteRuleRequest: MessageFns<DeleteRuleRequest> = {
@@ -527,10 +527,10 @@ export const DeleteRuleRequest: MessageFns<DeleteRuleRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -552,7 +552,7 @@ export const DeleteRuleRequest: MessageFns<DeleteRuleRequest> = {
 };
 
 function createBaseDeleteRuleResponse(): DeleteRuleResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const DeleteRuleResponse: MessageFns<DeleteRuleResponse> = {
@@ -587,10 +587,10 @@ export const DeleteRuleResponse: MessageFns<DeleteRuleResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -611,7 +611,7 @@ export const DeleteRuleResponse: MessageFns<DeleteRuleResponse> = {
 };
 
 function createBaseExplainRequest(): ExplainRequest {
-  return { account: "", resource: "", _unknownFields: {} };
+  return { account: "", resource: "", _unknownFields: undefined };
 }
 
 export const ExplainRequest: MessageFns<ExplainRequest> = {
@@ -668,10 +668,10 @@ export const ExplainRequest: MessageFns<ExplainRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -694,7 +694,7 @@ export const ExplainRequest: MessageFns<ExplainRequest> = {
 };
 
 function createBaseExplainResponse(): ExplainResponse {
-  return { code: 0, decidedBy: undefined, matched: [], _unknownFields: {} };
+  return { code: 0, decidedBy: undefined, matched: [], _unknownFields: undefined };
 }
 
 export const ExplainResponse: MessageFns<ExplainResponse> = {
@@ -762,10 +762,10 @@ export const ExplainResponse: MessageFns<ExplainResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -791,7 +791,7 @@ export const ExplainResponse: MessageFns<ExplainResponse> = {
 };
 
 function createBasePreviewRequest(): PreviewRequest {
-  return { change: undefined, resources: [], _unknownFields: {} };
+  return { change: undefined, resources: [], _unknownFields: undefined };
 }
 
 export const PreviewRequest: MessageFns<PreviewRequest> = {
@@ -861,10 +861,10 @@ export const PreviewRequest: MessageFns<PreviewRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -900,7 +900,7 @@ export const PreviewRequest: MessageFns<PreviewRequest> = {
 };
 
 function createBasePreviewResponse(): PreviewResponse {
-  return { effects: [], _unknownFields: {} };
+  return { effects: [], _unknownFields: undefined };
 }
 
 export const PreviewResponse: MessageFns<PreviewResponse> = {
@@ -946,10 +946,10 @@ export const PreviewResponse: MessageFns<PreviewResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -979,7 +979,7 @@ function createBaseEffect(): Effect {
     everyAccount: false,
     accounts: [],
     moreAccounts: 0,
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -1092,10 +1092,10 @@ export const Effect: MessageFns<Effect> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

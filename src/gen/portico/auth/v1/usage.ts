@@ -93,7 +93,7 @@ export interface Tally {
 }
 
 function createBaseListUsageRequest(): ListUsageRequest {
-  return { span: undefined, service: "", endpoint: "", _unknownFields: {} };
+  return { span: undefined, service: "", endpoint: "", _unknownFields: undefined };
 }
 
 export const ListUsageRequest: MessageFns<ListUsageRequest> = {
@@ -161,10 +161,10 @@ export const ListUsageRequest: MessageFns<ListUsageRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -188,7 +188,7 @@ export const ListUsageRequest: MessageFns<ListUsageRequest> = {
 };
 
 function createBaseListUsageResponse(): ListUsageResponse {
-  return { period: undefined, periods: [], endpoints: [], _unknownFields: {} };
+  return { period: undefined, periods: [], endpoints: [], _unknownFields: undefined };
 }
 
 export const ListUsageResponse: MessageFns<ListUsageResponse> = {
@@ -256,10 +256,10 @@ export const ListUsageResponse: MessageFns<ListUsageResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -285,7 +285,7 @@ export const ListUsageResponse: MessageFns<ListUsageResponse> = {
 };
 
 function createBaseUsagePeriod(): UsagePeriod {
-  return { start: undefined, calls: undefined, _unknownFields: {} };
+  return { start: undefined, calls: undefined, _unknownFields: undefined };
 }
 
 export const UsagePeriod: MessageFns<UsagePeriod> = {
@@ -342,10 +342,10 @@ export const UsagePeriod: MessageFns<UsagePeriod> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -370,7 +370,7 @@ export const UsagePeriod: MessageFns<UsagePeriod> = {
 };
 
 function createBaseEndpointUsage(): EndpointUsage {
-  return { service: "", endpoint: "", calls: undefined, _unknownFields: {} };
+  return { service: "", endpoint: "", calls: undefined, _unknownFields: undefined };
 }
 
 export const EndpointUsage: MessageFns<EndpointUsage> = {
@@ -438,10 +438,10 @@ export const EndpointUsage: MessageFns<EndpointUsage> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -465,7 +465,7 @@ export const EndpointUsage: MessageFns<EndpointUsage> = {
 };
 
 function createBaseCalls(): Calls {
-  return { total: 0n, clientErrors: 0n, serverErrors: 0n, medianMs: 0, p95Ms: 0, _unknownFields: {} };
+  return { total: 0n, clientErrors: 0n, serverErrors: 0n, medianMs: 0, p95Ms: 0, _unknownFields: undefined };
 }
 
 export const Calls: MessageFns<Calls> = {
@@ -564,10 +564,10 @@ export const Calls: MessageFns<Calls> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -597,7 +597,7 @@ export const Calls: MessageFns<Calls> = {
 };
 
 function createBaseReportUsageRequest(): ReportUsageRequest {
-  return { reporter: "", sequence: 0n, tallies: undefined, _unknownFields: {} };
+  return { reporter: "", sequence: 0n, tallies: undefined, _unknownFields: undefined };
 }
 
 export const ReportUsageRequest: MessageFns<ReportUsageRequest> = {
@@ -668,10 +668,10 @@ export const ReportUsageRequest: MessageFns<ReportUsageRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -697,7 +697,7 @@ export const ReportUsageRequest: MessageFns<ReportUsageRequest> = {
 };
 
 function createBaseReportUsageResponse(): ReportUsageResponse {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const ReportUsageResponse: MessageFns<ReportUsageResponse> = {
@@ -732,10 +732,10 @@ export const ReportUsageResponse: MessageFns<ReportUsageResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -756,7 +756,7 @@ export const ReportUsageResponse: MessageFns<ReportUsageResponse> = {
 };
 
 function createBaseTallies(): Tallies {
-  return { tallies: [], _unknownFields: {} };
+  return { tallies: [], _unknownFields: undefined };
 }
 
 export const Tallies: MessageFns<Tallies> = {
@@ -802,10 +802,10 @@ export const Tallies: MessageFns<Tallies> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -834,7 +834,7 @@ function createBaseTally(): Tally {
     clientErrors: 0n,
     serverErrors: 0n,
     byTime: [],
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -959,10 +959,10 @@ export const Tally: MessageFns<Tally> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

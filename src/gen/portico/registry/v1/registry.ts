@@ -168,7 +168,7 @@ export interface DescribeResponse {
 }
 
 function createBaseRegisterRequest(): RegisterRequest {
-  return { instance: undefined, _unknownFields: {} };
+  return { instance: undefined, _unknownFields: undefined };
 }
 
 export const RegisterRequest: MessageFns<RegisterRequest> = {
@@ -214,10 +214,10 @@ export const RegisterRequest: MessageFns<RegisterRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -241,7 +241,7 @@ export const RegisterRequest: MessageFns<RegisterRequest> = {
 };
 
 function createBaseRegisterResponse(): RegisterResponse {
-  return { problems: [], _unknownFields: {} };
+  return { problems: [], _unknownFields: undefined };
 }
 
 export const RegisterResponse: MessageFns<RegisterResponse> = {
@@ -287,10 +287,10 @@ export const RegisterResponse: MessageFns<RegisterResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -324,7 +324,7 @@ function createBaseInstance(): Instance {
     bindingPrefix: "",
     store: undefined,
     metadata: [],
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -481,10 +481,10 @@ export const Instance: MessageFns<Instance> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -518,7 +518,7 @@ export const Instance: MessageFns<Instance> = {
 };
 
 function createBaseDataStore(): DataStore {
-  return { id: "", name: "", _unknownFields: {} };
+  return { id: "", name: "", _unknownFields: undefined };
 }
 
 export const DataStore: MessageFns<DataStore> = {
@@ -575,10 +575,10 @@ export const DataStore: MessageFns<DataStore> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -601,7 +601,7 @@ export const DataStore: MessageFns<DataStore> = {
 };
 
 function createBaseWatchRequest(): WatchRequest {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const WatchRequest: MessageFns<WatchRequest> = {
@@ -636,10 +636,10 @@ export const WatchRequest: MessageFns<WatchRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -660,7 +660,7 @@ export const WatchRequest: MessageFns<WatchRequest> = {
 };
 
 function createBaseWatchResponse(): WatchResponse {
-  return { joined: [], left: [], complete: false, _unknownFields: {} };
+  return { joined: [], left: [], complete: false, _unknownFields: undefined };
 }
 
 export const WatchResponse: MessageFns<WatchResponse> = {
@@ -728,10 +728,10 @@ export const WatchResponse: MessageFns<WatchResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -755,7 +755,7 @@ export const WatchResponse: MessageFns<WatchResponse> = {
 };
 
 function createBaseResolveRequest(): ResolveRequest {
-  return { service: "", _unknownFields: {} };
+  return { service: "", _unknownFields: undefined };
 }
 
 export const ResolveRequest: MessageFns<ResolveRequest> = {
@@ -801,10 +801,10 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -826,7 +826,7 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
 };
 
 function createBaseResolveResponse(): ResolveResponse {
-  return { addresses: [], _unknownFields: {} };
+  return { addresses: [], _unknownFields: undefined };
 }
 
 export const ResolveResponse: MessageFns<ResolveResponse> = {
@@ -872,10 +872,10 @@ export const ResolveResponse: MessageFns<ResolveResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -897,7 +897,7 @@ export const ResolveResponse: MessageFns<ResolveResponse> = {
 };
 
 function createBaseListRequest(): ListRequest {
-  return { _unknownFields: {} };
+  return { _unknownFields: undefined };
 }
 
 export const ListRequest: MessageFns<ListRequest> = {
@@ -932,10 +932,10 @@ export const ListRequest: MessageFns<ListRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -956,7 +956,7 @@ export const ListRequest: MessageFns<ListRequest> = {
 };
 
 function createBaseListResponse(): ListResponse {
-  return { services: [], _unknownFields: {} };
+  return { services: [], _unknownFields: undefined };
 }
 
 export const ListResponse: MessageFns<ListResponse> = {
@@ -1002,10 +1002,10 @@ export const ListResponse: MessageFns<ListResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1027,7 +1027,7 @@ export const ListResponse: MessageFns<ListResponse> = {
 };
 
 function createBaseService(): Service {
-  return { name: "", summary: "", endpoints: [], instances: 0, subject: "", problems: [], _unknownFields: {} };
+  return { name: "", summary: "", endpoints: [], instances: 0, subject: "", problems: [], _unknownFields: undefined };
 }
 
 export const Service: MessageFns<Service> = {
@@ -1128,10 +1128,10 @@ export const Service: MessageFns<Service> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1165,7 +1165,7 @@ function createBaseEndpoint(): Endpoint {
     clientStreaming: false,
     serverStreaming: false,
     deprecated: false,
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -1267,10 +1267,10 @@ export const Endpoint: MessageFns<Endpoint> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1297,7 +1297,7 @@ export const Endpoint: MessageFns<Endpoint> = {
 };
 
 function createBaseDescribeRequest(): DescribeRequest {
-  return { service: "", _unknownFields: {} };
+  return { service: "", _unknownFields: undefined };
 }
 
 export const DescribeRequest: MessageFns<DescribeRequest> = {
@@ -1343,10 +1343,10 @@ export const DescribeRequest: MessageFns<DescribeRequest> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1368,7 +1368,7 @@ export const DescribeRequest: MessageFns<DescribeRequest> = {
 };
 
 function createBaseDescribeResponse(): DescribeResponse {
-  return { service: undefined, proto: "", _unknownFields: {} };
+  return { service: undefined, proto: "", _unknownFields: undefined };
 }
 
 export const DescribeResponse: MessageFns<DescribeResponse> = {
@@ -1425,10 +1425,10 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }

@@ -295,7 +295,7 @@ export interface Enrolment {
 }
 
 function createBaseEntry(): Entry {
-  return { time: undefined, actor: "", namespace: "", events: [], _unknownFields: {} };
+  return { time: undefined, actor: "", namespace: "", events: [], _unknownFields: undefined };
 }
 
 export const Entry: MessageFns<Entry> = {
@@ -374,10 +374,10 @@ export const Entry: MessageFns<Entry> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -402,7 +402,7 @@ export const Entry: MessageFns<Entry> = {
 };
 
 function createBaseEvent(): Event {
-  return { event: undefined, _unknownFields: {} };
+  return { event: undefined, _unknownFields: undefined };
 }
 
 export const Event: MessageFns<Event> = {
@@ -651,10 +651,10 @@ export const Event: MessageFns<Event> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -794,7 +794,7 @@ export const Event: MessageFns<Event> = {
 };
 
 function createBaseNamespaceCreated(): NamespaceCreated {
-  return { name: "", id: undefined, _unknownFields: {} };
+  return { name: "", id: undefined, _unknownFields: undefined };
 }
 
 export const NamespaceCreated: MessageFns<NamespaceCreated> = {
@@ -851,10 +851,10 @@ export const NamespaceCreated: MessageFns<NamespaceCreated> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -877,7 +877,7 @@ export const NamespaceCreated: MessageFns<NamespaceCreated> = {
 };
 
 function createBaseNamespaceDeleted(): NamespaceDeleted {
-  return { name: "", _unknownFields: {} };
+  return { name: "", _unknownFields: undefined };
 }
 
 export const NamespaceDeleted: MessageFns<NamespaceDeleted> = {
@@ -923,10 +923,10 @@ export const NamespaceDeleted: MessageFns<NamespaceDeleted> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -948,7 +948,7 @@ export const NamespaceDeleted: MessageFns<NamespaceDeleted> = {
 };
 
 function createBaseAccountCreated(): AccountCreated {
-  return { namespace: "", name: "", scopes: [], password: undefined, _unknownFields: {} };
+  return { namespace: "", name: "", scopes: [], password: undefined, _unknownFields: undefined };
 }
 
 export const AccountCreated: MessageFns<AccountCreated> = {
@@ -1027,10 +1027,10 @@ export const AccountCreated: MessageFns<AccountCreated> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1057,7 +1057,7 @@ export const AccountCreated: MessageFns<AccountCreated> = {
 };
 
 function createBaseAccountDeleted(): AccountDeleted {
-  return { namespace: "", name: "", _unknownFields: {} };
+  return { namespace: "", name: "", _unknownFields: undefined };
 }
 
 export const AccountDeleted: MessageFns<AccountDeleted> = {
@@ -1114,10 +1114,10 @@ export const AccountDeleted: MessageFns<AccountDeleted> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1140,7 +1140,7 @@ export const AccountDeleted: MessageFns<AccountDeleted> = {
 };
 
 function createBaseScopesSet(): ScopesSet {
-  return { namespace: "", name: "", scopes: [], _unknownFields: {} };
+  return { namespace: "", name: "", scopes: [], _unknownFields: undefined };
 }
 
 export const ScopesSet: MessageFns<ScopesSet> = {
@@ -1208,10 +1208,10 @@ export const ScopesSet: MessageFns<ScopesSet> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1235,7 +1235,7 @@ export const ScopesSet: MessageFns<ScopesSet> = {
 };
 
 function createBasePasswordSet(): PasswordSet {
-  return { namespace: "", name: "", password: undefined, _unknownFields: {} };
+  return { namespace: "", name: "", password: undefined, _unknownFields: undefined };
 }
 
 export const PasswordSet: MessageFns<PasswordSet> = {
@@ -1303,10 +1303,10 @@ export const PasswordSet: MessageFns<PasswordSet> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1332,7 +1332,7 @@ export const PasswordSet: MessageFns<PasswordSet> = {
 };
 
 function createBaseRuleCreated(): RuleCreated {
-  return { namespace: "", rule: undefined, _unknownFields: {} };
+  return { namespace: "", rule: undefined, _unknownFields: undefined };
 }
 
 export const RuleCreated: MessageFns<RuleCreated> = {
@@ -1389,10 +1389,10 @@ export const RuleCreated: MessageFns<RuleCreated> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1415,7 +1415,7 @@ export const RuleCreated: MessageFns<RuleCreated> = {
 };
 
 function createBaseRuleDeleted(): RuleDeleted {
-  return { namespace: "", id: "", _unknownFields: {} };
+  return { namespace: "", id: "", _unknownFields: undefined };
 }
 
 export const RuleDeleted: MessageFns<RuleDeleted> = {
@@ -1472,10 +1472,10 @@ export const RuleDeleted: MessageFns<RuleDeleted> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1504,7 +1504,7 @@ function createBaseLoggedIn(): LoggedIn {
     account: "",
     access: undefined,
     refresh: undefined,
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -1595,10 +1595,10 @@ export const LoggedIn: MessageFns<LoggedIn> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1628,7 +1628,7 @@ export const LoggedIn: MessageFns<LoggedIn> = {
 };
 
 function createBaseRefreshed(): Refreshed {
-  return { login: Buffer.alloc(0), access: undefined, refresh: undefined, _unknownFields: {} };
+  return { login: Buffer.alloc(0), access: undefined, refresh: undefined, _unknownFields: undefined };
 }
 
 export const Refreshed: MessageFns<Refreshed> = {
@@ -1696,10 +1696,10 @@ export const Refreshed: MessageFns<Refreshed> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1727,7 +1727,7 @@ export const Refreshed: MessageFns<Refreshed> = {
 };
 
 function createBaseLoginRevoked(): LoginRevoked {
-  return { login: Buffer.alloc(0), reused: false, _unknownFields: {} };
+  return { login: Buffer.alloc(0), reused: false, _unknownFields: undefined };
 }
 
 export const LoginRevoked: MessageFns<LoginRevoked> = {
@@ -1784,10 +1784,10 @@ export const LoginRevoked: MessageFns<LoginRevoked> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1810,7 +1810,7 @@ export const LoginRevoked: MessageFns<LoginRevoked> = {
 };
 
 function createBaseLoginsFailed(): LoginsFailed {
-  return { namespace: "", account: "", address: "", count: 0n, _unknownFields: {} };
+  return { namespace: "", account: "", address: "", count: 0n, _unknownFields: undefined };
 }
 
 export const LoginsFailed: MessageFns<LoginsFailed> = {
@@ -1892,10 +1892,10 @@ export const LoginsFailed: MessageFns<LoginsFailed> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1920,7 +1920,7 @@ export const LoginsFailed: MessageFns<LoginsFailed> = {
 };
 
 function createBaseKeyCreated(): KeyCreated {
-  return { key: undefined, _unknownFields: {} };
+  return { key: undefined, _unknownFields: undefined };
 }
 
 export const KeyCreated: MessageFns<KeyCreated> = {
@@ -1966,10 +1966,10 @@ export const KeyCreated: MessageFns<KeyCreated> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -1991,7 +1991,7 @@ export const KeyCreated: MessageFns<KeyCreated> = {
 };
 
 function createBaseKeyRevoked(): KeyRevoked {
-  return { sha256: Buffer.alloc(0), _unknownFields: {} };
+  return { sha256: Buffer.alloc(0), _unknownFields: undefined };
 }
 
 export const KeyRevoked: MessageFns<KeyRevoked> = {
@@ -2037,10 +2037,10 @@ export const KeyRevoked: MessageFns<KeyRevoked> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2062,7 +2062,7 @@ export const KeyRevoked: MessageFns<KeyRevoked> = {
 };
 
 function createBaseKeyShortened(): KeyShortened {
-  return { sha256: Buffer.alloc(0), expires: undefined, _unknownFields: {} };
+  return { sha256: Buffer.alloc(0), expires: undefined, _unknownFields: undefined };
 }
 
 export const KeyShortened: MessageFns<KeyShortened> = {
@@ -2119,10 +2119,10 @@ export const KeyShortened: MessageFns<KeyShortened> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2147,7 +2147,7 @@ export const KeyShortened: MessageFns<KeyShortened> = {
 };
 
 function createBaseKeysUsed(): KeysUsed {
-  return { uses: [], _unknownFields: {} };
+  return { uses: [], _unknownFields: undefined };
 }
 
 export const KeysUsed: MessageFns<KeysUsed> = {
@@ -2193,10 +2193,10 @@ export const KeysUsed: MessageFns<KeysUsed> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2218,7 +2218,7 @@ export const KeysUsed: MessageFns<KeysUsed> = {
 };
 
 function createBaseEnrolmentCreated(): EnrolmentCreated {
-  return { name: "", sha256: Buffer.alloc(0), beside: false, prefix: "", _unknownFields: {} };
+  return { name: "", sha256: Buffer.alloc(0), beside: false, prefix: "", _unknownFields: undefined };
 }
 
 export const EnrolmentCreated: MessageFns<EnrolmentCreated> = {
@@ -2297,10 +2297,10 @@ export const EnrolmentCreated: MessageFns<EnrolmentCreated> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2325,7 +2325,7 @@ export const EnrolmentCreated: MessageFns<EnrolmentCreated> = {
 };
 
 function createBaseEnrolmentDeleted(): EnrolmentDeleted {
-  return { name: "", sha256: Buffer.alloc(0), _unknownFields: {} };
+  return { name: "", sha256: Buffer.alloc(0), _unknownFields: undefined };
 }
 
 export const EnrolmentDeleted: MessageFns<EnrolmentDeleted> = {
@@ -2382,10 +2382,10 @@ export const EnrolmentDeleted: MessageFns<EnrolmentDeleted> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2408,7 +2408,7 @@ export const EnrolmentDeleted: MessageFns<EnrolmentDeleted> = {
 };
 
 function createBaseContextSecretCreated(): ContextSecretCreated {
-  return { secret: Buffer.alloc(0), _unknownFields: {} };
+  return { secret: Buffer.alloc(0), _unknownFields: undefined };
 }
 
 export const ContextSecretCreated: MessageFns<ContextSecretCreated> = {
@@ -2454,10 +2454,10 @@ export const ContextSecretCreated: MessageFns<ContextSecretCreated> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2479,7 +2479,7 @@ export const ContextSecretCreated: MessageFns<ContextSecretCreated> = {
 };
 
 function createBasePasswordHash(): PasswordHash {
-  return { salt: Buffer.alloc(0), hash: Buffer.alloc(0), n: 0, r: 0, p: 0, _unknownFields: {} };
+  return { salt: Buffer.alloc(0), hash: Buffer.alloc(0), n: 0, r: 0, p: 0, _unknownFields: undefined };
 }
 
 export const PasswordHash: MessageFns<PasswordHash> = {
@@ -2569,10 +2569,10 @@ export const PasswordHash: MessageFns<PasswordHash> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2598,7 +2598,7 @@ export const PasswordHash: MessageFns<PasswordHash> = {
 };
 
 function createBaseToken(): Token {
-  return { sha256: Buffer.alloc(0), expires: undefined, _unknownFields: {} };
+  return { sha256: Buffer.alloc(0), expires: undefined, _unknownFields: undefined };
 }
 
 export const Token: MessageFns<Token> = {
@@ -2655,10 +2655,10 @@ export const Token: MessageFns<Token> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2683,7 +2683,7 @@ export const Token: MessageFns<Token> = {
 };
 
 function createBaseKeyUse(): KeyUse {
-  return { sha256: Buffer.alloc(0), time: undefined, _unknownFields: {} };
+  return { sha256: Buffer.alloc(0), time: undefined, _unknownFields: undefined };
 }
 
 export const KeyUse: MessageFns<KeyUse> = {
@@ -2740,10 +2740,10 @@ export const KeyUse: MessageFns<KeyUse> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2774,7 +2774,7 @@ function createBaseSnapshot(): Snapshot {
     enrolments: [],
     contextSecret: Buffer.alloc(0),
     keyGenerations: [],
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -2890,10 +2890,10 @@ export const Snapshot: MessageFns<Snapshot> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -2921,7 +2921,7 @@ export const Snapshot: MessageFns<Snapshot> = {
 };
 
 function createBaseNamespace(): Namespace {
-  return { name: "", created: undefined, accounts: [], rules: [], audit: [], id: undefined, _unknownFields: {} };
+  return { name: "", created: undefined, accounts: [], rules: [], audit: [], id: undefined, _unknownFields: undefined };
 }
 
 export const Namespace: MessageFns<Namespace> = {
@@ -3022,10 +3022,10 @@ export const Namespace: MessageFns<Namespace> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -3054,7 +3054,7 @@ export const Namespace: MessageFns<Namespace> = {
 };
 
 function createBaseAccount(): Account {
-  return { name: "", scopes: [], created: undefined, password: undefined, _unknownFields: {} };
+  return { name: "", scopes: [], created: undefined, password: undefined, _unknownFields: undefined };
 }
 
 export const Account: MessageFns<Account> = {
@@ -3133,10 +3133,10 @@ export const Account: MessageFns<Account> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -3172,7 +3172,7 @@ function createBaseLogin(): Login {
     access: [],
     refresh: undefined,
     spent: [],
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -3274,10 +3274,10 @@ export const Login: MessageFns<Login> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -3317,7 +3317,7 @@ function createBaseKey(): Key {
     lastUsed: undefined,
     resources: [],
     lifetimeMs: 0n,
-    _unknownFields: {},
+    _unknownFields: undefined,
   };
 }
 
@@ -3466,10 +3466,10 @@ export const Key: MessageFns<Key> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -3508,7 +3508,7 @@ export const Key: MessageFns<Key> = {
 };
 
 function createBaseKeyGeneration(): KeyGeneration {
-  return { name: "", generation: 0n, _unknownFields: {} };
+  return { name: "", generation: 0n, _unknownFields: undefined };
 }
 
 export const KeyGeneration: MessageFns<KeyGeneration> = {
@@ -3568,10 +3568,10 @@ export const KeyGeneration: MessageFns<KeyGeneration> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
@@ -3596,7 +3596,7 @@ export const KeyGeneration: MessageFns<KeyGeneration> = {
 };
 
 function createBaseEnrolment(): Enrolment {
-  return { name: "", sha256: Buffer.alloc(0), created: undefined, prefix: "", _unknownFields: {} };
+  return { name: "", sha256: Buffer.alloc(0), created: undefined, prefix: "", _unknownFields: undefined };
 }
 
 export const Enrolment: MessageFns<Enrolment> = {
@@ -3675,10 +3675,10 @@ export const Enrolment: MessageFns<Enrolment> = {
         }
         const buf = reader.skip(tag & 7);
 
-        const list = message._unknownFields![tag];
+        const list = (message._unknownFields ??= {})[tag];
 
         if (list === undefined) {
-          message._unknownFields![tag] = [buf];
+          message._unknownFields[tag] = [buf];
         } else {
           list.push(buf);
         }
