@@ -5,6 +5,8 @@
  * however many rules there are that do not match. Each level finds a literal by a map, and the patterns that end in `*`
  * by one map for each length that occurs. What a resource leads to is remembered for as long as the resource's object
  * lives (an endpoint has one), until a rule changes. One rule is added or deleted in place: nothing is compiled anew.
+ * A pattern with one rule, as most have, leads to the rule itself: each collection of the young generation looks at every
+ * page of the heap, so a call costs more the larger the heap is (docs/performance.md, "Memory").
  *
  * Of the matching rules the highest priority decides, and at equal priority DENIED beats GRANTED. So all that a decision
  * needs is the highest granted and the highest denied priority.
@@ -80,7 +82,7 @@ export class RuleSet {
   /** Tells the namespace from others of the same name; empty for one without such an identity. */
   readonly namespaceId: string;
   readonly #byId = new Map<string, Rule>();
-  readonly #types = new Level<Level<Level<Leaf>>>();
+  readonly #types = new Level<Level<Level<Rule | Leaf>>>();
   #remembered = new WeakMap<Resource, readonly Leaf[]>();
   #remembers = false;
 
@@ -110,9 +112,10 @@ export class RuleSet {
     if (names.empty) this.#types.set(type, names);
     const endpoints = names.get(name) ?? new Level();
     if (endpoints.empty) names.set(name, endpoints);
-    const leaf = endpoints.get(endpoint);
-    if (leaf === undefined) endpoints.set(endpoint, new Leaf(rule));
-    else leaf.add(rule);
+    const present = endpoints.get(endpoint);
+    if (present === undefined) endpoints.set(endpoint, rule);
+    else if (present instanceof Leaf) present.add(rule);
+    else endpoints.set(endpoint, new Leaf([present, rule]));
     this.#byId.set(rule.id, rule);
     this.#forget();
   }
@@ -125,8 +128,8 @@ export class RuleSet {
     const names = this.#types.get(type)!;
     const endpoints = names.get(name)!;
     const leaf = endpoints.get(endpoint)!;
-    leaf.delete(rule);
-    if (leaf.empty) endpoints.delete(endpoint);
+    if (leaf instanceof Leaf) leaf.delete(rule);
+    if (!(leaf instanceof Leaf) || leaf.empty) endpoints.delete(endpoint);
     if (endpoints.empty) names.delete(name);
     if (names.empty) this.#types.delete(type);
     this.#byId.delete(id);
@@ -179,7 +182,8 @@ export class RuleSet {
     const leaves = this.#types
       .matching(resource.type)
       .flatMap((names) => names.matching(resource.name))
-      .flatMap((endpoints) => endpoints.matching(resource.endpoint));
+      .flatMap((endpoints) => endpoints.matching(resource.endpoint))
+      .map((leaf) => (leaf instanceof Leaf ? leaf : new Leaf([leaf])));
     this.#remembers = true;
     this.#remembered.set(resource, leaves);
     return leaves;
@@ -285,8 +289,8 @@ class Leaf {
   private one = NO_RULES;
   private others: Map<string, SameScope> | undefined = undefined;
 
-  constructor(rule: Rule) {
-    this.add(rule);
+  constructor(rules: readonly Rule[]) {
+    for (const rule of rules) this.add(rule);
   }
 
   get empty(): boolean {

@@ -1,8 +1,9 @@
-// Rules that come and go leave nothing behind.
+// Rules take little memory, and those that come and go leave nothing behind.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
 import { Access, RuleSet } from "../../src/access/rules.js";
+import { Rule } from "../../src/gen/portico/auth/v1/rules.js";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
@@ -24,4 +25,18 @@ t.test("a hundred thousand rules, one after the other", async (t) => {
   const grown = heap() - before;
   t.ok(grown < 4, `${grown.toFixed(1)} MiB more`);
   t.equal(set.size, 0);
+});
+
+t.test("rules with a pattern of their own take at most 420 bytes each", async (t) => {
+  const count = 100_000;
+  const before = heap();
+  const set = new RuleSet();
+  for (let index = 0; index < count; index++) {
+    const resource = `service:service${index % 1_000}:Endpoint${index}.Call`;
+    const rule = { id: `rule${index}`, scope: `team${index % 100}`, access: Access.GRANTED, resource, priority: 0 };
+    set.add(Rule.decode(Rule.encode(rule).finish())); // As a guard gets them.
+  }
+  const bytes = ((heap() - before) * 2 ** 20) / count;
+  t.ok(bytes <= 420, `${bytes.toFixed(0)} bytes`);
+  t.equal(set.size, count);
 });
