@@ -8,6 +8,7 @@ import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Codec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
+import { Backlog } from "../backlog.js";
 import type { Contract } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 
@@ -25,10 +26,11 @@ export function targetsOf(
   metadata: PassedMetadata,
 ): Target[] {
   const found = new Map<string, Target[]>();
+  const backlog = new Backlog(balancer);
   for (const contract of contracts) {
     const channel = balancer.among(contract);
     for (const endpoint of contract.endpoints) {
-      const target = new Target(endpoint, channel, identity, contract, metadata);
+      const target = new Target(endpoint, channel, identity, contract, metadata, backlog);
       const { endpoint: name } = endpoint.segments;
       const known = found.get(name);
       // Two of one contract that differ by case alone are refused by the routes.
@@ -85,6 +87,8 @@ export class Target {
     readonly contract: Contract,
     /** Which metadata passes, in both directions. */
     readonly metadata: PassedMetadata = NO_PASSED_METADATA,
+    /** Of the service; undefined for one in this process. */
+    readonly backlog?: Backlog,
   ) {}
 
   /** The service's own message types. */

@@ -91,6 +91,8 @@ export interface Channel {
   open(start: CallStart, listener: CallListener): Call;
   /** Whether calls can be sent now. `idle` has no connection, and makes one for the next call. */
   readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
+  /** Whether as many calls wait for a stream as a service is likely to begin before the next ones are read; undefined for no. */
+  readonly isFull?: boolean | undefined;
   /** Ends every call with UNAVAILABLE and frees what the channel holds. */
   close(): void;
 }

@@ -4,6 +4,7 @@
  * so all errors look the same, are logged and are counted.
  */
 import type { ConnectionMemory } from "../../../src/memory-budget.js";
+import type { UnreadRequest } from "../../backlog.js";
 import type { HttpError } from "../../errors.js";
 import {
   type ClientSocket,
@@ -18,6 +19,7 @@ import type { WebSockets } from "../websocket.js";
 import { CHUNKED, Exchange, type ExchangeConnection, NO_HEAD } from "./exchange.js";
 import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
 import { Hold } from "./hold.js";
+import { LastRequest } from "./last-request.js";
 import type { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { OTHER_VERSION, Outcome, RequestParser } from "./request-parser.js";
@@ -41,7 +43,7 @@ export interface Http1Options extends ConnectionOptions {
   onHttp2(connection: Http1Connection, firstBytes: Buffer): void;
 }
 
-export class Http1Connection implements PortConnection, ExchangeConnection {
+export class Http1Connection implements PortConnection, ExchangeConnection, UnreadRequest {
   readonly socket: ClientSocket;
   isLeaving = false;
   readonly #options: Http1Options;
@@ -57,6 +59,9 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   #bytesBefore: number | undefined = 0;
   /** Holds back requests like one that was refused in an overload. */
   #hold: Hold | undefined;
+  readonly #last = new LastRequest();
+  /** The next request is held, until its service takes more calls. */
+  #isWaiting = false;
   /** What still arrives is dropped. */
   #isDeaf = false;
   /** Runs after the last response, until the client has closed its side. */
@@ -113,6 +118,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   leave(): void {
     this.isLeaving = true;
     this.#endHold();
+    this.readUnread();
   }
 
   holdBack({ method, target }: Exchange): void {
@@ -159,11 +165,18 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   readonly #onData = (chunk: Buffer): void => {
     if (this.#isDeaf) return;
     if (this.#held === undefined) this.#read(chunk);
-    else this.#held = Buffer.concat([this.#held, chunk]);
+    else {
+      this.#held = Buffer.concat([this.#held, chunk]);
+      // Not before, where a request waits for its service: most clients send no more until they have the answer.
+      this.socket.pause();
+    }
   };
 
-  /** Reads a chunk, as far as the connection can take it for now. */
-  #read(chunk: Buffer): void {
+  /**
+   * Reads a chunk, as far as the connection can take it for now.
+   * @param mayWait whether its first request may wait unread
+   */
+  #read(chunk: Buffer, mayWait = true): void {
     let at = 0;
     while (at < chunk.length && !this.#isDeaf) {
       if (!this.#mayRead() || this.#isHeldBack(chunk, at)) {
@@ -171,6 +184,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
         this.socket.pause();
         return;
       }
+      if (mayWait && this.#tryWait(chunk, at)) return;
       at = this.#receiving === undefined ? this.#readRequest(chunk, at) : this.#readBody(this.#receiving, chunk, at);
     }
   }
@@ -190,12 +204,35 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     return this.#hold.holds(chunk, at);
   }
 
-  readOn(): void {
-    if (!this.socket.isPaused() || this.#isDeaf || !this.#mayRead()) return;
+  /** Has the next request wait unread where calls to its service do not begin at once. */
+  #tryWait(chunk: Buffer, at: number): boolean {
+    if (this.#exchanges.length > 0 || this.#parser.isInRequest || this.isLeaving) return false;
+    const backlog = this.#last.backlogOf(chunk, at);
+    if (backlog === undefined) return false;
+    this.#held = Buffer.from(chunk.subarray(at));
+    this.#isWaiting = true;
+    // The client has sent what it had to.
+    this.#maxChecks = 0;
+    backlog.wait(this);
+    return true;
+  }
+
+  readUnread(): void {
+    if (!this.#isWaiting) return;
+    this.#isWaiting = false;
+    this.#readHeld(false);
+  }
+
+  #readHeld(mayWait: boolean): void {
     const held = this.#held;
     this.#held = undefined;
-    if (held !== undefined) this.#read(held);
-    if (this.#held === undefined) this.socket.resume();
+    if (held !== undefined) this.#read(held, mayWait);
+    if (this.#held === undefined && this.socket.isPaused()) this.socket.resume();
+  }
+
+  readOn(): void {
+    if (!this.socket.isPaused() || this.#isDeaf || !this.#mayRead()) return;
+    this.#readHeld(true);
   }
 
   /** Reads a request, and what has arrived of its body. @returns where it stopped */
@@ -358,6 +395,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     exchange.release();
     if (exchange.isLast) return void this.linger();
     this.#exchanges.shift();
+    this.#last.set(exchange);
     const [next] = this.#exchanges;
     if (next?.upgrade) void this.#upgrade(next);
     else if (next !== undefined) next.onFirst();

@@ -1,5 +1,6 @@
 /** One request over HTTP/1.1 and its response, which is written no faster than the client reads it. */
 import type { ConnectionMemory } from "../../../src/memory-budget.js";
+import type { UnreadRequests } from "../../backlog.js";
 import { HttpError } from "../../errors.js";
 import {
   type BodyStream,
@@ -82,6 +83,8 @@ export class Exchange implements GatewayRequest {
   readonly headers: Head["headers"];
   readonly fault: HttpError | undefined;
   readonly upgrade: boolean;
+  /** Of the service that was called. */
+  backlog: UnreadRequests | undefined;
   /** Whether the handler has answered. */
   answered = false;
   /** Whether the response is the last one of the connection, because something went wrong. */
@@ -191,6 +194,10 @@ export class Exchange implements GatewayRequest {
 
   holdBack(): void {
     this.#connection.holdBack(this);
+  }
+
+  setBacklog(backlog: UnreadRequests): void {
+    this.backlog = backlog;
   }
 
   /** Ends the exchange as soon as possible. */

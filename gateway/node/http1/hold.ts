@@ -5,7 +5,7 @@
  */
 import { timeOfHold } from "../time-of-hold.js";
 
-/** A request of which more bytes have arrived is not held back: they would take memory. */
+/** A request of which more bytes have arrived does not wait unread: they would take memory. */
 const MAX_HELD = 4 * 1024;
 
 /** What may follow the last segment: a path goes on with other calls where another character does. */
@@ -32,14 +32,17 @@ export class Hold {
 
   /** Whether a request waits that begins here. */
   holds(chunk: Buffer, at: number): boolean {
-    const end = at + this.#start.length;
-    if (chunk.length - at > MAX_HELD || chunk.latin1Slice(at, end) !== this.#start) return false;
-    return ENDS_SEGMENT.has(chunk[end]);
+    return startsWith(chunk, at, this.#start) && ENDS_SEGMENT.has(chunk[at + this.#start.length]);
   }
 
   end(): void {
     clearTimeout(this.#timer);
   }
+}
+
+/** Whether a request that may wait unread begins so at a place of a chunk. */
+export function startsWith(chunk: Buffer, at: number, start: string): boolean {
+  return chunk.length - at <= MAX_HELD && chunk.latin1Slice(at, at + start.length) === start;
 }
 
 /** The path up to the query, and up to its fourth segment: `/v1/helloworld/call`. */
