@@ -81,7 +81,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
     "portico server                                  start here",
     "portico login                                   as admin",
     "portico helloworld call --name=Ada              call a service",
-    `portico call helloworld Call '{"name":"Ada"}'    the same with JSON`,
+    `portico call helloworld Call '{"name":"Ada"}'   the same with JSON`,
     "portico auth list rules                         who may call what",
   );
   program.action(async (service: string | undefined, words: string[]) => {

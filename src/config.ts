@@ -346,7 +346,9 @@ function readFile(path: string, named: boolean): Record<string, unknown> {
   try {
     parsed = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new ConfigError(`the configuration file ${path} cannot be read: ${(error as Error).message}`);
+    // Node quotes the file, with its line ends.
+    const reason = (error as Error).message.replace(/\s+/g, " ");
+    throw new ConfigError(`the configuration file ${path} cannot be read: ${reason}`);
   }
   if (!isObject(parsed)) throw new ConfigError(`the configuration file ${path} must hold one JSON object`);
   checkNames(parsed, path);

@@ -81,7 +81,9 @@ export async function withSuggestion<T, I>(call: Promise<T>, name: string, clien
     if (!(error instanceof CallFailure) || error.status !== 404) throw error;
     // A caller who may not list the names is told what the call answered.
     const items = await collection.list(client).catch(() => []);
-    throw error.with(didYouMean(name, items.map(collection.nameOf)));
+    const names = items.map(collection.nameOf);
+    // Where the name is right, another word of the command is not.
+    throw names.includes(name) ? error : error.with(didYouMean(name, names));
   }
 }
 

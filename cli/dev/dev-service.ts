@@ -38,7 +38,8 @@ export class DevService {
   readonly #name: string;
   readonly #bundler: Bundler;
   readonly #generator: CodeGenerator;
-  readonly #checker: TypeChecker;
+  /** Runs from when there is generated code: without it, it would find errors that are none. */
+  #checker: TypeChecker | undefined;
   readonly #running: RunningService;
   /** Names under which it may register. */
   #names: readonly string[] = [];
@@ -59,7 +60,6 @@ export class DevService {
     this.#name = name;
     this.#bundler = new Bundler(tools.esbuild, folder);
     this.#generator = new CodeGenerator(tools.tsProto);
-    this.#checker = new TypeChecker(tools.tsc, folder, (problems) => this.#onChecked(problems));
     this.#running = new RunningService({
       folder,
       env,
@@ -90,7 +90,7 @@ export class DevService {
   async close(): Promise<void> {
     this.#closed = true;
     this.#reload.abort();
-    this.#checker.close();
+    this.#checker?.close();
     this.#generator.close();
     await this.#reloading;
     await Promise.all([this.#running.close(), this.#bundler.close()]);
@@ -150,6 +150,7 @@ export class DevService {
     this.#names = serviceNamesOf(compiled.descriptors);
     for (const name of this.#names) await door.enrol(name);
     await this.#generator.generate(compiled.descriptors, folder);
+    if (!this.#closed) this.#checker ??= new TypeChecker(tools.tsc, folder, (problems) => this.#onChecked(problems));
     return [];
   }
 

@@ -1,6 +1,7 @@
 /** What a server prints when it is ready: where it is reached, and what to do next. At most 80 columns, but for long values. */
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Address, formatAddress, formatGrpcTarget } from "../../src/address.js";
 import type { Config } from "../../src/config.js";
@@ -56,7 +57,7 @@ function firstPassword({ firstStart }: Running): string[] {
 }
 
 function rowsOf(
-  { http, grpc, admin, workers = [] }: Running,
+  { http, grpc, admin, workers = [], firstStart }: Running,
   config: Config,
   hasStore: boolean,
   env: NodeJS.ProcessEnv,
@@ -66,8 +67,18 @@ function rowsOf(
     ...(grpc ? [["gRPC", formatGrpcTarget(grpc)] as const] : []),
     ...(admin ? [["Metrics", metricsOf(admin)] as const] : []),
     ...workers.map(({ pid, admin }, index) => [`Worker ${index + 1}`, `${metricsOf(admin)}, process ${pid}`] as const),
-    hasStore ? ["Data", shorten(config.data, env)] : ["Authority", config.authority.map(formatGrpcTarget).join(", ")],
+    ...(hasStore
+      ? storeOf(config, env, firstStart)
+      : [["Authority", config.authority.map(formatGrpcTarget).join(", ")] as const]),
   ];
+}
+
+/** The first start may have ended before it showed the password. Its file is deleted when another password is set. */
+function storeOf({ data }: Config, env: NodeJS.ProcessEnv, firstStart: Running["firstStart"]): Row[] {
+  const folder = ["Data", shorten(data, env)] as const;
+  const password = join(data, "admin-password");
+  if (firstStart !== undefined || !existsSync(password)) return [folder];
+  return [folder, ["Password", `of admin: ${shorten(password, env)}`]];
 }
 
 function pagesOf(url: string): Row[] {

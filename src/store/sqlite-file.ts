@@ -190,6 +190,9 @@ function reasonOf(kind: FileKind, error: Error & { code?: string }): string {
   if (["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"].includes(code)) {
     return "may not be read and written; give this user the right to";
   }
+  if (code === "ENOTDIR") {
+    return `has no folder, but a file in its place; name a folder in PORTICO_DATA, or another file in ${kind.setting}`;
+  }
   if (code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB" || message.startsWith("quick_check")) {
     return `is damaged (${message}); ${remedyOf(kind)}`;
   }

@@ -26,6 +26,14 @@ for (const path of paths) {
   });
 }
 
+t.test("what the examples of portico --help do stands in one column", async (t) => {
+  const { stdout } = await portico(["--help"]);
+  const [examples = ""] = stdout.split("\n\n");
+  const columns = [...examples.matchAll(/^ {2}(.+? {2,})\S/gm)].map(([, before = ""]) => before.length);
+  t.equal(columns.length, 5);
+  t.equal(new Set(columns).size, 1);
+});
+
 t.test("no option takes a secret", async (t) => {
   for (const path of paths) {
     const { stdout } = await portico([...path, "--help"]);

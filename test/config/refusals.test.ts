@@ -36,6 +36,7 @@ for (const [variable, value, message] of variables) {
 
 const files: [why: string, text: string, message: RegExp][] = [
   ["not JSON", "{", /portico\.json cannot be read/],
+  ["not JSON, in several lines", '{\n  "http": }\n', /^the configuration file .*portico\.json cannot be read: .+$/],
   ["not an object", "[]", /must hold one JSON object/],
   ["unknown setting", '{"htpp": "127.0.0.1:1"}', /unknown setting "htpp"/],
   [

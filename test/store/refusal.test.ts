@@ -119,6 +119,14 @@ t.test("a folder that cannot be created", async (t) => {
   });
 });
 
+t.test("a file in the place of its folder", async (t) => {
+  const folder = join(t.testdir({ taken: "a file" }), "taken");
+  await t.rejects(openStore("sqlite:", folder), {
+    name: "StoreError",
+    message: /has no folder, but a file in its place; name a folder in PORTICO_DATA, or another file in PORTICO_STORE$/,
+  });
+});
+
 t.test("a file that may not be read", { skip: process.getuid?.() === 0 && "root may read all" }, async (t) => {
   const folder = t.testdir();
   chmodSync(await filled(folder), 0o000);

@@ -13,6 +13,7 @@ t.test("the first start prints a password once, and keeps it in a file that only
   t.ok(password.length >= 20);
   t.match(first.output(), password);
   t.match(first.output(), file);
+  t.notMatch(first.output(), "of admin:");
   t.equal(statSync(file).mode & 0o777, 0o600);
   t.equal(statSync(data).mode & 0o777, 0o700);
   t.equal(statSync(join(data, "portico.sqlite")).mode & 0o777, 0o600);
@@ -21,6 +22,11 @@ t.test("the first start prints a password once, and keeps it in a file that only
 
   const second = await start(["server"], { PORTICO_DATA: data });
   t.notMatch(second.output(), password);
+  t.match(
+    second.output(),
+    /Password +of admin: .*admin-password/,
+    "it says where the password is, until another one is set",
+  );
   t.match(await administrator(second.address("HTTP"), data), { authorization: /^Bearer pta_/ });
   t.equal(await second.stop("SIGINT"), 0, "Ctrl-C ends it well");
 });
