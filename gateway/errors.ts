@@ -72,6 +72,15 @@ export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received 
   code: Code.RESOURCE_EXHAUSTED,
 });
 
+/** The gateway has more requests than it can answer in time. */
+export const OVERLOADED = new HttpError(
+  503,
+  "The gateway has more requests than it can answer in time; try again later",
+  {
+    headers: ["Retry-After", "1"],
+  },
+);
+
 /**
  * Converts the status of a failed call into an error. The channel's own message is not passed on: it may name internal
  * addresses. Where the service broke the protocol the code is not the service's, so the status is 502.

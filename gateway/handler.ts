@@ -4,7 +4,7 @@
  */
 import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, Handler } from "./http.js";
-import { type OverloadOptions, takeTurns } from "./overload.js";
+import { takeTurns } from "./overload.js";
 import { admit } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
 import { Cors, checkCors } from "./stages/cors.js";
@@ -15,7 +15,7 @@ import { RequestState } from "./stages/record.js";
 import { refuse, reject, respond } from "./stages/respond.js";
 import { findRoute } from "./stages/route.js";
 
-export type HandlerOptions = Omit<StageOptions, "cors" | "dialects"> & OverloadOptions;
+export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
 
 /** The handler of all requests to the gateway's HTTP port. It neither throws nor rejects. */
 export function createHandler(options: HandlerOptions): Handler {

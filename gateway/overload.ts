@@ -1,17 +1,8 @@
 /** Has requests wait, or refuses them, while there are more than this process can answer (src/overload.ts). */
 import { RESERVED_NAMES } from "../src/contract/names.js";
 import type { Overload } from "../src/overload.js";
-import { HttpError } from "./errors.js";
+import { type HttpError, OVERLOADED } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, pathOf } from "./http.js";
-
-const OVERLOADED = new HttpError(503, "The gateway has more requests than it can answer in time; try again later", {
-  headers: ["Retry-After", "1"],
-});
-
-export interface OverloadOptions {
-  /** Without it every request begins at once. */
-  readonly overload?: Overload | undefined;
-}
 
 /** Finds the service that has a path. */
 interface Routes {
@@ -46,6 +37,30 @@ export function takeTurns(overload: Overload, routes: Routes, handler: Handler, 
       });
     });
   };
+}
+
+/**
+ * Waits for the turn of a request whose body came after it had begun: only now it takes most of what it takes of the processor.
+ * @param service that it calls
+ * @returns undefined where it goes on at once
+ * @throws {HttpError} (or rejects with one) 503 where it has waited for too long, or would have to; 499 where the client has gone
+ */
+export function turnAfterBody(overload: Overload, service: string, request: GatewayRequest): Promise<void> | undefined {
+  if (overload.mayBegin() || overload.tryBegin(service)) return undefined;
+  if (overload.mustRefuse(service)) {
+    request.holdBack?.();
+    throw OVERLOADED;
+  }
+  return new Promise((begin, reject) => {
+    const refuse = (): void => {
+      request.holdBack?.();
+      reject(OVERLOADED);
+    };
+    const place = overload.wait(service, { begin, refuse });
+    request.onAbort((reason) => {
+      if (place.tryCancel()) reject(reason);
+    });
+  });
 }
 
 /**

@@ -7,6 +7,7 @@
 import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { Target } from "../catalog/target.js";
 import { announcesBody, type GatewayRequest } from "../http.js";
+import { turnAfterBody } from "../overload.js";
 import type { Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
@@ -27,15 +28,16 @@ const NO_BODY: readonly Uint8Array[] = [];
  * - 408 the body took too long to arrive
  * - 413 the body is too large, or its chunk extensions
  * - 499 the client has gone
- * - 503 the guard cannot decide, or there is no memory for the body
+ * - 503 the guard cannot decide, there is no memory for the body, or the gateway has too many requests when it has come
  */
 export function admit(
   request: GatewayRequest,
   target: Target,
   credentials: Credentials,
   { dialect }: RequestState,
-  { guard, config }: StageOptions,
+  options: StageOptions,
 ): Admitted | Promise<Admitted> {
+  const { guard, config } = options;
   const { endpoint } = target;
   const early = guard.admit(credentials, endpoint);
   const readsBody = announcesBody(request.headers) && !dialect.takesPieces(request, target);
@@ -46,7 +48,7 @@ export function admit(
       : dialect.receiveBody(request, target, config.maxBody);
   // A body that was there already came before the decision.
   if (!(received instanceof Promise)) return { admission: early as Admission, body: received };
-  return admitAgain(received, guard, credentials, endpoint);
+  return admitAgain(received, request, credentials, endpoint, options);
 }
 
 function withoutBody(admission: Admission): Admitted {
@@ -66,10 +68,13 @@ async function receiveLate(
 
 async function admitAgain(
   received: Promise<readonly Uint8Array[]>,
-  guard: StageOptions["guard"],
+  request: GatewayRequest,
   credentials: Credentials,
   endpoint: Target["endpoint"],
+  { guard, overload }: StageOptions,
 ): Promise<Admitted> {
   const body = await received;
+  const turn = overload && turnAfterBody(overload, endpoint.service, request);
+  if (turn !== undefined) await turn;
   return { admission: await guard.admit(credentials, endpoint), body };
 }

@@ -5,7 +5,7 @@
 import { StatusError } from "../../src/errors.js";
 import type { Logger } from "../../src/log.js";
 import type { Target } from "../catalog/target.js";
-import { type Failure, type HttpError, NO_MEMORY, OverloadError, toFailure } from "../errors.js";
+import { type Failure, type HttpError, NO_MEMORY, OVERLOADED, OverloadError, toFailure } from "../errors.js";
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
 import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
@@ -93,7 +93,7 @@ function recorded(
 export function reportFailure(thrown: unknown, state: RequestState, log: Logger): Failure {
   const failure = toFailure(thrown);
   const { status } = failure;
-  state.isLogged = !(thrown instanceof OverloadError);
+  state.isLogged = !(thrown instanceof OverloadError || thrown === OVERLOADED);
   if (status >= 500) state.failure = messageWithCause(thrown);
   if (status === 500 && !(thrown instanceof StatusError)) log.error({ requestId: state.requestId, err: thrown }, "bug");
   return failure;

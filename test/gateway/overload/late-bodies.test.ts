@@ -1,0 +1,76 @@
+// Requests whose bodies come after they have begun: they wait for another turn, since their calls begin only then.
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import t, { type Test } from "tap";
+import { MAX_WAIT_MS } from "../../../src/overload.js";
+import { until } from "../../support/until.js";
+import { startBusy } from "./busy.js";
+import { fillTurn } from "./manual-loop.js";
+
+const BODY = '{"name":"Ada"}';
+const PATH = "/helloworld/call";
+
+/** A request that has begun, and sends its body when the process has no time for more. */
+async function start(t: Test) {
+  const it = await startBusy(t, { holdMs: 1 });
+  it.turn();
+  const socket = connect(it.door.address.port, it.door.address.host);
+  t.teardown(() => socket.destroy());
+  let text = "";
+  socket.setEncoding("latin1").on("data", (piece) => {
+    text += piece;
+  });
+  const headers = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\nExpect: 100-continue`;
+  socket.write(`POST ${PATH} HTTP/1.1\r\n${headers}\r\n\r\n`);
+  await until(() => text.includes("100 Continue"));
+  fillTurn(it.overload, it.loop);
+  socket.write(BODY);
+  await it.waiting();
+  t.same(it.overload.groups, ["helloworld"]);
+  t.same(it.dispatched, [], "the call has not begun");
+  return { ...it, socket, answer: () => text };
+}
+
+t.test("the call begins when its turn has come", async (t) => {
+  const it = await start(t);
+  it.turn();
+  await until(() => it.answer().includes("Hello Ada"));
+  t.same(it.dispatched, ["service:helloworld:Helloworld.Call"]);
+});
+
+t.test("one that has waited for too long is refused, without a line in the log", async (t) => {
+  const it = await start(t);
+  it.loop.turn();
+  it.loop.milliseconds += MAX_WAIT_MS + 1;
+  it.turn();
+  await until(() => /HTTP\/1\.1 503[\s\S]*Retry-After: 1\r\n/.test(it.answer()));
+  t.same(it.dispatched, []);
+  t.same(it.logged, []);
+  t.equal(it.overload.refused, 1);
+});
+
+t.test("one whose client has gone leaves its place", async (t) => {
+  const it = await start(t);
+  it.socket.destroy();
+  await until(() => it.overload.cancelled === 1);
+  it.turn();
+  t.same(it.dispatched, []);
+});
+
+t.test("over HTTP/2 as well", async (t) => {
+  const { door, overload, loop, turn, waiting, dispatched } = await startBusy(t, { holdMs: 1 });
+  turn();
+  const session = connectHttp2(`http://${door.address.host}:${door.address.port}`);
+  t.teardown(() => session.destroy());
+  const headers = { "content-type": "application/json", expect: "100-continue" };
+  const request = session.request({ ":method": "POST", ":path": PATH, ":authority": "localhost", ...headers });
+  await once(request, "continue");
+  fillTurn(overload, loop);
+  request.end(BODY);
+  await waiting();
+  t.same(dispatched, []);
+  turn();
+  const [{ ":status": status }] = await once(request, "response");
+  t.equal(status, 200);
+});
