@@ -179,9 +179,12 @@ async function runCompiled() {
   return code ?? 1;
 }
 
-/** The same for every run, whatever the terminal and the shell that it was started from. */
+/** The same for every run, whatever the terminal and the shell that it was started from, and the user's settings of Portico. */
 function plainEnvironment() {
   const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env;
+  for (const name of Object.keys(env)) {
+    if (name.startsWith("PORTICO_") && name !== "PORTICO_CHROMIUM") delete env[name];
+  }
   const variables = { TEST_RUN_FOLDER: folder, TEST_FILES: JSON.stringify(batches) };
   return { ...env, TAP_TIMEOUT: values.timeout, ...variables };
 }
