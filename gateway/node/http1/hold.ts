@@ -1,5 +1,5 @@
 /**
- * Holds back a client that asks again at once after it was refused in an overload: its next request of the same kind is not read
+ * Holds back a client that asks again at once after it was refused in an overload: its next request of the same kind is not parsed
  * for a while. So a client that asks again after each refusal costs a bounded number of refusals a second. Other requests of the
  * connection are served, because a proxy sends those of many callers.
  */

@@ -1,4 +1,5 @@
 // A client that asks again after it was refused in an overload: which of its requests wait before they are read, and until when.
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { MAX_WAIT_MS, PERIOD_MS } from "../../../src/overload.js";
@@ -21,7 +22,7 @@ const HELLO = "/helloworld/call";
 async function refused(t: Test, holdMs: number) {
   const it = await startBusy(t, { holdMs });
   const { door, loop, dispatched } = it;
-  const socket = connect(door.address.port, door.address.host);
+  const socket = connect(door.address.port, door.address.host).setNoDelay();
   t.teardown(() => socket.destroy());
   const answers = answersOf(socket);
   socket.write(get(`${HELLO}?name=Ada`));
@@ -83,11 +84,33 @@ for (const [title, request, endpoint] of served) {
   });
 }
 
-t.test("a client that goes while its call is held leaves nothing behind", async (t) => {
+t.test("a held call that comes in pieces stays held as one", async (t) => {
   const it = await refused(t, LONG);
-  it.socket.end(get(`${HELLO}?name=Gone`));
+  it.socket.write(`GET ${HELLO}?`);
   await it.read();
-  it.socket.destroy();
+  it.socket.write("name=Bob HTTP/1.1\r\nHost: x\r\n\r\n");
+  await it.read();
+  t.notMatch(it.dispatched, [/Helloworld/]);
+  const closed = it.door.close(LONG);
+  await until(() => it.answers().length === 2);
+  t.same(it.answers(), ["503", "200"]);
+  await inTime(closed, "the port's end");
+});
+
+t.test("a held call is served at once when more of it arrives than is held", async (t) => {
+  const it = await refused(t, LONG);
+  it.socket.write(`GET ${HELLO}?name=`);
+  await it.read();
+  it.socket.write(`${"a".repeat(5_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await until(() => it.answers().length === 2);
+  t.same(it.answers(), ["503", "200"]);
+});
+
+t.test("the connection of a client that goes while its call is held closes at once", async (t) => {
+  const it = await refused(t, LONG);
+  const closed = once(it.socket, "close");
+  it.socket.end(get(`${HELLO}?name=Gone`));
+  await inTime(closed, "the connection's end");
   await inTime(it.door.close(0), "the port's end");
   t.notMatch(it.dispatched, [/Helloworld/]);
 });
