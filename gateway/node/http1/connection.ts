@@ -4,7 +4,6 @@
  * so all errors look the same, are logged and are counted.
  */
 import type { ConnectionMemory } from "../../../src/memory-budget.js";
-import type { UnreadRequest } from "../../backlog.js";
 import type { HttpError } from "../../errors.js";
 import {
   type ClientSocket,
@@ -16,10 +15,10 @@ import {
 import { TOO_SLOW } from "../faults.js";
 import { unshareReads } from "../shared-reads.js";
 import type { WebSockets } from "../websocket.js";
+import { ClientTime } from "./client-time.js";
 import { CHUNKED, Exchange, type ExchangeConnection, NO_HEAD } from "./exchange.js";
 import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
-import { Hold } from "./hold.js";
-import { LastRequest } from "./last-request.js";
+import { ReadDelay } from "./read-delay.js";
 import type { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { OTHER_VERSION, Outcome, RequestParser } from "./request-parser.js";
@@ -43,7 +42,7 @@ export interface Http1Options extends ConnectionOptions {
   onHttp2(connection: Http1Connection, firstBytes: Buffer): void;
 }
 
-export class Http1Connection implements PortConnection, ExchangeConnection, UnreadRequest {
+export class Http1Connection implements PortConnection, ExchangeConnection {
   readonly socket: ClientSocket;
   isLeaving = false;
   readonly #options: Http1Options;
@@ -57,26 +56,21 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
   #held: Buffer | undefined;
   /** Bytes read before the end of the first head: HTTP/2 begins with the first byte of a connection. */
   #bytesBefore: number | undefined = 0;
-  /** Holds back requests like one that was refused in an overload. */
-  #hold: Hold | undefined;
-  readonly #last = new LastRequest();
-  /** The next request is held, until its service takes more calls. */
-  #isWaiting = false;
+  readonly #delay: ReadDelay = new ReadDelay(this);
   /** What still arrives is dropped. */
   #isDeaf = false;
   /** Runs after the last response, until the client has closed its side. */
   #linger: NodeJS.Timeout | undefined;
   #memory: ConnectionMemory | undefined;
   #remoteAddress: string | undefined;
-  /** Checks of time since the client had to send something, and how many it may take; 0 for any number. */
-  #checks = 0;
-  #maxChecks = 0;
+  readonly #clientTime: ClientTime;
 
   constructor(socket: ClientSocket, options: Http1Options) {
     this.socket = socket;
     this.#options = options;
     this.#parser = new RequestParser(options.limits);
-    this.#limitTime(options.limits.headerTime);
+    this.#clientTime = new ClientTime(options.checkMs);
+    this.#clientTime.limit(options.limits.headerTime);
     socket.on("data", this.#onData);
     socket.on("end", this.#onEnd);
     socket.on("close", this.#onClose);
@@ -117,21 +111,11 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
 
   leave(): void {
     this.isLeaving = true;
-    this.#endHold();
-    this.readUnread();
+    this.#delay.end();
   }
 
-  holdBack({ method, target }: Exchange): void {
-    this.#hold?.end();
-    const { holdMs } = this.limits;
-    this.#hold = new Hold({ method, target, holdMs, onEnd: () => this.#endHold() });
-  }
-
-  #endHold(): void {
-    if (this.#hold === undefined) return;
-    this.#hold.end();
-    this.#hold = undefined;
-    this.readOn();
+  holdBack(exchange: Exchange): void {
+    this.#delay.holdBack(exchange, this.limits.holdMs);
   }
 
   closeIdle(): void {
@@ -148,18 +132,11 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
   }
 
   checkTime(): void {
-    if (this.#maxChecks === 0 || ++this.#checks <= this.#maxChecks) return;
-    this.#maxChecks = 0;
-    if (this.#isDeaf) return;
+    if (!this.#clientTime.isOver() || this.#isDeaf) return;
     const isIdle = this.#receiving === undefined && !this.#parser.isInRequest;
     // A client that has sent nothing at all is answered.
     if (isIdle && this.#bytesBefore === undefined) this.destroy();
     else if (!this.#receiving?.requestBody?.readsPieces) this.#fail(TOO_SLOW);
-  }
-
-  #limitTime(ms: number): void {
-    this.#checks = 0;
-    this.#maxChecks = Math.ceil(ms / this.#options.checkMs);
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -168,26 +145,25 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
     else {
       this.#held = Buffer.concat([this.#held, chunk]);
       // Not before, where a request waits for its service: most clients send no more until they have the answer.
-      if (this.#isWaiting) this.socket.pause();
+      if (this.#delay.isInBacklog) this.socket.pause();
       else this.readOn();
     }
   };
 
   /**
    * Reads a chunk, as far as the connection can take it for now.
-   * @param mayWait whether its first request may wait unread
+   * @param mayWait whether its requests may wait for their services
    */
   #read(chunk: Buffer, mayWait = true): void {
     let at = 0;
     while (at < chunk.length && !this.#isDeaf) {
       const mayRead = this.#mayRead();
-      if (!mayRead || this.#isHeldBack(chunk, at)) {
+      if (!mayRead || this.#isDelayed(chunk, at, mayWait)) {
         this.#held = Buffer.from(chunk.subarray(at));
-        // For a hold the socket is not paused: in a flood of refusals that would take 3 % of the processor (decision 44).
+        // For a delay the socket is not paused: in a flood of refusals that would take 3 % of the processor (decision 44).
         if (!mayRead) this.socket.pause();
         return;
       }
-      if (mayWait && this.#tryWait(chunk, at)) return;
       at = this.#receiving === undefined ? this.#readRequest(chunk, at) : this.#readBody(this.#receiving, chunk, at);
     }
   }
@@ -202,27 +178,14 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
     return waiting <= MAX_WAITING;
   }
 
-  #isHeldBack(chunk: Buffer, at: number): boolean {
-    if (this.#hold === undefined || this.#exchanges.length > 0 || this.#parser.isInRequest) return false;
-    return this.#hold.holds(chunk, at);
+  #isDelayed(chunk: Buffer, at: number, mayWait: boolean): boolean {
+    if (this.#exchanges.length > 0 || this.#parser.isInRequest) return false;
+    const isDelayed = this.#delay.begins(chunk, at, mayWait && !this.isLeaving);
+    if (isDelayed) this.#clientTime.end();
+    return isDelayed;
   }
 
-  /** Has the next request wait unread where calls to its service do not begin at once. */
-  #tryWait(chunk: Buffer, at: number): boolean {
-    if (this.#exchanges.length > 0 || this.#parser.isInRequest || this.isLeaving) return false;
-    const backlog = this.#last.backlogOf(chunk, at);
-    if (backlog === undefined) return false;
-    this.#held = Buffer.from(chunk.subarray(at));
-    this.#isWaiting = true;
-    // The client has sent what it had to.
-    this.#maxChecks = 0;
-    backlog.wait(this);
-    return true;
-  }
-
-  readUnread(): void {
-    if (!this.#isWaiting) return;
-    this.#isWaiting = false;
+  readDelayed(): void {
     this.#readHeld(false);
   }
 
@@ -234,7 +197,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
   }
 
   readOn(): void {
-    if (this.#isWaiting || this.#isDeaf || !this.#mayRead()) return;
+    if (this.#delay.isInBacklog || this.#isDeaf || !this.#mayRead()) return;
     this.#readHeld(true);
   }
 
@@ -245,7 +208,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
     const outcome = parser.parse(chunk, from);
     if (outcome === Outcome.MORE) {
       if (this.#bytesBefore !== undefined) this.#bytesBefore += parser.end - from;
-      else if (isNew && parser.isInRequest) this.#limitTime(this.limits.headerTime);
+      else if (isNew && parser.isInRequest) this.#clientTime.limit(this.limits.headerTime);
       return parser.end;
     }
     if (outcome === Outcome.HTTP2) return this.#readHttp2(chunk, from);
@@ -253,7 +216,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
       this.#fail(parser.fault as HttpError);
       return chunk.length;
     }
-    if (isNew) this.#checks = 0;
+    if (isNew) this.#clientTime.restart();
     this.#bytesBefore = undefined;
     const head = parser.head as RequestHead;
     parser.head = undefined;
@@ -277,7 +240,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
       return chunk.length;
     }
     this.#exchanges.push(exchange);
-    this.#maxChecks = 0;
+    this.#clientTime.end();
     if (upgrade) {
       this.#parser.release();
       if (!isLater) void this.#upgrade(exchange);
@@ -288,16 +251,11 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
       this.#receiving = exchange;
       this.#bodyLeft = length === CHUNKED ? undefined : length;
       if (end < chunk.length) end = this.#readBody(exchange, chunk, end);
-      if (!exchange.isComplete) this.#limitBodyTime();
+      // The body has its time beside that of the head, both from the beginning of the request.
+      if (!exchange.isComplete) this.#clientTime.extend(this.limits.headerTime + this.limits.bodyTime);
     } else this.#isDeaf ||= !exchange.keepsAlive;
     this.#serve(exchange);
     return end;
-  }
-
-  /** The body has its time beside that of the head, both from the beginning of the request. */
-  #limitBodyTime(): void {
-    const { headerTime, bodyTime } = this.limits;
-    this.#maxChecks = Math.ceil((headerTime + bodyTime) / this.#options.checkMs);
   }
 
   #readBody(exchange: Exchange, chunk: Buffer, from: number): number {
@@ -323,11 +281,11 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
   #endBody(exchange: Exchange, body: RequestBody): void {
     this.#receiving = undefined;
     this.#bodyLeft = undefined;
-    this.#maxChecks = 0;
+    this.#clientTime.end();
     this.#isDeaf ||= !exchange.keepsAlive;
     body.end();
     if (this.#linger !== undefined) this.socket.destroySoon();
-    else if (this.#exchanges.length === 0) this.#limitTime(this.limits.keepAlive);
+    else if (this.#exchanges.length === 0) this.#clientTime.limit(this.limits.keepAlive);
   }
 
   #serve(exchange: Exchange): void {
@@ -373,7 +331,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
   /** From now on the socket is read by others. */
   #detach(): void {
     this.#isDeaf = true;
-    this.#maxChecks = 0;
+    this.#clientTime.end();
     const { socket } = this;
     socket.off("data", this.#onData).off("end", this.#onEnd);
     socket.off("drain", this.#onDrain).off("timeout", this.#onTimeout);
@@ -398,11 +356,11 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
     exchange.release();
     if (exchange.isLast) return void this.linger();
     this.#exchanges.shift();
-    this.#last.set(exchange);
+    this.#delay.onAnswer(exchange);
     const [next] = this.#exchanges;
     if (next?.upgrade) void this.#upgrade(next);
     else if (next !== undefined) next.onFirst();
-    else if (this.#receiving === undefined && !this.#parser.isInRequest) this.#limitTime(this.limits.keepAlive);
+    else if (this.#receiving === undefined && !this.#parser.isInRequest) this.#clientTime.limit(this.limits.keepAlive);
     this.readOn();
   }
 
@@ -429,7 +387,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection, Unre
   readonly #onClose = (): void => {
     this.#isDeaf = true;
     clearTimeout(this.#linger);
-    this.#hold?.end();
+    this.#delay.close();
     this.#parser.release();
     for (const exchange of this.#exchanges) exchange.onClose();
     this.#memory?.close();
