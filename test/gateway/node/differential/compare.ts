@@ -1,7 +1,7 @@
 /** Runs cases on the gateway's port and on node:http, several at a time, and lists those in which they differ. */
 import { loadConfig } from "../../../../src/config.js";
 import { printable } from "./corpus.js";
-import { comparable, isComparable, withoutIgnoredUpgrades } from "./differences.js";
+import { comparable, isComparable, withoutIgnoredUpgrades, withoutQuotedDeletes } from "./differences.js";
 import { door } from "./door.js";
 import { oracle } from "./oracle.js";
 import { type Outcome, outcomeOf, type RecordingServer } from "./recording.js";
@@ -57,7 +57,7 @@ export async function differencesOf(cases: Iterable<Case>): Promise<string[]> {
 }
 
 function forNode(pieces: readonly Buffer[]): Buffer[] {
-  const bytes = withoutIgnoredUpgrades(Buffer.concat(pieces));
+  const bytes = withoutQuotedDeletes(withoutIgnoredUpgrades(Buffer.concat(pieces)));
   let at = 0;
   return pieces.map(({ length }) => {
     at += length;

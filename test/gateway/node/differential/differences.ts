@@ -28,6 +28,20 @@ export function withoutIgnoredUpgrades(bytes: Buffer): Buffer {
   return Buffer.from(forNode, "latin1");
 }
 
+/**
+ * A quoted value of a chunk extension may not contain DEL (RFC 9110 §5.6.4). Node's parser refuses it; the port's reads on to the
+ * end of the line, as it must for every extension that it does not know (RFC 9112 §7.1.1). So node:http is given spaces there.
+ */
+export function withoutQuotedDeletes(bytes: Buffer): Buffer {
+  const text = bytes.toString("latin1");
+  const forNode = text.replaceAll(/(?<=\n)[0-9a-f]+;[^\r\n]*/gi, (line) =>
+    line.replaceAll(/"(?:\\.|[^"\\])*/g, (value) =>
+      value.replaceAll(/\\.|\x7f/g, (part) => (part === "\x7f" ? " " : part)),
+    ),
+  );
+  return Buffer.from(forNode, "latin1");
+}
+
 interface Difference {
   readonly why: string;
   /** Whether the requests of this place differ for that reason; what follows them is not compared then. */
@@ -122,10 +136,10 @@ function finalStatuses({ statuses }: Outcome): readonly string[] {
   return statuses.filter((status) => status !== "100");
 }
 
-/** Without the header of an upgrade that is ignored, which has another name on one side. */
+/** Without what one side was given in other words: the header of an upgrade that is ignored, and DEL. */
 function withoutUpgrade({ headers, body, ...rest }: RecordedRequest): unknown {
   const kept = headers
     .slice(0, 2 * MAX_HEADERS)
     .filter((_, at) => !/^upgrad[ex]$/i.test(headers[at - (at % 2)] as string));
-  return { ...rest, headers: kept, body: body?.replaceAll(/\nupgrad[ex]/gi, "\nUpgrade") };
+  return { ...rest, headers: kept, body: body?.replaceAll(/\nupgrad[ex]/gi, "\nUpgrade").replaceAll("\x7f", " ") };
 }
