@@ -19,7 +19,7 @@ const slowBody: Fault = {
       file: "gateway/stages/admit.ts",
       edits: [
         [
-          "return admitAgain(received, guard, credentials, endpoint);",
+          "return admitAgain(received, request, credentials, endpoint, options);",
           "return received.then(async (body) => ({ admission: await early, body }));",
         ],
       ],

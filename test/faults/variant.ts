@@ -37,7 +37,22 @@ export async function buildWithout(safeguard: Safeguard, name: string): Promise<
   return join(folder, "portico.js");
 }
 
-function takeOut({ file, edits }: Safeguard): Plugin {
+/**
+ * The source file without the safeguard.
+ * @throws {Error} where a text of the safeguard is gone, or stands there twice
+ */
+export function sourceWithout({ file, edits }: Safeguard): string {
+  let contents = readFileSync(file, "utf8");
+  for (const [text, without] of edits) {
+    const parts = contents.split(text);
+    if (parts.length !== 2) throw new Error(`${file} has this text ${parts.length - 1} times: ${text}`);
+    contents = parts.join(without);
+  }
+  return contents;
+}
+
+function takeOut(safeguard: Safeguard): Plugin {
+  const { file } = safeguard;
   const path = resolve(file);
   return {
     name: "take-out",
@@ -45,14 +60,8 @@ function takeOut({ file, edits }: Safeguard): Plugin {
       let replaced = false;
       bundler.onLoad({ filter: /\.ts$/ }, (args) => {
         if (args.path !== path) return undefined;
-        let contents = readFileSync(path, "utf8");
-        for (const [text, without] of edits) {
-          const parts = contents.split(text);
-          if (parts.length !== 2) throw new Error(`${file} has this text ${parts.length - 1} times: ${text}`);
-          contents = parts.join(without);
-        }
         replaced = true;
-        return { contents, loader: "ts" };
+        return { contents: sourceWithout(safeguard), loader: "ts" };
       });
       bundler.onEnd(() => {
         if (!replaced) throw new Error(`${file} is no part of the program`);
