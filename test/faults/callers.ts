@@ -17,7 +17,7 @@ export async function callers(load: Load, niceness = 0): Promise<Outcome> {
   return JSON.parse((await promisify(execFile)(command, args)).stdout);
 }
 
-export const HEAD: readonly string[] = [
+const HEAD: readonly string[] = [
   "| calls | load | granted in a second | refused | lost | of the peak | another service's calls: p50, p99 | refused or lost |",
   "|---|---|---|---|---|---|---|---|",
 ];
@@ -30,4 +30,23 @@ export function row(title: string, load: string, outcome: Outcome, peak: Outcome
   const unanswered = `${Math.round((100 * (other.refused + other.lost)) / 50)} %`;
   const cells = [title, load, ...[granted, refused, lost].map((count) => Math.round(count).toLocaleString("en"))];
   return `| ${[...cells, share, beside, unanswered].join(" | ")} |`;
+}
+
+/**
+ * Prints the table of the kinds whose titles have the words on stdout, and each row on stderr when its kind is measured.
+ * @param measure the rows of a kind
+ */
+export async function printTable<Kind extends { readonly title: string }>(
+  kinds: readonly Kind[],
+  words: string,
+  measure: (kind: Kind) => Promise<readonly string[]>,
+): Promise<void> {
+  const lines = [...HEAD];
+  for (const kind of kinds.filter(({ title }) => title.includes(words))) {
+    for (const line of await measure(kind)) {
+      console.error(line);
+      lines.push(line);
+    }
+  }
+  console.log(lines.join("\n"));
 }

@@ -11,7 +11,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { type Portico, start } from "../support/process.js";
-import { callers, HEAD, onCore, row } from "./callers.js";
+import { callers, onCore, printTable, row } from "./callers.js";
 import type { Outcome } from "./overload-client.js";
 
 const { values: options } = parseArgs({
@@ -114,11 +114,4 @@ async function measure(kind: Kind): Promise<string[]> {
   }
 }
 
-const lines = [...HEAD];
-for (const kind of KINDS.filter(({ title }) => title.includes(options.only))) {
-  for (const line of await measure(kind)) {
-    console.error(line);
-    lines.push(line);
-  }
-}
-console.log(lines.join("\n"));
+await printTable(KINDS, options.only, measure);

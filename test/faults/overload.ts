@@ -10,7 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createAuthority } from "../http2/certificates.js";
 import { start } from "../support/process.js";
-import { callers, HEAD, onCore, row } from "./callers.js";
+import { callers, onCore, printTable, row } from "./callers.js";
 import type { Target } from "./lines.js";
 import type { Load, Outcome } from "./overload-client.js";
 
@@ -102,11 +102,4 @@ async function measure({ title, path, version, tls, kept, eager, times }: Kind):
   }
 }
 
-const lines = [...HEAD];
-for (const kind of KINDS.filter(({ title }) => title.includes(options.only))) {
-  for (const line of await measure(kind)) {
-    console.error(line);
-    lines.push(line);
-  }
-}
-console.log(lines.join("\n"));
+await printTable(KINDS, options.only, measure);
