@@ -24,17 +24,8 @@ export function takeTurns(overload: Overload, routes: Routes, handler: Handler, 
       return Promise.resolve(refuse(request, OVERLOADED));
     }
     return new Promise((resolve) => {
-      const place = overload.wait(group, {
-        begin: () => resolve(handler(request)),
-        refuse() {
-          request.holdBack?.();
-          resolve(refuse(request, OVERLOADED));
-        },
-      });
-      // From then on the listener is the handler's, which may register it later.
-      request.onAbort((reason) => {
-        if (place.tryCancel()) resolve(refuse(request, reason));
-      });
+      const begin = (): void => resolve(handler(request));
+      waitForTurn(overload, group, request, { begin, end: (reason) => resolve(refuse(request, reason)) });
     });
   };
 }
@@ -51,15 +42,24 @@ export function turnAfterBody(overload: Overload, service: string, request: Gate
     request.holdBack?.();
     throw OVERLOADED;
   }
-  return new Promise((begin, reject) => {
-    const refuse = (): void => {
-      request.holdBack?.();
-      reject(OVERLOADED);
-    };
-    const place = overload.wait(service, { begin, refuse });
-    request.onAbort((reason) => {
-      if (place.tryCancel()) reject(reason);
-    });
+  return new Promise((begin, reject) => waitForTurn(overload, service, request, { begin, end: reject }));
+}
+
+/** What becomes of a request that waits: it begins, or ends without having begun. */
+interface Waiting {
+  begin(): void;
+  end(reason: HttpError): void;
+}
+
+function waitForTurn(overload: Overload, group: string, request: GatewayRequest, { begin, end }: Waiting): void {
+  const refuse = (): void => {
+    request.holdBack?.();
+    end(OVERLOADED);
+  };
+  const place = overload.wait(group, { begin, refuse });
+  // Once the request has begun the listener is the handler's, which may register it later.
+  request.onAbort((reason) => {
+    if (place.tryCancel()) end(reason);
   });
 }
 

@@ -10,9 +10,13 @@ const REPORT_MS = 10_000;
 export function openOverload({ log, metrics, shutdown }: ProcessContext): Overload {
   const overload = new Overload();
   metrics.overload = overload;
-  const reports = setInterval(reporterOf(overload, log), REPORT_MS).unref();
-  shutdown.add(() => clearInterval(reports));
+  atIntervals(shutdown, reporterOf(overload, log));
   return overload;
+}
+
+function atIntervals(shutdown: ProcessContext["shutdown"], report: () => void): void {
+  const reports = setInterval(report, REPORT_MS).unref();
+  shutdown.add(() => clearInterval(reports));
 }
 
 function reporterOf(overload: Overload, log: Logger): () => void {
@@ -40,6 +44,5 @@ export function reportRefused(
     }
     reported = counts;
   };
-  const reports = setInterval(report, REPORT_MS).unref();
-  shutdown.add(() => clearInterval(reports));
+  atIntervals(shutdown, report);
 }
