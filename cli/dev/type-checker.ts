@@ -13,6 +13,9 @@ const PROBLEM = /^(.+?)\((\d+),(\d+)\): error (TS\d+: .*)$/;
 const GLOBAL_PROBLEM = /^error (TS\d+: .*)$/;
 const DONE = /Found \d+ errors?\. Watching for file changes\.$/;
 
+/** Ends the compiler when the process that started it is gone, however that ended: one that waits for changes does not notice. */
+const END_WITH_PARENT = "--import=data:text/javascript,process.once('disconnect',()=>process.exit())";
+
 export class TypeChecker {
   readonly #child: ChildProcess;
 
@@ -22,13 +25,13 @@ export class TypeChecker {
    * @param onChecked told of all problems after each check.
    */
   constructor(tsc: string, folder: string, onChecked: (problems: readonly Problem[]) => void) {
-    const args = [tsc, "--watch", "--noEmit", "--pretty", "false", "--preserveWatchOutput"];
-    const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
+    const args = [END_WITH_PARENT, tsc, "--watch", "--noEmit", "--pretty", "false", "--preserveWatchOutput"];
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "ignore", "ipc"] });
     child.on("error", () => {});
     if (child.pid !== undefined) setPriority(child.pid, NICENESS);
     this.#child = child;
     let problems: Problem[] = [];
-    createInterface({ input: child.stdout }).on("line", (line) => {
+    createInterface({ input: child.stdout! }).on("line", (line) => {
       if (DONE.test(line)) {
         onChecked(problems);
         problems = [];

@@ -1,9 +1,10 @@
 // When portico dev ends, whatever ended it, nothing of it runs on.
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { until } from "../../support/until.js";
-import { newProject, startDev } from "./project.js";
+import { edit, newProject, startDev } from "./project.js";
 
 /** Processes by the folder in which they run: those of a service run in its folder. */
 function processesIn(folder: string): string[] {
@@ -35,3 +36,13 @@ for (const [signal, exit] of [
     await until(() => processesIn(project).length === 0);
   });
 }
+
+t.test("after SIGKILL, when the type checker waits for changes", linux, async (t) => {
+  const project = newProject(t.testdir());
+  edit(join(project, "main.ts"), "serve(", "const typed: string = 1;\nserve(");
+  const dev = await startDev(t, project);
+  await dev.prints(/1 type error/);
+  t.ok(processesIn(project).length >= 3, "door, service and type checker run");
+  dev.child.kill("SIGKILL");
+  await until(() => processesIn(project).length === 0);
+});
