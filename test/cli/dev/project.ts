@@ -1,7 +1,7 @@
 /** A service that `portico new` has made, and `portico dev` running it, as a person sees it. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Test } from "tap";
 
@@ -24,6 +24,15 @@ export function install(project: string): void {
   for (const name of PACKAGES) symlinkSync(resolve("node_modules", name), join(modules, name));
   symlinkSync(resolve("."), join(modules, "portico"));
   writeFileSync(join(project, "package-lock.json"), "{}\n"); // npm writes it last.
+}
+
+/** Puts a program in the place of the project's TypeScript compiler. */
+export function replaceCompiler(project: string, program: string): void {
+  const compiler = join(project, "node_modules", "typescript");
+  rmSync(compiler);
+  mkdirSync(join(compiler, "bin"), { recursive: true });
+  writeFileSync(join(compiler, "package.json"), "{}");
+  writeFileSync(join(compiler, "bin", "tsc"), program);
 }
 
 /** Replaces text in a file of a project, once. */

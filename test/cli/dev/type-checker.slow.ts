@@ -1,21 +1,17 @@
 // Types are checked once there is generated code: without it, a service that was just made would seem to be full of errors.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { until } from "../../support/until.js";
-import { newProject, startDev } from "./project.js";
+import { newProject, replaceCompiler, startDev } from "./project.js";
 
 const folder = t.testdir();
 const project = newProject(folder);
 const seen = join(folder, "seen");
 
-/** A compiler that only tells what of the generated code is there when it starts. */
-const compiler = join(project, "node_modules", "typescript");
-rmSync(compiler);
-mkdirSync(join(compiler, "bin"), { recursive: true });
-writeFileSync(join(compiler, "package.json"), "{}");
-writeFileSync(
-  join(compiler, "bin", "tsc"),
+// A compiler that only tells what of the generated code is there when it starts.
+replaceCompiler(
+  project,
   `const { existsSync, writeFileSync } = require("node:fs");
 writeFileSync(${JSON.stringify(seen)}, ["greeter", "descriptors"].filter((name) => existsSync("gen/" + name + ".ts")).join());
 setInterval(() => {}, 60_000);`,
