@@ -89,6 +89,8 @@ class OpenWebSocket implements MessageSocket {
   /** Bytes that this WebSocket has reserved. */
   #reserved = 0;
   readonly #heartbeat: NodeJS.Timeout;
+  /** Decides about a client whose pong has not been read. */
+  #verdict: NodeJS.Immediate | undefined;
   /** Runs while the client is not read because it has sent too many frames in this second. */
   #throttle: NodeJS.Timeout | undefined;
   /** Whether anything has arrived since the last ping. */
@@ -231,11 +233,20 @@ class OpenWebSocket implements MessageSocket {
       this.slowReader.start(); // What waits may be pongs, which the package sends.
       return;
     }
-    if (!this.#isAlive && !this.opened.isPaused) {
-      this.onAbort(new HttpError(499, "The client did not answer a ping"));
-      this.opened.terminate();
+    if (this.#isAlive || this.opened.isPaused) {
+      this.#ping();
       return;
     }
+    // Timers run before sockets are read: where this process stood still, the pong may have arrived all the same.
+    this.#verdict = setImmediate(() => (this.#isAlive ? this.#ping() : this.#giveUp()));
+  }
+
+  #giveUp(): void {
+    this.onAbort(new HttpError(499, "The client did not answer a ping"));
+    this.opened.terminate();
+  }
+
+  #ping(): void {
     // While a client is not read, only a failed write shows that it has gone.
     this.#isAlive = this.opened.isPaused;
     this.opened.ping();
@@ -243,6 +254,7 @@ class OpenWebSocket implements MessageSocket {
 
   #closed(): void {
     clearInterval(this.#heartbeat);
+    clearImmediate(this.#verdict);
     clearTimeout(this.#throttle);
     this.slowReader.stop();
     this.onAbort(GONE);

@@ -48,6 +48,16 @@ t.test("a silent WebSocket is pinged", async (t) => {
   await it.feed.idle();
 });
 
+t.test("a pong that arrived while the process stood still counts", async (t) => {
+  const { socket, closed } = await dial(it, "/feed/chat");
+  await once(socket, "ping"); // The package has sent the pong.
+  for (const end = performance.now() + 3 * BEAT_MS; performance.now() < end; );
+  const next = await Promise.race([once(socket, "ping").then(() => "ping"), closed.then(() => "close")]);
+  t.equal(next, "ping");
+  socket.terminate();
+  await it.feed.idle();
+});
+
 t.test("WebSocket: a client that does not answer them is cut", async (t) => {
   it.logged.length = 0;
   const socket = connect(it.port, "127.0.0.1");
