@@ -11,8 +11,8 @@ import { MAX_WAIT } from "../../support/until.js";
 
 export type Role = "authority" | "gateway" | "service";
 
-/** Much longer than haproxy takes to hear of a stop, and than guards take to go to another authority. */
-const NOTICE = "2s";
+/** Much longer than haproxy takes to hear of a stop, and than guards take to go to another authority, on a busy machine. */
+const NOTICE = { PORTICO_DRAIN_NOTICE: "8s", PORTICO_DRAIN: "20s" };
 
 /** A process, at the same addresses each time. */
 export class Member {
@@ -70,13 +70,13 @@ export async function startSeveral(t: Test, store: string, lease = "5s"): Promis
     const name = `authority ${index + 1}`;
     const own = { PORTICO_DATA: data(`authority${index}`), PORTICO_GRPC: at(index) };
     const shared = { PORTICO_STORE: store, PORTICO_LEASE: lease, PORTICO_ADMIN_PASSWORD: ADMIN_PASSWORD };
-    return new Member(name, "authority", at(index), { ...own, ...shared, PORTICO_DRAIN_NOTICE: NOTICE });
+    return new Member(name, "authority", at(index), { ...own, ...shared, ...NOTICE });
   });
   // The first one sets up the store, and leaves the enrolment tokens in its folder.
   for (const authority of authorities) await authority.start();
   const joined = { PORTICO_DATA: data("authority0"), PORTICO_AUTHORITY: [0, 1, 2].map(at).join(",") };
   const gateways = [3, 4].map((index) => {
-    const env = { ...joined, PORTICO_HTTP: at(index), PORTICO_DRAIN_NOTICE: NOTICE };
+    const env = { ...joined, PORTICO_HTTP: at(index), ...NOTICE };
     return new Member(`gateway ${index - 2}`, "gateway", at(index), env);
   });
   const services = [5, 6].map((index) => {
@@ -136,7 +136,7 @@ defaults
   timeout connect 5s
   timeout client 60s
   timeout server 60s
-  timeout check 2s
+  timeout check 20s
   retries 0
 frontend door
   bind 127.0.0.1:${port}
