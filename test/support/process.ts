@@ -69,14 +69,19 @@ export async function start(
 
   async function ready(process: ChildProcess, printed: () => string): Promise<void> {
     const late = AbortSignal.timeout(START_TIME);
+    let ended = false;
+    // Not "exit": by then not all that it printed has been read.
+    process.once("close", () => {
+      ended = true;
+    });
     while (!/^ *(?:Ready|Not ready)/m.test(printed())) {
-      if (process.exitCode !== null || late.aborted) {
+      if (ended || late.aborted) {
         process.kill("SIGKILL");
         throw new Error(`portico ${role.join(" ")} did not start (exit ${process.exitCode}):\n${output}${errors}`);
       }
       await Promise.race([
         once(process.stdout!, "data", { signal: late }).catch(() => undefined),
-        once(process, "exit", { signal: late }).catch(() => undefined),
+        once(process, "close", { signal: late }).catch(() => undefined),
       ]);
     }
   }

@@ -79,7 +79,7 @@ export async function startDev(t: Test, folder: string, env: Record<string, stri
       output += text;
     });
   }
-  const ended = once(child, "exit").then(() => {
+  const ended = once(child, "close").then(() => {
     throw new Error(`portico dev ended:\n${output}`);
   });
   ended.catch(() => {});
@@ -92,7 +92,8 @@ export async function startDev(t: Test, folder: string, env: Record<string, stri
         return match;
       }
       if (signal.aborted) throw new Error(`portico dev did not print ${pattern} but:\n${output.slice(read)}`);
-      await Promise.race([once(child.stdout, "data", { signal }).catch(() => {}), ended]);
+      const news = [child.stdout, child.stderr].map((stream) => once(stream, "data", { signal }).catch(() => {}));
+      await Promise.race([...news, ended]);
     }
   };
   const [, http = ""] = await prints(/HTTP +(\S+)/);
