@@ -38,13 +38,16 @@ t.test("a client that takes nothing of its answer is cut", async (t) => {
 
 /** Reads so many bytes at least, so many a millisecond at most. */
 async function take(socket: Socket, length: number, pace: number): Promise<void> {
+  const began = performance.now();
   for (let got = 0; got < length; ) {
     const piece = socket.read();
     if (socket.readableEnded || socket.destroyed) throw new Error(`cut after ${got} of ${length} bytes`);
     if (piece === null) await once(socket, "readable");
     else {
       got += piece.length;
-      await new Promise((resolve) => setTimeout(resolve, piece.length / pace));
+      // Timers are exact to a millisecond: the sum of many short ones would be another time.
+      const early = got / pace - (performance.now() - began);
+      if (early > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(early)));
     }
   }
 }
