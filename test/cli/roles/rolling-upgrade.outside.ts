@@ -11,9 +11,12 @@ import t from "tap";
 import { installation } from "../../support/installation.js";
 import { freePort } from "../../support/ports.js";
 import { administrator, answered, call, type Portico, start } from "../../support/process.js";
+import { until } from "../../support/until.js";
 
 /** The last commit before guards knew several authorities. */
 const PREVIOUS = "55b4479";
+/** In the metrics of an instance that a gateway has called. */
+const CALLED = /^portico_grpc_calls_total\{.*endpoint="helloworld:Helloworld\.Call",code="OK"\} [1-9]/m;
 const folder = mkdtempSync(join(tmpdir(), "portico-previous-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -80,7 +83,7 @@ t.test("an authority, a service and a gateway are upgraded in turn", { skip }, a
   await answered(() => call(`${url}/auth/WhoAmI`, {}, admin), 200);
   await revoke(url);
   const next = await launch(["service", "helloworld"], joined);
-  await sleep(500);
+  await until(async () => CALLED.test(await (await fetch(next.address("Metrics"))).text()));
   await service.stop();
   await revoke(url);
   const other = await launch(["gateway"], joined);
