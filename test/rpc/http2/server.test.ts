@@ -270,11 +270,11 @@ t.test("a connection is left after its time, and no call notices", async (t) => 
   const until = Date.now() + 300;
   let calls = 0;
   let wrong = 0;
-  for (; Date.now() < until; calls++) {
+  // On a busy machine that time may be too short for many.
+  for (; Date.now() < until || calls <= 10; calls++) {
     if (`${await unary(channel, RawService.one, Buffer.from(`${calls}`))}` !== `${calls}`) wrong++;
   }
-  t.ok(calls > 10);
-  t.equal(wrong, 0);
+  t.equal(wrong, 0, `of ${calls}`);
 });
 
 t.test("unless told otherwise, that time is about half an hour", async (t) => {
