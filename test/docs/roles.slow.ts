@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { installation } from "../support/installation.js";
-import { call, type Portico, start } from "../support/process.js";
+import { answered, call, type Portico, start } from "../support/process.js";
 import { codeOf } from "./markdown.js";
 
 const blocks = codeOf(readFileSync("docs/roles.md", "utf8"), "");
@@ -35,11 +35,9 @@ async function run(words: readonly string[], env: Record<string, string>): Promi
 
 /** The endpoints of a service that runs alone are there soon after it has said that it is ready. */
 async function greeting(gateway: Portico): Promise<unknown> {
-  const late = Date.now() + 10_000;
-  for (;;) {
-    const { status, body } = await call(`${gateway.address("HTTP")}/helloworld/call?name=Ada`);
-    if (status === 200 || Date.now() > late) return body;
-  }
+  const ask = () => call(`${gateway.address("HTTP")}/helloworld/call?name=Ada`);
+  await answered(ask, 200);
+  return (await ask()).body;
 }
 
 t.equal(here.length, 3);

@@ -4,12 +4,12 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createAuthority } from "../../http2/certificates.js";
 import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
 import { socketPath } from "../../support/temporary.js";
+import { inTime, until } from "../../support/until.js";
 
 const authority = createAuthority("authority");
 const greeter = authority.issue("localhost");
@@ -33,16 +33,15 @@ execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o"
 async function foreignGreeter(t: Test, address: string, ...args: string[]): Promise<string> {
   const child = spawn(process.execPath, ["examples/foreign-greeter/server.js", address, ...args]);
   t.teardown(() => child.kill());
-  const [line] = await once(child.stdout.setEncoding("utf8"), "data", { signal: AbortSignal.timeout(10_000) });
+  const [line] = await inTime(once(child.stdout.setEncoding("utf8"), "data"), "the greeter listens");
   return /listening on (\S+)/.exec(line)?.[1] ?? "";
 }
 
-/** Calls until there is such an endpoint, for ten seconds at most. */
+/** Calls until there is such an endpoint. */
 async function greet(http: string) {
-  const late = Date.now() + 10_000;
-  let answer = await call(`${http}/greeter/greet?first_name=Ada`);
-  while (answer.status === 404 && Date.now() < late) answer = await call(`${http}/greeter/greet?first_name=Ada`);
-  return answer;
+  const ask = () => call(`${http}/greeter/greet?first_name=Ada`);
+  await until(async () => (await ask()).status !== 404);
+  return ask();
 }
 
 const ways: [way: string, args: string[], file: string | undefined][] = [
@@ -91,8 +90,7 @@ t.test("logs a service whose certificate is not trusted", async (t) => {
   writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
   const server = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => server.stop());
-  const late = Date.now() + 10_000;
-  while (!server.errors().includes("cannot be read") && Date.now() < late) await pause(50);
+  await until(() => server.errors().includes("cannot be read"));
   const { reason } = JSON.parse(server.errors().split("\n")[0] as string);
   t.match(reason, /^grpcs:\/\/127\.0\.0\.1:\d+ cannot be reached \(.*certificate.*\); start it, .* or PORTICO_TLS_CA$/);
 });

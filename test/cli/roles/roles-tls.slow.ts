@@ -8,7 +8,7 @@ import { unary } from "../../../src/rpc/client.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { createAuthority } from "../../http2/certificates.js";
 import { installation } from "../../support/installation.js";
-import { call, start } from "../../support/process.js";
+import { answered, call, start } from "../../support/process.js";
 
 const certified = createAuthority("authority");
 const own = certified.issue("localhost");
@@ -33,8 +33,7 @@ for (const transport of ["http2", "grpc-js"]) {
     t.test("a call goes from the gateway to the service", async (t) => {
       t.match(grpc, /^grpcs:\/\/127\.0\.0\.1:\d+$/);
       const hello = `${gateway.address("HTTP")}/helloworld/call?name=Ada`;
-      const late = Date.now() + 10_000;
-      while ((await call(hello)).status !== 200 && Date.now() < late);
+      await answered(() => call(hello), 200);
       t.match((await call(hello)).body, { message: "Hello Ada" });
     });
 

@@ -23,6 +23,7 @@ import { part, type Service } from "../../../src/rpc/service.js";
 import { dispatcherOf, LIMITS } from "../../rpc/serve.js";
 import { compile } from "../../services/registry/compile.js";
 import { freePort } from "../../support/ports.js";
+import { until } from "../../support/until.js";
 import { type Deployment, deploy } from "../deployment.js";
 
 const ORDER = (id: number, item: number, request: number, methods: string) => `syntax = "proto3";
@@ -103,13 +104,19 @@ async function get(deployment: Deployment, endpoint: string): Promise<Answer> {
 /** Whether an answer is the order that was asked for, as a version has it. */
 const isRight = ({ body: { id, item } }: Answer): boolean => id === "5" && (item === "one" || item === "two");
 
-/** Asks until an answer is as wanted, for ten seconds at most. */
-async function until(deployment: Deployment, endpoint: string, wanted: (answer: Answer) => boolean): Promise<Answer> {
-  const late = Date.now() + 10_000;
-  for (;;) {
-    const answer = await get(deployment, endpoint);
-    if (wanted(answer) || Date.now() > late) return answer;
-  }
+/** Asks until an answer is as wanted. */
+async function askUntil(
+  deployment: Deployment,
+  endpoint: string,
+  wanted: (answer: Answer) => boolean,
+): Promise<Answer> {
+  let answer: Answer | undefined;
+  const isSo = async (): Promise<boolean> => {
+    answer = await get(deployment, endpoint);
+    return wanted(answer);
+  };
+  await until(isSo, { what: () => `${endpoint} is answered as wanted; the last answer is ${JSON.stringify(answer)}` });
+  return answer!;
 }
 
 t.test("a call that is made again by another contract is admitted again", async (t) => {
@@ -132,7 +139,7 @@ t.test("a call that is made again by another contract is admitted again", async 
   announce(deployment, "two", (await serve(t, "two")).address.port);
   announce(deployment, "one", port);
   let before = { failed, decided: deployment.decided.length };
-  const { status } = await until(deployment, "get", ({ status }) => {
+  const { status } = await askUntil(deployment, "get", ({ status }) => {
     if (status === 200 && failed > before.failed) return true;
     before = { failed, decided: deployment.decided.length };
     return false;
@@ -159,7 +166,7 @@ for (const [name, connect] of TRANSPORTS) {
       const deployment = await open(t);
       announce(deployment, "one", (await serve(t, "one")).address.port);
       announce(deployment, "two", (await serve(t, "two")).address.port);
-      await until(deployment, "new", ({ status }) => status === 200);
+      await askUntil(deployment, "new", ({ status }) => status === 200);
       const items = new Set<string | undefined>();
       for (let call = 0; call < 40; call++) {
         const answer = await get(deployment, "get");
@@ -178,7 +185,7 @@ for (const [name, connect] of TRANSPORTS) {
       const port = await freePort();
       let server = await serve(t, "one", port);
       announce(deployment, "one", port);
-      t.match(await until(deployment, "get", ({ status }) => status === 200), { body: { item: "one" } });
+      t.match(await askUntil(deployment, "get", ({ status }) => status === 200), { body: { item: "one" } });
       for (const version of ["two", "one", "two"] as const) {
         const wrong: Answer[] = [];
         let running = true;
@@ -190,7 +197,7 @@ for (const [name, connect] of TRANSPORTS) {
         });
         await server.close(0);
         server = await serve(t, version, port);
-        t.match(await until(deployment, "get", ({ body }) => body.item === version), { body: { item: version } });
+        t.match(await askUntil(deployment, "get", ({ body }) => body.item === version), { body: { item: version } });
         running = false;
         await Promise.all(callers);
         t.same(wrong, []);
@@ -208,7 +215,7 @@ for (const [name, connect] of TRANSPORTS) {
       const port = await freePort();
       const server = await serve(t, "one", port);
       announce(deployment, "one", port);
-      await until(deployment, "get", ({ status }) => status === 200);
+      await askUntil(deployment, "get", ({ status }) => status === 200);
       await server.close(0);
       const other = await serveHttp2(dispatcherOf([]), { host: "127.0.0.1", port }, LIMITS);
       t.teardown(() => other.close(0));
@@ -219,7 +226,7 @@ for (const [name, connect] of TRANSPORTS) {
       const deployment = await open(t);
       announce(deployment, "two", (await serve(t, "two")).address.port);
       announce(deployment, "one", await freePort());
-      await until(deployment, "get", ({ status }) => status === 200);
+      await askUntil(deployment, "get", ({ status }) => status === 200);
       for (let call = 0; call < 20; call++) {
         t.match(await get(deployment, "get"), { status: 200, body: { id: "5", item: "two" } });
       }

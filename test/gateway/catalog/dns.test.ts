@@ -1,21 +1,17 @@
 // A DNS name with several addresses: calls go round them, and follow them when they change.
-import { once } from "node:events";
-import { createServer } from "node:net";
 import t, { type Test } from "tap";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../../src/rpc/http2/server.js";
 import { rawService } from "../../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../../rpc/serve.js";
+import { freePort } from "../../support/ports.js";
+import { until } from "../../support/until.js";
 import { type DeployOptions, deploy } from "../deployment.js";
 
 /** Servers of one port at several loopback addresses, that count their calls by address. */
 async function servers(t: Test, ...hosts: string[]) {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const { port } = listener.address() as { port: number };
-  listener.close();
-  await once(listener, "close");
+  const port = await freePort();
   const calls: Record<string, number> = {};
   for (const host of hosts) {
     const one = (): Buffer => {
@@ -47,15 +43,16 @@ for (const [name, connect] of TRANSPORTS) {
       grpcServices: ["raw.Raw"],
     });
     const url = `http://127.0.0.1:${deployment.door.address.port}/raw/one`;
-    const until = async (enough: () => boolean): Promise<void> => {
-      const late = Date.now() + 10_000;
-      while (!enough() && Date.now() < late) await (await fetch(url)).text();
-    };
-    await until(() => (calls["127.0.0.2"] ?? 0) > 5 && (calls["127.0.0.3"] ?? 0) > 5);
+    const callUntil = (enough: () => boolean): Promise<void> =>
+      until(async () => {
+        await (await fetch(url)).text();
+        return enough();
+      });
+    await callUntil(() => (calls["127.0.0.2"] ?? 0) > 5 && (calls["127.0.0.3"] ?? 0) > 5);
     t.ok(calls["127.0.0.2"] && calls["127.0.0.3"], JSON.stringify(calls));
     t.notOk(calls["127.0.0.4"]);
     addresses = ["127.0.0.3", "127.0.0.4"];
-    await until(() => (calls["127.0.0.4"] ?? 0) > 5);
+    await callUntil(() => (calls["127.0.0.4"] ?? 0) > 5);
     const before = calls["127.0.0.2"];
     for (let call = 0; call < 10; call++) await (await fetch(url)).text();
     t.equal(calls["127.0.0.2"], before, "the address that is gone is not called");

@@ -1,7 +1,6 @@
 /** A shop in this process that knows nothing of Portico, which serves it by a file of descriptors. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   loadPackageDefinition,
   type Metadata,
@@ -16,6 +15,7 @@ import {
 } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { compile } from "../../services/registry/compile.js";
+import { until } from "../../support/until.js";
 
 interface Item {
   readonly name: string;
@@ -127,17 +127,13 @@ export async function openShop(folder: string): Promise<Shop> {
   };
 }
 
-const SERVED_WITHIN = 10_000;
-
 /** The registry tells nobody that a service has joined but gateways, so it is asked again. */
 async function untilServed(origin: string): Promise<void> {
-  const late = AbortSignal.timeout(SERVED_WITHIN);
-  for (;;) {
-    const response = await fetch(`${origin}/shop/Call`, { signal: late });
+  await until(async () => {
+    const response = await fetch(`${origin}/shop/Call`);
     await response.arrayBuffer();
-    if (response.status === 200) return;
-    await sleep(20, undefined, { signal: late });
-  }
+    return response.status === 200;
+  });
 }
 
 function receiptOf(items: readonly Item[]): object {
