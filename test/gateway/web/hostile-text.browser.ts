@@ -1,6 +1,7 @@
 // Text of services is text: what looks like markup in it is shown, and never becomes any. And were it to, the browser
 // would refuse it: what the policy forbids is forbidden, and is counted.
 import t from "tap";
+import { until } from "../../support/until.js";
 import { checkClean, open, visit } from "./browser.js";
 
 t.test("text from elsewhere", async (t) => {
@@ -58,6 +59,7 @@ t.test("text from elsewhere", async (t) => {
       // In a function of the page: what the test itself evaluates is not under the policy.
       await page.evaluate(`setTimeout(() => { ${act} }, 0)`);
       await told;
+      await until(() => violations.length > 0);
       await page.waitForFunction("true");
       t.equal(violations.length, 1, violations.join());
     });

@@ -1,7 +1,7 @@
 // A call made from a page sends what was typed, and nothing that the page filled in; one that takes something away asks.
 import type { Page } from "playwright-core";
 import t from "tap";
-import { checkClean, open, screenshot, signIn, visit } from "./browser.js";
+import { checkClean, open, screenshot, signIn, untilSettled, visit } from "./browser.js";
 
 const sentBody = async (page: Page, path: string, act: () => Promise<unknown>) => {
   const sent = page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith(path));
@@ -16,7 +16,8 @@ t.test("sends only what was typed", { timeout: 200_000 }, async (t) => {
     const watched = await visit(t, setting, "/explore/auth/Rules.Delete");
     const { page } = watched;
     await signIn(page);
-    // The page may still be reading lists and documents after the login.
+    // Else the page may still be reading lists and documents after the login.
+    await untilSettled(page);
     const calls: string[] = [];
     page.on("request", (request) => request.method() === "POST" && calls.push(new URL(request.url()).pathname));
     const id = page.getByRole("textbox", { name: "id" });
