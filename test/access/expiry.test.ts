@@ -19,16 +19,19 @@ function issue(script: ScriptedAuthority, at: number): string {
 t.test("a token that is known expires at its very millisecond", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
-  const expiry = Date.now() + 300;
-  const token = issue(script, expiry);
-  let granted = 0;
-  for (;;) {
-    const asked = Date.now();
-    if ((await codeOf(guard, call, { token, tokenRequired: true })) !== Code.OK) break;
-    granted = asked;
-    await new Promise(setImmediate);
+  let [token, expiry, granted] = ["", 0, 0];
+  // Where the process is held up, a token may expire before it is shown.
+  while (granted === 0) {
+    expiry = Date.now() + 300;
+    token = issue(script, expiry);
+    for (;;) {
+      const asked = Date.now();
+      if ((await codeOf(guard, call, { token, tokenRequired: true })) !== Code.OK) break;
+      granted = asked;
+      await new Promise(setImmediate);
+    }
   }
-  t.ok(granted > 0 && granted <= expiry, `last granted ${expiry - granted} ms before`);
+  t.ok(granted <= expiry, `last granted ${expiry - granted} ms before`);
   t.equal(await codeOf(guard, call, { token, tokenRequired: true }), Code.UNAUTHENTICATED, "on /v1 it is refused");
   t.equal((await ask(guard, call, { token })).caller, undefined, "elsewhere its caller is nobody");
 });
