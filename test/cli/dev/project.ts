@@ -45,8 +45,8 @@ export function edit(file: string, before: string, after: string): void {
   );
 }
 
-/** How long something may take to be printed, in milliseconds. */
-const PRINT_MS = 30_000;
+/** How long something may take to be printed, in milliseconds: the type checker has a low priority, and waits for all others. */
+const PRINT_MS = 150_000;
 
 /** `portico dev` that runs. */
 export interface Dev {
