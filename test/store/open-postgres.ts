@@ -4,6 +4,7 @@ import { type OpenOptions, openStore } from "../../src/store/open.js";
 import type { Store } from "../../src/store/store.js";
 import type { PostgresServer } from "../support/postgres.js";
 import { temporaryFolder } from "../support/temporary.js";
+import { until } from "../support/until.js";
 
 /** A store that is closed with the test. The default is one on the server's own database. */
 export async function openOn(
@@ -14,6 +15,13 @@ export async function openOn(
   const store = await openStore(url, folder, options);
   t.teardown(() => store.close());
   return store;
+}
+
+/** What an operation gives that a busy machine may not answer within the store's deadline: it is made until it is answered. */
+export async function answerOf<T>(operation: () => Promise<T>): Promise<T> {
+  const answers: T[] = [];
+  await until(async () => (await errorOf(operation().then((answer) => answers.push(answer)))) === undefined);
+  return answers[0] as T;
 }
 
 /** The error that something rejects with; undefined where it does not. */

@@ -35,7 +35,9 @@ async function pooled(t: Test, server: PostgresServer, mode: string): Promise<st
   ];
   const file = join(folder, "pgbouncer.ini");
   writeFileSync(file, `${settings.join("\n")}\n`);
+  // The pooler is another user, whatever the umask.
   chmodSync(folder, 0o755);
+  for (const each of [users, file]) chmodSync(each, 0o644);
   const child = spawn("setpriv", [...USER, "--pdeathsig=KILL", "pgbouncer", file], {
     stdio: ["ignore", "pipe", "pipe"],
   });

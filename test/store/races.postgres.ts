@@ -36,13 +36,13 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
 
   t.test("who creates after an entry waits for one who is deleting it, and then does not", async (t) => {
     await log.create("held", "x");
-    const holding = server.query("BEGIN; DELETE FROM portico.log WHERE key = 'held'; SELECT pg_sleep(1); COMMIT");
-    await until(
-      async () => (await server.query("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).length > 0,
-    );
+    const release = await server.hold("DELETE FROM portico.log WHERE key = 'held'");
     t.equal(await log.get("held"), "x", "the deletion is not committed yet");
-    t.equal(await log.createAfter(["held", "x"], [["after held", "x"]]), false);
-    await holding;
+    const creating = log.createAfter(["held", "x"], [["after held", "x"]]);
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'portico'";
+    await until(async () => (await server.query(waiting)).length > 0);
+    await release();
+    t.equal(await creating, false);
     t.equal(await log.get("after held"), undefined);
   });
 

@@ -218,16 +218,31 @@ export class PostgresServer {
 
   /** Runs a statement as the superuser. */
   async query(text: string, database = "portico"): Promise<Record<string, unknown>[]> {
-    const { host, port } = { host: this.#folder, port: this.port };
-    const client = new pg.Client({ host, port, user: "postgres", database, ...TIMES });
-    // What ends the server ends the connection too.
-    client.on("error", () => undefined);
-    await client.connect();
+    const client = await this.#connect(database);
     try {
       return (await client.query(text)).rows;
     } finally {
       await client.end();
     }
+  }
+
+  /** Runs a statement as the superuser in a transaction that stays open, with the locks that it has. @returns commits it */
+  async hold(text: string, database = "portico"): Promise<() => Promise<void>> {
+    const client = await this.#connect(database);
+    await client.query(`BEGIN; ${text}`);
+    return async () => {
+      await client.query("COMMIT");
+      await client.end();
+    };
+  }
+
+  async #connect(database: string): Promise<pg.Client> {
+    const { host, port } = { host: this.#folder, port: this.port };
+    const client = new pg.Client({ host, port, user: "postgres", database, ...TIMES });
+    // What ends the server ends the connection too.
+    client.on("error", () => undefined);
+    await client.connect();
+    return client;
   }
 
   /** Starts it, and waits until it takes connections. */
