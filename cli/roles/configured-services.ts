@@ -2,7 +2,16 @@
  * `portico services add` and `portico services remove`: the services that the configuration file names. A server that runs
  * with the file takes up the change (follow-services.ts).
  */
-import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { checkNames } from "../../services/registry/foreign.js";
@@ -82,7 +91,9 @@ function changeServices(
   const draft = `${path}.${process.pid}.new`;
   makeFolder(dirname(path));
   try {
-    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: isThere ? statSync(path).mode : 0o600 });
+    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+    // Set apart: from the mode of a new file the umask is taken.
+    if (isThere) chmodSync(draft, statSync(path).mode);
     checkServices(draft);
     renameSync(draft, path);
   } finally {

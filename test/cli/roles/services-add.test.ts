@@ -29,6 +29,8 @@ t.test("add makes the file where there is none", async (t) => {
 t.test("add keeps what else the file has, its mode, and a link to it", async (t) => {
   const { run, file, content, data } = services(t, { maxBody: "1MiB", services: [SHOP] });
   chmodSync(file, 0o640);
+  const umask = process.umask(0o077);
+  t.teardown(() => process.umask(umask));
   const link = join(data, "link.json");
   symlinkSync(file, link);
   const args = ["add", "orders", "127.0.0.1:1", "127.0.0.1:2", "--descriptors", "x.binpb", "--identity"];
