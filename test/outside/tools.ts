@@ -10,7 +10,7 @@ export function pythonPrograms(...requirements: readonly string[]): string | und
   const programs = join(folder, "bin");
   if (isInstalled(folder)) return programs;
   if (spawnSync("python3", ["-m", "venv", folder]).status !== 0) {
-    console.error(`${requirements.join(" ")} was not run: there is no python3 with venv here`);
+    console.error(`note: ${requirements.join(" ")} was not run: there is no python3 with venv here`);
     return undefined;
   }
   install(folder, join(programs, "python"), ["-m", "pip", "install", "--quiet", ...requirements]);
@@ -34,7 +34,7 @@ export function goProgram(module: string, version: string): string | undefined {
   const program = join(folder, basename(module));
   if (isInstalled(folder)) return program;
   if (spawnSync("go", ["version"]).status !== 0) {
-    console.error(`${requirement} was not run: there is no Go here`);
+    console.error(`note: ${requirement} was not run: there is no Go here`);
     return undefined;
   }
   mkdirSync(folder, { recursive: true });
