@@ -101,17 +101,20 @@ export function isOfAnotherOrigin({ fetchSite, origin, host }: RequestHeaders): 
 /**
  * The host names that a port serves, as a defence against DNS rebinding: the owner of a name has it resolve to this machine
  * after the browser has loaded a page from it; then the browser takes the page and this port for one origin, and only `Host`
- * still has the foreign name. So a port bound to loopback serves loopback names and configured names only.
+ * still has the foreign name. So a port bound to loopback serves loopback names and configured names only. A port that others reach
+ * serves addresses as well: rebinding needs a name, and probes and Prometheus know a container by its address alone.
  */
 export class Hosts {
   readonly #names: ReadonlySet<string>;
   readonly #any: boolean;
+  readonly #addresses: boolean;
   /** The last `Host` that was accepted, since clients repeat it. */
   #accepted: string | undefined;
 
-  private constructor(names: readonly string[], any: boolean) {
+  private constructor(names: readonly string[], isOpen: boolean) {
     this.#names = new Set(names);
-    this.#any = any;
+    this.#any = isOpen && names.length === 0;
+    this.#addresses = isOpen;
   }
 
   /**
@@ -120,14 +123,17 @@ export class Hosts {
    */
   static async of({ host }: Address, names: Config["httpHosts"]): Promise<Hosts> {
     if (names === "*") return new Hosts([], true);
-    return new Hosts(names, names.length === 0 && !(await isLoopback(host)));
+    return new Hosts(names, !(await isLoopback(host)));
   }
 
   /** Refuses a request for another host. One without Host is HTTP/1.0, which no browser speaks. @throws {HttpError} 421 */
   check({ host }: RequestHeaders): void {
     if (this.#any || host === undefined || host === this.#accepted) return;
     const name = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/.exec(host)?.[1]?.toLowerCase();
-    if (name === undefined || !(isLoopbackName(name) || this.#names.has(name))) {
+    if (
+      name === undefined ||
+      !(isLoopbackName(name) || this.#names.has(name) || (this.#addresses && isAddress(name)))
+    ) {
       const shown = JSON.stringify(host.slice(0, MAX_SHOWN_HOST));
       throw new HttpError(421, `The host ${shown} is not served here; PORTICO_HTTP_HOSTS names hosts that are`);
     }
@@ -147,6 +153,11 @@ const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 function isLoopbackName(name: string): boolean {
   return LOOPBACK.test(name);
+}
+
+/** Whether it is an address as `Host` has it: IPv6 in brackets (RFC 3986 §3.2.2). */
+function isAddress(name: string): boolean {
+  return isIP(name) === 4 || (name.startsWith("[") && isIP(name.slice(1, -1)) === 6);
 }
 
 /** A name that does not resolve counts as not loopback: listening at it fails anyway, with an error that says so. */

@@ -34,6 +34,11 @@ const cases: [bound: string, names: string, host: string | undefined, served: bo
   ["0.0.0.0", "api.example.com", "api.example.com", true],
   ["0.0.0.0", "api.example.com", "localhost:8080", true],
   ["0.0.0.0", "api.example.com", "evil.example", false],
+  ["0.0.0.0", "api.example.com", "10.1.2.3:8082", true], // a probe of Kubernetes, which knows no name
+  ["0.0.0.0", "api.example.com", "[2001:db8::1]:8082", true],
+  ["0.0.0.0", "api.example.com", "2001:db8::1", false],
+  ["0.0.0.0", "api.example.com", "10.1.2.3.evil.example", false],
+  [LOOPBACK, "api.example.com", "10.1.2.3", false],
 ];
 
 for (const [bound, names, host, served] of cases) {
