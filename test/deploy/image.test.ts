@@ -1,0 +1,63 @@
+// deploy/Dockerfile without a container engine: its edits of dist/ are made in a copy, which then runs as ENV, CMD and HEALTHCHECK say.
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, readFileSync, symlinkSync } from "node:fs";
+import { join, resolve } from "node:path";
+import t from "tap";
+import { loadConfig } from "../../src/config.js";
+import { freePort } from "../support/ports.js";
+import { start } from "../support/process.js";
+import { temporaryFolder } from "../support/temporary.js";
+import { until } from "../support/until.js";
+
+const INSTRUCTIONS = readFileSync("deploy/Dockerfile", "utf8")
+  .replaceAll("\\\n", "")
+  .split("\n")
+  .map((line) => ({ name: line.split(" ", 1)[0] ?? "", value: line.slice(line.indexOf(" ") + 1) }));
+const all = (name: string) => INSTRUCTIONS.filter((one) => one.name === name).map(({ value }) => value);
+
+const ENV = Object.fromEntries(all("ENV").flatMap((value) => value.split(/\s+/).map((pair) => pair.split("=", 2))));
+/** What `docker stop` waits before it kills, in milliseconds (https://docs.docker.com/reference/cli/docker/container/stop/). */
+const DOCKER_GRACE = 10_000;
+
+const folder = temporaryFolder(t);
+const program = join(folder, "dist/portico.js");
+cpSync("dist", join(folder, "dist"), { recursive: true });
+symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+const edits = all("RUN").flatMap((value) => (value.includes("dist/commit") ? value.split("&&") : []));
+execFileSync("sh", ["-ec", edits.filter((edit) => !edit.trim().startsWith("npm ")).join("\n")], {
+  cwd: folder,
+  env: { ...process.env, COMMIT: "0123abc" },
+});
+
+t.test("the program in the image names the commit that the build was told", async (t) => {
+  t.match(execFileSync(program, ["--version"], { encoding: "utf8" }), /^portico \S+ \(0123abc, /);
+});
+
+t.test("Node gets the flags of the systemd unit", async (t) => {
+  const [, flags] = /^#!.* node (.*)\n/.exec(readFileSync(program, "utf8")) ?? [];
+  t.ok(flags);
+  t.match(readFileSync("docs/deploying.md", "utf8"), `ExecStart=/usr/bin/node ${flags} /`);
+});
+
+t.test("a stop ends before Docker kills", async (t) => {
+  t.ok(loadConfig({}, ENV).drain < DOCKER_GRACE);
+});
+
+t.test("the health check passes while the server is ready, whatever hosts it answers to", async (t) => {
+  const ports = ["PORTICO_HTTP", "PORTICO_GRPC", "PORTICO_ADMIN"].map((name) => [name, ENV[name].replace(/\d+$/, "0")]);
+  const own = { PORTICO_DATA: t.testdir(), PORTICO_HTTP_HOSTS: "api.example.com", PORTICO_DRAIN_NOTICE: "5s" };
+  const command: string[] = JSON.parse(all("HEALTHCHECK")[0]?.replace(/^.* CMD /, "") ?? "");
+  t.match(command.join(" "), `127.0.0.1:${ENV.PORTICO_ADMIN.split(":")[1]}/`);
+  const check = (port: string | number) => {
+    const [node = "", ...args] = command.map((word) => word.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
+    return spawnSync(node, args).status;
+  };
+  t.equal(check(await freePort()), 1, "where nothing listens");
+  const env = { ...ENV, ...Object.fromEntries(ports), ...own };
+  const server = await start(JSON.parse(all("CMD")[0] ?? ""), env, ".", [], { program });
+  t.teardown(() => server.child.kill("SIGKILL"));
+  const { port } = new URL(server.address("Metrics"));
+  t.equal(check(port), 0, "ready");
+  server.child.kill("SIGTERM");
+  await until(() => check(port) === 1, { what: () => "the health check to fail from SIGTERM on" });
+});
