@@ -14,6 +14,8 @@ import { networkOf } from "./client-address.js";
 
 /** Bytes of a process's budget. */
 const LIMIT = 256 * 1024 ** 2;
+/** The budget is at most this share of the memory that the process may take: a process with a full budget takes up to three times as much. */
+const MEMORY_SHARE = 1 / 3;
 /** Bodies of the maximum size that fit into the budget, also where `maxBody` is large: `LIMIT` is raised for them. */
 const MIN_BODIES = 12;
 
@@ -28,7 +30,9 @@ const CONNECTION_SHARE = 1 / 4;
 export interface MemoryBudgetOptions {
   /** Maximum bytes of a request's body. */
   readonly maxBody?: number | undefined;
-  /** Bytes; default 256 MiB, or 12 bodies of `maxBody` where these are more. */
+  /** Bytes that the process may take, as of a container; default any. */
+  readonly memory?: number | undefined;
+  /** Bytes; default 256 MiB or a third of `memory`, or 12 bodies of `maxBody` where these are more. */
   readonly limit?: number | undefined;
   /** Their addresses have no limit, only their connections: each carries many clients. Default none. */
   readonly trustedProxies?: Pick<TrustedProxies, "has"> | undefined;
@@ -49,8 +53,8 @@ export class MemoryBudget {
   /** By network (see `networkOf`), for those with open connections. */
   readonly #addresses = new Map<string, AddressUse>();
 
-  constructor({ maxBody = 0, limit, trustedProxies }: MemoryBudgetOptions = {}) {
-    this.limit = limit ?? Math.max(LIMIT, MIN_BODIES * maxBody);
+  constructor({ maxBody = 0, memory = Infinity, limit, trustedProxies }: MemoryBudgetOptions = {}) {
+    this.limit = limit ?? Math.max(Math.min(LIMIT, memory * MEMORY_SHARE), MIN_BODIES * maxBody);
     this.#trustedProxies = trustedProxies;
   }
 

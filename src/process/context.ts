@@ -1,4 +1,5 @@
 /** What all parts of a process share. */
+import { totalmem } from "node:os";
 import { followCertificates } from "../certificates.js";
 import type { Config } from "../config.js";
 import type { Logger } from "../log.js";
@@ -27,9 +28,15 @@ export async function createContext(own: Pick<ProcessContext, "config" | "log" |
   const closing = new AbortController();
   shutdown.add(() => closing.abort());
   const certificates = followCertificates(config, { log, signal: closing.signal });
-  const budget = new MemoryBudget({ maxBody: config.maxBody, trustedProxies: config.trustedProxies });
+  const memory = availableMemory() / config.workers;
+  const budget = new MemoryBudget({ maxBody: config.maxBody, memory, trustedProxies: config.trustedProxies });
   const transport = await loadTransport(config.transport, messageLimits(config), certificates, budget);
   return { ...own, metrics: new Metrics(), budget, transport };
+}
+
+/** Bytes that this process and its siblings may take: what the container may (cgroup), else what the machine has. */
+function availableMemory(): number {
+  return Math.min(process.constrainedMemory() || Infinity, totalmem());
 }
 
 /** In bytes. */

@@ -17,6 +17,13 @@ function fill(memory: ConnectionMemory): number {
   return memory.reserved - before;
 }
 
+t.test("the budget is a third of the memory that the process may take, at most 256 MiB", async (t) => {
+  t.equal(new MemoryBudget().limit, 256 * 1024 ** 2);
+  t.equal(new MemoryBudget({ memory: 300_000_000 }).limit, 100_000_000);
+  t.equal(new MemoryBudget({ memory: 64_000_000_000 }).limit, 256 * 1024 ** 2);
+  t.equal(new MemoryBudget({ memory: 300_000_000, maxBody: 10_000_000 }).limit, 120_000_000, "or twelve bodies");
+});
+
 t.test("one connection may hold a fifth, as a quarter of what is then free", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   t.equal(fill(budget.open("192.0.2.1")), LIMIT / 5);
