@@ -92,6 +92,8 @@ export class HeaderNames {
 
 export interface HeaderList {
   readonly fields: readonly HeaderField[];
+  /** Bytes, as RFC 9113, section 6.5.2 counts them; those of dropped fields included. */
+  readonly size: number;
   /** The list is larger than allowed; fields beyond the limit have been dropped. */
   readonly tooLarge: boolean;
 }

@@ -53,7 +53,7 @@ export class HpackDecoder {
       size += sizeOf(field);
       if (size <= this.#maxListSize) fields.push(field);
     }
-    return { fields, tooLarge: size > this.#maxListSize };
+    return { fields, size, tooLarge: size > this.#maxListSize };
   }
 
   /** Changes of the table's size stand at the beginning of a block (section 4.2). */

@@ -31,6 +31,8 @@ export abstract class Stream {
   queued = false;
   /** END_STREAM has come. */
   remoteEnded = false;
+  /** Bytes of memory that the request's headers take while the stream is open. */
+  headBytes = 0;
 
   /** END_STREAM has been written. */
   protected localEnded = false;
@@ -73,7 +75,7 @@ export abstract class Stream {
   reserve(more = 0): boolean {
     const { connection } = this;
     if (connection === undefined || this.#reserved === undefined) return true;
-    const held = STREAM_COST + this.heldBytes + more;
+    const held = STREAM_COST + this.headBytes + this.heldBytes + more;
     if (held === this.#reserved) return true;
     if (!connection.memory.tryResize(this.#reserved, held)) return false;
     this.#reserved = held;

@@ -1,19 +1,27 @@
 /** The message of a status in the trailer `grpc-message` (PROTOCOL-HTTP2.md, "Status-Message"). */
 
 /**
+ * Maximum characters of a message that are sent, 9 KiB when encoded: a message may quote megabytes of a request, and clients fail a
+ * call whose trailers are large.
+ */
+export const MAX_MESSAGE = 1_024;
+
+/** What each byte of UTF-8 is sent as. */
+const ENCODED = Array.from({ length: 256 }, (_, byte) => {
+  const plain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
+  return plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+});
+
+/**
  * Percent-encodes what is not printable ASCII ("Status-Message"), and a space at either end, where no HTTP/2 field may have
- * one (RFC 9113, section 8.2.1).
+ * one (RFC 9113, section 8.2.1). A long message is cut.
  */
 export function encodeMessage(message: string): string {
-  if (/^(?! )[ -$&-~]*(?<! )$/.test(message)) return message;
-  const bytes = Buffer.from(message);
+  const sent = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
+  if (/^(?! )[ -$&-~]*(?<! )$/.test(sent)) return sent;
   let encoded = "";
-  for (const [index, byte] of bytes.entries()) {
-    const isInside = index > 0 && index < bytes.length - 1;
-    const plain = byte >= (isInside ? 0x20 : 0x21) && byte <= 0x7e && byte !== 0x25;
-    encoded += plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
-  }
-  return encoded;
+  for (const byte of Buffer.from(sent)) encoded += ENCODED[byte];
+  return encoded.replace(/^ | $/g, "%20");
 }
 
 /** Text that is not encoded correctly is taken as it is, as the protocol asks. */

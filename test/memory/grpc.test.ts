@@ -13,7 +13,18 @@ import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Status } from "../../src/rpc/channel.js";
 import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
-import { type Frame, frame, headers, isType, message, REQUEST, rawClient, reset, uint32 } from "../http2/peer.js";
+import {
+  block,
+  type Frame,
+  frame,
+  headers,
+  isType,
+  message,
+  REQUEST,
+  rawClient,
+  reset,
+  uint32,
+} from "../http2/peer.js";
 import { channelTo, listenHttp2 } from "../http2/serve.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
@@ -146,6 +157,20 @@ const NO_WINDOW = frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]
 const MANY = Array.from({ length: 90 }, (_, index) =>
   request(1 + 2 * index, "One", Buffer.from("a"), 100, true),
 ).flat();
+
+t.test("the metadata of an open call is reserved, however few bytes it was sent in", async (t) => {
+  const budget = new MemoryBudget({ limit: LIMIT });
+  const peer = await rawClient(t, await open(t, budget, serveHttp2));
+  // A field that came before is one byte; half of the fields have values that take an object each.
+  const added = (name: string): Buffer => Buffer.from([0x40, name.length, ...Buffer.from(name), 0]);
+  const fields = Buffer.concat([added("x"), added("x-bin"), Buffer.alloc(200, 0xbe), Buffer.alloc(200, 0xbf)]);
+  peer.send(frame(FrameType.HEADERS, Flag.END_HEADERS, 1, Buffer.concat([block(REQUEST), fields])));
+  t.ok(await peer.answersPing());
+  const size = 201 * (1 + 32) + 201 * (5 + 32);
+  t.ok(budget.reserved > size + 201 * 128, `${budget.reserved} bytes`);
+  peer.send(reset(1, ErrorCode.CANCEL));
+  await until(() => budget.reserved === 0);
+});
 
 t.test("small answers that a window holds back are reserved too, and calls beyond the limit are refused", async (t) => {
   const budget = new MemoryBudget({ limit: 2_000_000 });

@@ -73,7 +73,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     return dateOf(Date.now());
   }
 
-  protected openStream(streamId: number, { fields, tooLarge }: HeaderList, endStream: boolean): void {
+  protected openStream(streamId: number, { fields, size, tooLarge }: HeaderList, endStream: boolean): void {
     const head = tooLarge ? TOO_LARGE_HEAD : readHead(fields, endStream);
     if (head === undefined) {
       this.resetNew(streamId, ErrorCode.PROTOCOL_ERROR);
@@ -81,6 +81,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
       return;
     }
     const exchange = new Http2Exchange(this, streamId, head);
+    if (!tooLarge) exchange.headBytes = size;
     this.streams.add(exchange);
     this.keepAlive?.start();
     exchange.open(endStream);

@@ -20,7 +20,7 @@ import {
   toStatus,
   unreachable,
 } from "../status.js";
-import { metadataOf, type PathHeaders, sizeOfMetadata, statusOf, writeMetadata } from "./headers.js";
+import { memoryOf, metadataOf, type PathHeaders, sizeOfMetadata, statusOf, writeMetadata } from "./headers.js";
 import { MessageStream } from "./message-stream.js";
 import { isEncoding } from "./messages.js";
 
@@ -162,9 +162,10 @@ export class ClientCall extends MessageStream implements Call, Expiring {
 
   // The response.
 
-  onHeaders({ fields, tooLarge }: HeaderList, endStream: boolean): void {
+  onHeaders(list: HeaderList, endStream: boolean): void {
     if (this.#over) return;
-    if (tooLarge) {
+    const { fields } = list;
+    if (memoryOf(list) === undefined) {
       this.#finish(protocolError(Code.RESOURCE_EXHAUSTED, "the headers of the response are too large"));
       return;
     }

@@ -5,7 +5,7 @@
 import { asBuffer } from "../../buffer.js";
 import { Code } from "../../errors.js";
 import type { FrameWriter } from "../../http2/frame-writer.js";
-import { FIRST_OWN_KIND, type HeaderField, HeaderNames, Kind } from "../../http2/header-fields.js";
+import { FIRST_OWN_KIND, type HeaderField, type HeaderList, HeaderNames, Kind } from "../../http2/header-fields.js";
 import { type Field, sizeOf } from "../../http2/static-table.js";
 import type { Status } from "../channel.js";
 import { isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../metadata.js";
@@ -92,6 +92,29 @@ export function writeMetadata({ encoder, output }: FrameWriter, metadata: Metada
 /** Without padding, as gRPC sends it. */
 function base64(bytes: Uint8Array): string {
   return asBuffer(bytes).toString("base64").replace(/=+$/, "");
+}
+
+/** Maximum values of `-bin` metadata in a list. */
+export const MAX_BINARY_VALUES = 256;
+/** Bytes of memory that each of them takes beside its own: about the size of a Buffer and of the entry that holds it. */
+const BINARY_VALUE_COST = 128;
+
+/**
+ * Bytes of memory that a list takes as metadata; undefined where it is too large. One field may have many binary values, and a field
+ * that came before takes one byte of a header block, so what a list takes has nothing to do with the bytes that were sent.
+ */
+export function memoryOf({ fields, size, tooLarge }: HeaderList): number | undefined {
+  if (tooLarge) return undefined;
+  let values = 0;
+  for (const { kind, value } of fields) {
+    if (kind !== GrpcKind.BINARY) continue;
+    let comma = -1;
+    do {
+      if (++values > MAX_BINARY_VALUES) return undefined;
+      comma = value.indexOf(",", comma + 1);
+    } while (comma !== -1);
+  }
+  return size + values * BINARY_VALUE_COST;
 }
 
 /** The metadata in a list. */

@@ -10,7 +10,7 @@ import type { Dispatcher } from "../dispatch.js";
 import { Deadlines } from "../open-calls.js";
 import { status } from "../status.js";
 import { SERVER_KEEPALIVE, type ServerLimits } from "../transport.js";
-import { HEADER_NAMES, httpRejectionOf, readHead } from "./headers.js";
+import { HEADER_NAMES, httpRejectionOf, MAX_BINARY_VALUES, memoryOf, readHead } from "./headers.js";
 import { RejectedStream } from "./rejected-stream.js";
 import { ServerStream } from "./server-stream.js";
 
@@ -51,8 +51,10 @@ export class GrpcServerConnection extends ServerConnection {
     this.stallTime = stallTime;
   }
 
-  protected openStream(streamId: number, { fields, tooLarge }: HeaderList, endStream: boolean): void {
-    if (tooLarge) {
+  protected openStream(streamId: number, list: HeaderList, endStream: boolean): void {
+    const { fields } = list;
+    const headBytes = memoryOf(list);
+    if (headBytes === undefined) {
       this.#openTooLarge(streamId, endStream);
       return;
     }
@@ -70,6 +72,7 @@ export class GrpcServerConnection extends ServerConnection {
       return;
     }
     const stream = new ServerStream(this, streamId, this.#limits.maxBody, length);
+    stream.headBytes = headBytes;
     this.streams.add(stream);
     if (stream.reserve()) stream.open(head, fields, endStream);
     else stream.onNoMemory();
@@ -80,7 +83,8 @@ export class GrpcServerConnection extends ServerConnection {
     const stream = new ServerStream(this, streamId, this.#limits.maxBody, undefined);
     this.streams.add(stream);
     stream.remoteEnded = endStream;
-    stream.end(status(Code.RESOURCE_EXHAUSTED, `the metadata is larger than ${this.#limits.maxHeaders} bytes`));
+    const message = `the metadata is larger than ${this.#limits.maxHeaders} bytes, or ${MAX_BINARY_VALUES} binary values`;
+    stream.end(status(Code.RESOURCE_EXHAUSTED, message));
   }
 
   protected override onClosed(): void {

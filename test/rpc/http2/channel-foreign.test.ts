@@ -197,6 +197,26 @@ const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
     [headers(1, [...RESPONSE, ["x-a", "v".repeat(16_000)], ["x-b", "v".repeat(300)]])],
     { code: Code.RESOURCE_EXHAUSTED },
   ],
+  [
+    "headers of too many binary values",
+    [headers(1, [...RESPONSE, ["x-a-bin", ",".repeat(256)]])],
+    { code: Code.RESOURCE_EXHAUSTED },
+  ],
+  [
+    "trailers of too many binary values",
+    [
+      headers(1, RESPONSE),
+      headers(
+        1,
+        [
+          ["grpc-status", "0"],
+          ["x-a-bin", ",".repeat(256)],
+        ],
+        END,
+      ),
+    ],
+    { code: Code.RESOURCE_EXHAUSTED },
+  ],
   ["malformed headers", [headers(1, [...RESPONSE, ["Upper", "x"]])], { code: Code.INTERNAL }],
   ["headers without a status", [headers(1, [["content-type", "application/grpc"]])], { code: Code.INTERNAL }],
   ["an interim response as the last", [headers(1, [[":status", "103"]], END)], { code: Code.INTERNAL }],

@@ -2,7 +2,7 @@ import t from "tap";
 import { Code } from "../../../src/errors.js";
 import type { HeaderField } from "../../../src/http2/header-fields.js";
 import { checkMetadata, HEADER_NAMES, metadataOf, statusOf } from "../../../src/rpc/http2/headers.js";
-import { decodeMessage, encodeMessage } from "../../../src/rpc/status-message.js";
+import { decodeMessage, encodeMessage, MAX_MESSAGE } from "../../../src/rpc/status-message.js";
 
 const fields = (...pairs: [string, string][]): HeaderField[] =>
   pairs.map(([name, value]) => HEADER_NAMES.field(name, value));
@@ -22,6 +22,12 @@ for (const [message, encoded] of MESSAGES) {
     t.equal(decodeMessage(encoded), Buffer.from(message).toString());
   });
 }
+
+t.test("a long message is cut before it is encoded", async (t) => {
+  const text = "ä".repeat(4 * 2 ** 20);
+  t.equal(decodeMessage(encodeMessage(text)), `${"ä".repeat(MAX_MESSAGE - 1)}…`);
+  t.equal(encodeMessage("a".repeat(MAX_MESSAGE)), "a".repeat(MAX_MESSAGE));
+});
 
 t.test("a grpc-message that is not percent-encoded correctly is taken as it is", async (t) => {
   for (const text of ["100 %", "%zz", "%4"]) t.equal(decodeMessage(text), text);

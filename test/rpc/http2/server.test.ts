@@ -190,6 +190,14 @@ for (const [value, isBase64] of [
   });
 }
 
+t.test("-bin metadata of more values than may be kept is refused, however few bytes it has", async (t) => {
+  const { peer } = await connect(t, { one: (request) => request });
+  const values = (count: number) => requestTo("One", ["x-a-bin", ",".repeat(count - 2)], ["x-b-bin", ""]);
+  peer.send(headers(1, values(256)), ask("a"), headers(3, values(257)));
+  t.match((await response(peer, 1)).lists.at(-1), { "grpc-status": "0" });
+  t.match((await response(peer, 3)).lists.at(-1), { "grpc-status": "8", "grpc-message": /or 256 binary values/ });
+});
+
 t.test("a status ends the wait for a peer that does not read", async (t) => {
   let sent = 0;
   // On a busy machine the time may be over before the window is full.

@@ -8,7 +8,7 @@ import { MemoryBudget } from "../../../../src/memory-budget.js";
 import { frame, headers, isType, type RawPeer, rawClient, uint32 } from "../../../http2/peer.js";
 import { deferred } from "../../../support/deferred.js";
 import { until } from "../../../support/until.js";
-import { answer, open as serve } from "../dial.js";
+import { answer, held, open as serve } from "../dial.js";
 
 const GET = [
   [":method", "GET"],
@@ -41,6 +41,17 @@ t.test("a response goes no further than the client's window, and is reserved unt
   peer.send(widen(LARGE.length));
   for (; read < LARGE.length; ) read += (await peer.next(isType(FrameType.DATA)))?.payload.length ?? Number.NaN;
   t.equal(read, LARGE.length);
+  await until(() => budget.reserved === 0);
+});
+
+t.test("the headers of a request are reserved until it is answered", async (t) => {
+  const budget = new MemoryBudget();
+  const { handler, finish } = held();
+  const peer = await open(t, handler, { budget });
+  peer.send(headers(1, [...GET, ["x-large", "v".repeat(10_000)]], Flag.END_HEADERS | Flag.END_STREAM));
+  t.ok(await peer.answersPing());
+  t.ok(budget.reserved > 10_000, `${budget.reserved} bytes are reserved`);
+  finish();
   await until(() => budget.reserved === 0);
 });
 
