@@ -101,6 +101,9 @@ export function codingNamed(name: string): Coding | undefined {
   return name === "x-gzip" ? "gzip" : CODINGS.find((coding) => coding === name);
 }
 
+/** Elements of Accept-Encoding that count: over HTTP/2 a client sends thousands of them in a few bytes. */
+const MAX_ELEMENTS = 64;
+
 /** An element of Accept-Encoding, without the space around it: a name and its weight. */
 const ELEMENT = /^([^;\s]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i;
 
@@ -111,7 +114,7 @@ const ELEMENT = /^([^;\s]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$
  */
 export function preferredCoding(acceptEncoding: string, codings: readonly Coding[] = CODINGS): Coding | undefined {
   const weights = new Map<string, number>();
-  for (const element of acceptEncoding.split(",")) {
+  for (const element of acceptEncoding.split(",", MAX_ELEMENTS)) {
     const [, name, weight = "1"] = ELEMENT.exec(element.trim()) ?? [];
     if (name !== undefined) weights.set(name.toLowerCase(), Number(weight));
   }

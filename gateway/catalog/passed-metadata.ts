@@ -11,6 +11,9 @@ import { HttpError } from "../errors.js";
 const MAX_VALUES = 64;
 const MAX_BYTES = 8 * 1024;
 
+/** Most values of a header whose name ends in `-bin`. */
+const MAX_BINARY = 256;
+
 const TEXT = /^[ -~]*$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
@@ -31,7 +34,7 @@ export class PassedMetadata {
   /**
    * The headers of a request that pass, as metadata.
    * @param rawHeaders name, value, name, value …
-   * @throws {HttpError} 400 for a value that no metadata can have
+   * @throws {HttpError} 400 for a value that no metadata can have, 431 for too many of them
    */
   read(rawHeaders: readonly string[]): Metadata {
     const metadata: Metadata[number][] = [];
@@ -62,9 +65,14 @@ export class PassedMetadata {
   }
 }
 
-/** Values may be joined by commas. */
+/**
+ * Values may be joined by commas.
+ * @throws {HttpError} 431 where they are more than a gRPC service takes, 400 for one that is not base64
+ */
 function bytesOf(name: string, value: string): Metadata {
-  return value.split(",").map((part) => {
+  const values = value.split(",", MAX_BINARY + 1);
+  if (values.length > MAX_BINARY) throw new HttpError(431, `The header ${name} has more than ${MAX_BINARY} values`);
+  return values.map((part) => {
     const text = part.trim();
     if (!BASE64.test(text)) throw new HttpError(400, `The header ${name} must be base64`);
     return [name, Buffer.from(text, "base64")] as const;

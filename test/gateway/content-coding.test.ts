@@ -47,6 +47,9 @@ t.test("the coding of a response", async (t) => {
     ["gzip;q", undefined],
     ["gzip;level=1", undefined],
     [";;,,gzip,,", "gzip"],
+    // Nor do those behind 64.
+    [`${",".repeat(63)}gzip`, "gzip"],
+    [`${",".repeat(64)}gzip`, undefined],
   ];
   for (const [accepted, coding] of cases) t.equal(preferredCoding(accepted), coding, JSON.stringify(accepted));
 });

@@ -158,6 +158,16 @@ const MANY = Array.from({ length: 90 }, (_, index) =>
   request(1 + 2 * index, "One", Buffer.from("a"), 100, true),
 ).flat();
 
+t.test("a request that is not gRPC's is reserved until it is answered", async (t) => {
+  const budget = new MemoryBudget({ limit: LIMIT });
+  const peer = await rawClient(t, await open(t, budget, serveHttp2));
+  peer.send(headers(1, [[":method", "GET"], ...REQUEST.slice(1)]));
+  t.ok(await peer.answersPing());
+  t.ok(budget.reserved >= 2_048, `${budget.reserved} bytes`);
+  peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1));
+  await until(() => budget.reserved === 0);
+});
+
 t.test("the metadata of an open call is reserved, however few bytes it was sent in", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   const peer = await rawClient(t, await open(t, budget, serveHttp2));

@@ -66,7 +66,7 @@ export class EnvelopedStream implements BodyStream, PieceReader {
     this.#format = format;
     const { protocol, maxMessage, isText } = format;
     this.#encoding = protocol.answerEncoding(request.headers);
-    this.#reader = new MessageReader(maxMessage);
+    this.#reader = new MessageReader(maxMessage, () => this.#goOn());
     this.#reader.encoding = encodingOf(protocol.requestEncoding(request.headers)) ?? "identity";
     this.#decoder = isText ? new Base64Decoder() : undefined;
     this.reply = new Promise((resolve, reject) => {
@@ -105,12 +105,12 @@ export class EnvelopedStream implements BodyStream, PieceReader {
     } catch (error) {
       this.stop(error as Error);
     }
-    return !this.#blocked;
+    return !this.#blocked && !this.#reader.isBusy;
   }
 
   onEnd(): void {
     this.#received = true;
-    if (this.#over || this.#blocked) return;
+    if (this.#over || this.#blocked || this.#reader.isBusy) return;
     this.#endRequest();
   }
 
@@ -142,14 +142,19 @@ export class EnvelopedStream implements BodyStream, PieceReader {
 
   /** The service takes more. */
   #unblock(): void {
-    if (!this.#blocked || this.#over) return;
+    if (!this.#blocked) return;
     this.#blocked = false;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#over) return;
     try {
       this.#pass();
     } catch (error) {
       this.stop(error as Error);
     }
-    if (this.#blocked || this.#over) return;
+    if (this.#blocked || this.#over || this.#reader.isBusy) return;
     if (this.#received) this.#endRequest();
     else this.#flow?.resume();
   }

@@ -36,7 +36,10 @@ export abstract class MessageStream extends Stream implements MemoryHolder {
   /** @param maxMessage maximum bytes of a message received */
   constructor(maxMessage: number) {
     super();
-    this.reader = new MessageReader(maxMessage);
+    this.reader = new MessageReader(maxMessage, () => {
+      this.deliver();
+      if (!this.over && !this.reserve()) this.onNoMemory();
+    });
   }
 
   protected abstract override get connection(): Connection | undefined;
@@ -163,7 +166,7 @@ export abstract class MessageStream extends Stream implements MemoryHolder {
     } finally {
       this.#delivering = false;
     }
-    if (this.paused || this.over) return;
+    if (this.paused || this.over || this.reader.isBusy) return;
     this.acknowledge();
     if (this.remoteEnded) this.onDelivered();
   }

@@ -5,10 +5,11 @@
  * Bytes received are copied, because a connection reads into the same memory again and again: into a buffer that grows with
  * the bytes that have come, never with the length that a prefix announces.
  */
-import { brotliDecompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
+import { deflateSync, gzipSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
 import { STREAM_WINDOW } from "../../http2/flow-control.js";
 import type { Output } from "../../http2/output.js";
+import { decompress, tooLarge } from "./decompression.js";
 
 /** Bytes of the flag and the length. */
 export const PREFIX_SIZE = 5;
@@ -61,19 +62,30 @@ export interface MemoryHolder {
 /** Cuts the bytes of a stream into messages. */
 export class MessageReader {
   encoding: Encoding | "br" = "identity";
+  /** A message is being decompressed: `next` returns nothing before `onReady`. */
+  isBusy = false;
   readonly #maxMessage: number;
+  readonly #onReady: (() => void) | undefined;
   #pending: Buffer | undefined;
   #start = 0;
   #end = 0;
+  /** What came of the message that was decompressed last, until it is returned. */
+  #result: Uint8Array | StatusError | undefined;
+  /** Bytes of that message: compressed, and then as it came out. */
+  #resultBytes = 0;
 
-  /** @param maxMessage maximum bytes of a message, before and after decompression */
-  constructor(maxMessage: number) {
+  /**
+   * @param maxMessage maximum bytes of a message, before and after decompression
+   * @param onReady called when a message has been decompressed that is not small; without it `next` decompresses every message
+   */
+  constructor(maxMessage: number, onReady?: () => void) {
     this.#maxMessage = maxMessage;
+    this.#onReady = onReady;
   }
 
   /** Bytes of memory that are held for messages that have not been returned yet. */
   get held(): number {
-    return this.#pending?.length ?? 0;
+    return (this.#pending?.length ?? 0) + this.#resultBytes;
   }
 
   /** Whether bytes are there that have not been returned as a message. */
@@ -111,13 +123,14 @@ export class MessageReader {
    * @throws {StatusError} where the bytes are not a message, or one that is too large
    */
   next(): Uint8Array | undefined {
+    if (this.#result !== undefined) return this.#takeResult();
     const pending = this.#pending;
-    if (pending === undefined || this.#end - this.#start < PREFIX_SIZE) return undefined;
+    if (pending === undefined || this.isBusy || this.#end - this.#start < PREFIX_SIZE) return undefined;
     const flag = pending[this.#start] as number;
     const start = this.#start + PREFIX_SIZE;
     const length = pending.readUInt32BE(this.#start + 1);
     if (flag > 1) throw new StatusError(Code.INTERNAL, `a message has the unknown flag ${flag}`);
-    if (length > this.#maxMessage) throw this.#tooLarge();
+    if (length > this.#maxMessage) throw tooLarge(this.#maxMessage);
     const end = start + length;
     if (end > this.#end) return undefined;
     this.#start = end;
@@ -134,20 +147,32 @@ export class MessageReader {
     this.#pending = grown;
   }
 
-  #decompress(message: Buffer): Uint8Array {
-    try {
-      if (this.encoding === "gzip") return gunzipSync(message, { maxOutputLength: this.#maxMessage });
-      if (this.encoding === "br") return brotliDecompressSync(message, { maxOutputLength: this.#maxMessage });
-      if (this.encoding === "deflate") return inflateSync(message, { maxOutputLength: this.#maxMessage });
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw this.#tooLarge();
-      throw new StatusError(Code.INTERNAL, `a message is not ${this.encoding}`, { cause });
+  #decompress(message: Buffer): Uint8Array | undefined {
+    const { encoding } = this;
+    if (encoding === "identity") {
+      throw new StatusError(Code.INTERNAL, "a message is compressed, but no header says how");
     }
-    throw new StatusError(Code.INTERNAL, "a message is compressed, but no header says how");
+    const later = this.#onReady && ((result: Uint8Array | StatusError) => this.#onResult(result));
+    const decompressed = decompress(encoding, message, this.#maxMessage, later);
+    if (decompressed !== undefined) return decompressed;
+    this.isBusy = true;
+    this.#resultBytes = message.length;
+    return undefined;
   }
 
-  #tooLarge(): StatusError {
-    return new StatusError(Code.RESOURCE_EXHAUSTED, `a message is larger than ${this.#maxMessage} bytes`);
+  #onResult(result: Uint8Array | StatusError): void {
+    this.isBusy = false;
+    this.#result = result;
+    this.#resultBytes = result instanceof StatusError ? 0 : result.length;
+    this.#onReady?.();
+  }
+
+  #takeResult(): Uint8Array | undefined {
+    const result = this.#result;
+    this.#result = undefined;
+    this.#resultBytes = 0;
+    if (result instanceof StatusError) throw result;
+    return result;
   }
 }
 

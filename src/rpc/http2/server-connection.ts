@@ -68,7 +68,8 @@ export class GrpcServerConnection extends ServerConnection {
     if (httpStatus !== undefined) {
       const stream = new RejectedStream(this, streamId, httpStatus, length);
       this.streams.add(stream);
-      stream.open(endStream);
+      if (stream.reserve()) stream.open(endStream);
+      else stream.onNoMemory();
       return;
     }
     const stream = new ServerStream(this, streamId, this.#limits.maxBody, length);

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { connect } from "node:http2";
-import { json } from "node:stream/consumers";
+import { json, text } from "node:stream/consumers";
 import zlib from "node:zlib";
 import t from "tap";
 import { decompressQuery } from "../../../gateway/dialects/rpc/compression.js";
@@ -100,6 +100,27 @@ t.test("an unknown coding is 415, with those that are known", async (t) => {
     t.match(body.Detail, /^The Content-Encoding .* is not known here; known are (?:zstd, )?br, gzip$/);
   }
 });
+
+t.test(
+  "messages of a stream that are large when decompressed are sent on in order, and the end behind them",
+  async (t) => {
+    /** A google.api.HttpBody of 100 KiB. */
+    const large = Buffer.concat([Buffer.from([0x12, 0x80, 0xa0, 0x06]), Buffer.alloc(100 * 1024)]);
+    const envelope = (flag: number, bytes: Buffer): Buffer => {
+      const prefix = Buffer.from([flag, 0, 0, 0, 0]);
+      prefix.writeUInt32BE(bytes.length, 1);
+      return Buffer.concat([prefix, bytes]);
+    };
+    const compressed = envelope(1, zlib.gzipSync(large));
+    const headers = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" };
+    const options = { port: it.door.address.port, path: "/relay.Relay/Take", method: "POST", headers, agent: false };
+    const outgoing = request(options).end(Buffer.concat([compressed, envelope(0, large), compressed]));
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    const answer = await text(response);
+    t.match(answer, `${3 * large.length}`);
+    t.match(answer, /grpc-status: ?0/);
+  },
+);
 
 t.test("an upload that is sent on in pieces must not be compressed", async (t) => {
   const body = zlib.gzipSync("some bytes");

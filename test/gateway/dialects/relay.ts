@@ -97,7 +97,7 @@ export function createRelay(metadata: readonly string[] = []): Service {
           let bytes = 0;
           for await (const request of requests) bytes += request.length;
           context.sendHeaders([["x-taken", "yes"]]);
-          return bytesOf("relay.Note", { text: String(bytes > 0) });
+          return bytesOf("relay.Note", { text: `${bytes}` });
         },
       }),
     ],

@@ -238,6 +238,17 @@ for (const [what, answer, status] of IMPROPER) {
   });
 }
 
+t.test("reads a message that is large when decompressed, whose trailers have come", async (t) => {
+  const { channel, peer } = await connect(t);
+  const told = call(channel);
+  await requested(peer);
+  const text = "b".repeat(1_000_000);
+  const answer = frame(FrameType.DATA, 0, 1, message(gzipSync(text), 1));
+  peer.send(headers(1, [...RESPONSE, ["grpc-encoding", "gzip"]]), answer, OK);
+  t.same((await told).messages, [text]);
+  t.match(await told, { status: { code: Code.OK } });
+});
+
 for (const [encoding, compressed] of [
   ["gzip", gzipSync("b")],
   ["deflate", deflateSync("b")],

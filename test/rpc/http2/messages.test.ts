@@ -1,8 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { deflateSync, gzipSync } from "node:zlib";
 import t from "tap";
 import { Code } from "../../../src/errors.js";
+import { decompress } from "../../../src/rpc/http2/decompression.js";
 import { MessageReader } from "../../../src/rpc/http2/messages.js";
 import { message } from "../../http2/peer.js";
+import { deferred } from "../../support/deferred.js";
 
 const MAX = 100_000;
 
@@ -122,6 +125,50 @@ for (const [encoding, compress] of COMPRESSED) {
     t.throws(() => read(reader, bomb), { code: Code.RESOURCE_EXHAUSTED });
   });
 }
+
+t.test("a message that is large when decompressed comes later, and what is behind it waits", async (t) => {
+  const { promise: isReady, resolve: onReady } = deferred();
+  const reader = new MessageReader(MAX, onReady);
+  reader.encoding = "gzip";
+  const text = "c".repeat(MAX);
+  const compressed = gzipSync(text);
+  const bytes = Buffer.concat([message(gzipSync("small"), 1), message(compressed, 1), message(Buffer.from("plain"))]);
+  t.same(read(reader, bytes), ["small"]);
+  t.equal(reader.isBusy, true);
+  t.ok(reader.held >= compressed.length);
+  await isReady;
+  t.ok(reader.held >= MAX);
+  t.same([`${reader.next()}`, `${reader.next()}`, reader.next()], [text, "plain", undefined]);
+  t.equal(reader.held, 0);
+});
+
+t.test("a small message that stands for one that is too large is refused later", async (t) => {
+  const { promise: isReady, resolve: onReady } = deferred();
+  const reader = new MessageReader(MAX, onReady);
+  reader.encoding = "gzip";
+  t.same(read(reader, message(gzipSync(Buffer.alloc(MAX + 1)), 1)), []);
+  await isReady;
+  t.throws(() => reader.next(), { code: Code.RESOURCE_EXHAUSTED });
+});
+
+t.test("no more messages wait to be decompressed than memory allows", async (t) => {
+  const bytes = gzipSync(randomBytes(2 ** 20), { level: 0 });
+  const results: Promise<unknown>[] = [];
+  const decompressLater = () => {
+    const { promise, resolve } = deferred<unknown>();
+    if (decompress("gzip", bytes, 2 ** 21, resolve) === undefined) results.push(promise);
+  };
+  t.throws(
+    () => {
+      for (let count = 0; count < 100; count++) decompressLater();
+    },
+    { code: Code.RESOURCE_EXHAUSTED },
+  );
+  t.ok(results.length > 60);
+  for (const result of await Promise.all(results)) t.equal((result as Buffer).length, 2 ** 20);
+  decompressLater();
+  t.equal(((await results.at(-1)) as Buffer).length, 2 ** 20);
+});
 
 const REFUSED: [what: string, bytes: Buffer, code: Code][] = [
   ["a message above the limit", message(Buffer.alloc(MAX + 1)), Code.RESOURCE_EXHAUSTED],

@@ -8,6 +8,7 @@ import { Flag, FrameType } from "../../../src/http2/frames.js";
 import { unary } from "../../../src/rpc/client.js";
 import { serveHttp2 } from "../../../src/rpc/http2/server.js";
 import type { Context } from "../../../src/rpc/service.js";
+import { MAX_BODY } from "../../contract/channel.js";
 import {
   type Frame,
   frame,
@@ -126,6 +127,21 @@ t.test("compressed messages are read; by unknown means they are refused", async 
   t.same((await response(peer, 1)).data, message(Buffer.from("hello")));
   peer.send(headers(3, requestTo("One", ["grpc-encoding", "br"]), END));
   t.match((await response(peer, 3)).lists, [{ "grpc-status": "12", "grpc-accept-encoding": "identity,deflate,gzip" }]);
+});
+
+t.test("messages that are large when decompressed come in order, and the end behind them", async (t) => {
+  const { peer } = await connect(t, {
+    async upload(requests) {
+      const sizes: number[] = [];
+      for await (const request of requests) sizes.push(request.length);
+      return Buffer.from(sizes.join());
+    },
+  });
+  peer.send(headers(1, requestTo("Upload", ["grpc-encoding", "gzip"])));
+  const sizes = [MAX_BODY, 1, MAX_BODY];
+  for (const size of sizes) peer.send(frame(FrameType.DATA, 0, 1, message(gzipSync(Buffer.alloc(size)), 1)));
+  peer.send(ask("abc"));
+  t.same((await response(peer, 1)).data, message(Buffer.from([...sizes, 3].join())));
 });
 
 /** What a client says it reads, and how messages that came by gzip are answered. */
