@@ -66,6 +66,8 @@ for (const [dialect, path] of Object.entries(PATHS)) {
 
     t.test("a value that is no metadata is refused", async (t) => {
       t.equal((await ask(path, {}, { "X-Key-Bin": "no base64!" })).status, 400);
+      t.equal((await ask(path, {}, { "X-Key-Bin": ",".repeat(255) })).status, 200);
+      t.equal((await ask(path, {}, { "X-Key-Bin": ",".repeat(256) })).status, 431);
     });
 
     t.test("metadata of an answer, and of its end, are headers", async (t) => {
