@@ -6,7 +6,7 @@
  * proxies give up on one that does not begin. A failure before that is an error reply; a later one is in the end of the body.
  */
 import { asBuffer } from "../../../src/buffer.js";
-import { MessageReader } from "../../../src/rpc/http2/messages.js";
+import { MessageReader, type MessageTaker } from "../../../src/rpc/http2/messages.js";
 import { type Metadata, NO_METADATA } from "../../../src/rpc/metadata.js";
 import { compressAtOnce } from "../../content-coding.js";
 import { HttpError, NO_MEMORY, notOneMessage } from "../../errors.js";
@@ -26,7 +26,7 @@ export interface EnvelopedStreamOptions {
   readonly contentType: string;
 }
 
-export class EnvelopedStream implements BodyStream, PieceReader {
+export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
   /** Resolves when the response may begin, and rejects with the failure before that. */
   readonly reply: Promise<Reply>;
   /** A client may be silent in an open stream; what reads its body in HTTP/1.1 bounds that nevertheless. */
@@ -66,7 +66,7 @@ export class EnvelopedStream implements BodyStream, PieceReader {
     this.#format = format;
     const { protocol, maxMessage, isText } = format;
     this.#encoding = protocol.answerEncoding(request.headers);
-    this.#reader = new MessageReader(maxMessage, () => this.#goOn());
+    this.#reader = new MessageReader(maxMessage, this);
     this.#reader.encoding = encodingOf(protocol.requestEncoding(request.headers)) ?? "identity";
     this.#decoder = isText ? new Base64Decoder() : undefined;
     this.reply = new Promise((resolve, reject) => {
@@ -144,6 +144,10 @@ export class EnvelopedStream implements BodyStream, PieceReader {
   #unblock(): void {
     if (!this.#blocked) return;
     this.#blocked = false;
+    this.#goOn();
+  }
+
+  onMessageReady(): void {
     this.#goOn();
   }
 

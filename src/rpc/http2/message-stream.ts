@@ -7,12 +7,20 @@ import type { Connection } from "../../http2/connection.js";
 import { MAX_FRAME_SIZE } from "../../http2/frames.js";
 import { Stream } from "../../http2/stream.js";
 import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../message-queue.js";
-import { compress, type Encoding, type MemoryHolder, MessageReader, PREFIX_SIZE, writeMessage } from "./messages.js";
+import {
+  compress,
+  type Encoding,
+  type MemoryHolder,
+  MessageReader,
+  type MessageTaker,
+  PREFIX_SIZE,
+  writeMessage,
+} from "./messages.js";
 
 /** Bytes that a stream writes before the other streams of the connection have their turn. */
 const MAX_TURN = 4 * MAX_FRAME_SIZE;
 
-export abstract class MessageStream extends Stream implements MemoryHolder {
+export abstract class MessageStream extends Stream implements MemoryHolder, MessageTaker {
   protected headersWritten = false;
   /** No more messages will be sent. */
   protected ending = false;
@@ -36,10 +44,7 @@ export abstract class MessageStream extends Stream implements MemoryHolder {
   /** @param maxMessage maximum bytes of a message received */
   constructor(maxMessage: number) {
     super();
-    this.reader = new MessageReader(maxMessage, () => {
-      this.deliver();
-      if (!this.over && !this.reserve()) this.onNoMemory();
-    });
+    this.reader = new MessageReader(maxMessage, this);
   }
 
   protected abstract override get connection(): Connection | undefined;
@@ -151,6 +156,11 @@ export abstract class MessageStream extends Stream implements MemoryHolder {
 
   tryHold(bytes: number): boolean {
     return this.reserve(bytes);
+  }
+
+  onMessageReady(): void {
+    this.deliver();
+    if (!this.over && !this.reserve()) this.onNoMemory();
   }
 
   /** Delivers the messages that have come, as long as the reader takes them. */

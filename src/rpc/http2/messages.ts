@@ -59,13 +59,19 @@ export interface MemoryHolder {
   tryHold(bytes: number): boolean;
 }
 
+/** Reads on when it is told to. */
+export interface MessageTaker {
+  /** A message that is not small has been decompressed: `next` returns it. */
+  onMessageReady(): void;
+}
+
 /** Cuts the bytes of a stream into messages. */
 export class MessageReader {
   encoding: Encoding | "br" = "identity";
-  /** A message is being decompressed: `next` returns nothing before `onReady`. */
+  /** A message is being decompressed: `next` returns nothing before `onMessageReady`. */
   isBusy = false;
   readonly #maxMessage: number;
-  readonly #onReady: (() => void) | undefined;
+  readonly #taker: MessageTaker | undefined;
   #pending: Buffer | undefined;
   #start = 0;
   #end = 0;
@@ -76,11 +82,11 @@ export class MessageReader {
 
   /**
    * @param maxMessage maximum bytes of a message, before and after decompression
-   * @param onReady called when a message has been decompressed that is not small; without it `next` decompresses every message
+   * @param taker without it `next` decompresses every message itself
    */
-  constructor(maxMessage: number, onReady?: () => void) {
+  constructor(maxMessage: number, taker?: MessageTaker) {
     this.#maxMessage = maxMessage;
-    this.#onReady = onReady;
+    this.#taker = taker;
   }
 
   /** Bytes of memory that are held for messages that have not been returned yet. */
@@ -152,7 +158,7 @@ export class MessageReader {
     if (encoding === "identity") {
       throw new StatusError(Code.INTERNAL, "a message is compressed, but no header says how");
     }
-    const later = this.#onReady && ((result: Uint8Array | StatusError) => this.#onResult(result));
+    const later = this.#taker && ((result: Uint8Array | StatusError) => this.#onResult(result));
     const decompressed = decompress(encoding, message, this.#maxMessage, later);
     if (decompressed !== undefined) return decompressed;
     this.isBusy = true;
@@ -164,7 +170,7 @@ export class MessageReader {
     this.isBusy = false;
     this.#result = result;
     this.#resultBytes = result instanceof StatusError ? 0 : result.length;
-    this.#onReady?.();
+    this.#taker?.onMessageReady();
   }
 
   #takeResult(): Uint8Array | undefined {

@@ -127,8 +127,8 @@ for (const [encoding, compress] of COMPRESSED) {
 }
 
 t.test("a message that is large when decompressed comes later, and what is behind it waits", async (t) => {
-  const { promise: isReady, resolve: onReady } = deferred();
-  const reader = new MessageReader(MAX, onReady);
+  const { promise: isReady, resolve: onMessageReady } = deferred();
+  const reader = new MessageReader(MAX, { onMessageReady });
   reader.encoding = "gzip";
   const text = "c".repeat(MAX);
   const compressed = gzipSync(text);
@@ -143,8 +143,8 @@ t.test("a message that is large when decompressed comes later, and what is behin
 });
 
 t.test("a small message that stands for one that is too large is refused later", async (t) => {
-  const { promise: isReady, resolve: onReady } = deferred();
-  const reader = new MessageReader(MAX, onReady);
+  const { promise: isReady, resolve: onMessageReady } = deferred();
+  const reader = new MessageReader(MAX, { onMessageReady });
   reader.encoding = "gzip";
   t.same(read(reader, message(gzipSync(Buffer.alloc(MAX + 1)), 1)), []);
   await isReady;
