@@ -6,10 +6,12 @@ import { EXIT } from "./terminal/exit.js";
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
 
-// A reader that closes the pipe early, such as `head`, is no failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) =>
-  process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed),
-);
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // A reader that closes the pipe early, such as `head`, is no failure.
+  if (error.code === "EPIPE") process.exit(EXIT.ok);
+  process.stderr.write(`The output cannot be written: ${error.message}\n`);
+  process.exit(EXIT.failed);
+});
 
 const { stdin, stdout, stderr, env } = process;
 process.exitCode = await run(process.argv.slice(2), { stdin, stdout, stderr, env, signal: stop.signal });

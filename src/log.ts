@@ -11,7 +11,7 @@ const SECRETS = ["token", "authorization", "password", "secret", "enrolment", "c
 /** Lines are collected up to this time and size, so that no call waits for a write. Exit writes what is left. */
 const FLUSH_MS = 100;
 const FLUSH_BYTES = 4096;
-/** Bytes that may wait for a slow reader of standard error; further lines are dropped. */
+/** Bytes that may wait for a slow reader of standard error, or for room on its disk; further lines are dropped. */
 const MAX_UNWRITTEN_BYTES = 16 * 1024 ** 2;
 
 /** @param level `info` for instance; `silent` turns logs off. */
@@ -28,12 +28,24 @@ export function createLog(level: string, to: DestinationStream = standardError()
   );
 }
 
+/** A log that cannot be written, as on a full disk, ends no process: its lines wait until they can be, and an exit drops them. */
 function standardError(): DestinationStream {
-  return destination({
+  const stream = destination({
     fd: 2,
     sync: false,
     minLength: FLUSH_BYTES,
     periodicFlush: FLUSH_MS,
     maxLength: MAX_UNWRITTEN_BYTES,
   });
+  let failed = false;
+  stream.on("error", () => {
+    failed = true;
+  });
+  stream.on("write", () => {
+    failed = false;
+  });
+  // At an exit it tries until it succeeds.
+  const flushSync = stream.flushSync.bind(stream);
+  stream.flushSync = () => failed || flushSync();
+  return stream;
 }

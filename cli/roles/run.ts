@@ -34,6 +34,8 @@ export async function runRole({ title, start, hasStore, hasWorkers }: Role, flag
     // The operator can mend a store that cannot be used, as a wrong setting.
     throw error instanceof StoreError ? new CommandError(error.message) : error;
   });
+  // The banner is for a person: a process that serves goes on where its reader has gone, or the disk below it is full.
+  io.stdout.removeAllListeners("error").on("error", () => undefined);
   const notReady = running.notReady();
   io.stdout.write(banner({ title, running, config, hasStore, env: io.env }));
   show();
