@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeAnew } from "../folder.js";
+import { StoreError } from "./store.js";
 
 /** What a data folder says of the installation that it belongs to. */
 export interface Installation {
@@ -13,20 +14,33 @@ export interface Installation {
   readonly store: string | undefined;
 }
 
-/** The installation that the data folder belongs to; undefined where the folder was never set up. */
+/**
+ * The installation that the data folder belongs to; undefined where the folder was never set up.
+ * @throws {StoreError} where that cannot be read: the store must not be taken for a new one.
+ */
 export function readInstallation(dataFolder: string): Installation | undefined {
   const file = fileIn(dataFolder);
-  if (existsSync(file)) return { store: readFileSync(file, "utf8").trim() };
+  try {
+    if (existsSync(file)) return { store: readFileSync(file, "utf8").trim() };
+  } catch (error) {
+    const remedy = "put the file back, or give this user the right to read it";
+    throw new StoreError(`${file} cannot be read (${(error as Error).message}); ${remedy}`, { cause: error });
+  }
   const enrolments = join(dataFolder, "enrolment");
   const setUp =
     existsSync(join(dataFolder, "admin-password")) || (existsSync(enrolments) && readdirSync(enrolments).length > 0);
   return setUp ? { store: undefined } : undefined;
 }
 
-/** Records that the data folder belongs to the installation in the store, which may be a copy of the one before. */
-export function recordInstallation(dataFolder: string, store: string): void {
-  if (readInstallation(dataFolder)?.store === store) return;
+/**
+ * Records that the data folder belongs to the installation in the store, which may be a copy of the one before.
+ * @returns the store before, where it was another one.
+ */
+export function recordInstallation(dataFolder: string, store: string): string | undefined {
+  const before = readInstallation(dataFolder)?.store;
+  if (before === store) return undefined;
   writeAnew(fileIn(dataFolder), store);
+  return before || undefined;
 }
 
 /** What is wrong and what to do, where `store` holds nothing of the installation. */

@@ -27,6 +27,7 @@ import {
   endWithin,
   type FileKind,
   fillFile,
+  keepsFile,
   lateError,
   readHeader,
   toStoreError,
@@ -98,7 +99,8 @@ async function openFile(file: string, name: string, deadline: number): Promise<S
   const open = () => connect({ kind: KIND, file, table: TABLE, deadline });
   const reader = await open();
   const writer = await open();
-  return new SqliteServiceStore({ name, id: await readId(writer), reader, writer, deadline });
+  const id = await readId(writer);
+  return new SqliteServiceStore({ name, id, reader, writer, checkFile: keepsFile(file, name), deadline });
 }
 
 /** A row of the table. */
@@ -112,6 +114,8 @@ interface Opened {
   readonly id: string;
   readonly reader: KeyvSqlite;
   readonly writer: KeyvSqlite;
+  /** @throws {StoreError} where the file is not the one that was opened. */
+  readonly checkFile: () => void;
   readonly deadline: number;
 }
 
@@ -129,15 +133,17 @@ class SqliteServiceStore implements ServiceStore {
   readonly id: string;
   readonly #reader: KeyvSqlite;
   readonly #writer: KeyvSqlite;
+  readonly #checkFile: () => void;
   readonly #deadline: number;
   readonly #queue: CommitQueue;
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor({ name, id, reader, writer, deadline }: Opened) {
+  constructor({ name, id, reader, writer, checkFile, deadline }: Opened) {
     this.name = name;
     this.id = id;
     this.#reader = reader;
     this.#writer = writer;
+    this.#checkFile = checkFile;
     this.#deadline = deadline;
     this.#queue = new CommitQueue({
       deadline,
@@ -203,11 +209,13 @@ class SqliteServiceStore implements ServiceStore {
 
   async #transact(commits: readonly (readonly StoredWrite[])[]): Promise<readonly CommitOutcome[]> {
     try {
+      this.#checkFile();
       await this.#writer.query("BEGIN IMMEDIATE");
       const current = await readEntries(this.#writer, keysOf(commits));
       const { outcomes, changed } = decideCommits(commits, current, Date.now());
       await this.#write(changed);
       await this.#writer.query("COMMIT");
+      this.#checkFile();
       return outcomes;
     } catch (error) {
       // Where no transaction is open, as after a full disk, this fails too.

@@ -6,7 +6,7 @@
  * is empty, cut off or of another program is refused, never taken for a new one.
  */
 import { randomUUID } from "node:crypto";
-import { closeSync, constants, linkSync, openSync, readSync, rmSync } from "node:fs";
+import { closeSync, constants, linkSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import { StatusError } from "../errors.js";
@@ -116,6 +116,24 @@ function checkFormat(kind: FileKind, file: string, format: number): void {
   );
 }
 
+/**
+ * Throws from then on where the file, or its write-ahead log, is not the one that is there now: what is written to a file
+ * that was deleted or replaced is lost when it is closed. Call it while a connection is open, which has made both.
+ * @param name of the file, for messages
+ */
+export function keepsFile(file: string, name = file): () => void {
+  const inode = (path: string): string => {
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats === undefined ? "" : `${stats.dev} ${stats.ino}`;
+  };
+  const files = [file, `${file}-wal`].map((path) => [path, inode(path)] as const);
+  return () => {
+    if (files.every(([path, opened]) => inode(path) === opened)) return;
+    const remedy = "stop this process, put the store back, and start it again";
+    throw new StoreError(`store ${name} was deleted or replaced while it was open: changes would be lost; ${remedy}`);
+  };
+}
+
 /** How a connection is made. */
 export interface ConnectOptions {
   readonly kind: FileKind;
@@ -186,9 +204,12 @@ function reasonOf(kind: FileKind, error: Error & { code?: string }): string {
   if (code === "SQLITE_BUSY" || code === "SQLITE_LOCKED") {
     return `is locked by another process; stop that process, or name another file in ${kind.setting}`;
   }
-  if (code === "SQLITE_FULL") return `cannot grow (${message}); make room on its disk`;
+  if (code === "SQLITE_FULL" || code === "ENOSPC") return `cannot grow (${message}); make room on its disk`;
+  // SQLite says no more where the disk is full when it makes its other files.
+  if (code === "SQLITE_IOERR")
+    return `cannot be read or written (${message}); see whether its disk is full, or failing`;
   if (["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"].includes(code)) {
-    return "may not be read and written; give this user the right to";
+    return "may not be read and written, or its folder may not; give this user the right to";
   }
   if (code === "ENOTDIR") {
     return `has no folder, but a file in its place; name a folder in PORTICO_DATA, or another file in ${kind.setting}`;

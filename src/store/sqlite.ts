@@ -8,7 +8,16 @@
 import type KeyvSqlite from "@keyv/sqlite";
 import Keyv from "keyv";
 import { lostInstallation, readInstallation } from "./installation.js";
-import { connect, createFile, endWithin, type FileKind, fillFile, readHeader, toStoreError } from "./sqlite-file.js";
+import {
+  connect,
+  createFile,
+  endWithin,
+  type FileKind,
+  fillFile,
+  keepsFile,
+  readHeader,
+  toStoreError,
+} from "./sqlite-file.js";
 import {
   COLLECTIONS,
   type Collection,
@@ -85,7 +94,14 @@ async function connectAll(file: string, deadline: number, setup: readonly string
     const writer = await open("log");
     const [{ quick_check: verdict }] = await within(writer.query("PRAGMA quick_check(1)"));
     if (verdict !== "ok") throw new Error(`quick_check: ${verdict.replace(/\s+/g, " ")}`);
-    const write = oneAtATime((statement, ...values) => writer.query(statement, ...values), deadline);
+    const checkFile = keepsFile(file);
+    const writeKept: Query = async (statement, ...values) => {
+      checkFile();
+      const rows = await writer.query(statement, ...values);
+      checkFile();
+      return rows;
+    };
+    const write = oneAtATime(writeKept, deadline);
     const collections = new Map(
       COLLECTIONS.map((name) => [name, collectionOf(name, readers.get(name)!, write, within)]),
     );

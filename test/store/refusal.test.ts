@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t from "tap";
 import { openStore } from "../../src/store/open.js";
+import { toStoreError } from "../../src/store/sqlite-file.js";
 import type { Store } from "../../src/store/store.js";
 import { openJournal } from "../services/auth/open.js";
 
@@ -107,6 +108,25 @@ t.test("a folder in its place", async (t) => {
   });
 });
 
+t.test("a full disk is no reason to restore a backup", async (t) => {
+  const kind = { title: "a store", applicationId: 1, format: 0, setting: "PORTICO_STORE" };
+  const messageOf = (code: string) => toStoreError(kind, "file", Object.assign(new Error(code), { code })).message;
+  for (const code of ["SQLITE_FULL", "ENOSPC"])
+    t.equal(messageOf(code), `store file cannot grow (${code}); make room on its disk`);
+  t.equal(
+    messageOf("SQLITE_IOERR"),
+    "store file cannot be read or written (SQLITE_IOERR); see whether its disk is full, or failing",
+  );
+});
+
+t.test("a record of the installation that cannot be read", async (t) => {
+  const folder = t.testdir({ "store-location": {} });
+  await t.rejects(openStore("sqlite:", folder), {
+    name: "StoreError",
+    message: /store-location cannot be read \(EISDIR.*\); put the file back, or give this user the right to read it$/,
+  });
+});
+
 t.test("a folder that cannot be created", async (t) => {
   const file = join(t.testdir({ taken: "a file" }), "taken", "data", "portico.sqlite");
   const folder = dirname(file);
@@ -130,7 +150,9 @@ t.test("a file in the place of its folder", async (t) => {
 t.test("a file that may not be read", { skip: process.getuid?.() === 0 && "root may read all" }, async (t) => {
   const folder = t.testdir();
   chmodSync(await filled(folder), 0o000);
-  await t.rejects(openStore("sqlite:", folder), { message: /may not be read and written; give this user the right/ });
+  await t.rejects(openStore("sqlite:", folder), {
+    message: /may not be read and written, or its folder may not; give this user the right/,
+  });
 });
 
 t.test("a locked file, as soon as the deadline allows", async (t) => {

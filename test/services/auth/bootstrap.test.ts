@@ -11,13 +11,14 @@ import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { type Open, open, PASSWORD, silent } from "./open.js";
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const passwordFile = (folder: string) => join(folder, "admin-password");
 
 t.test("the first start makes up a password, and leaves it and the enrolment tokens in files", async (t) => {
-  const folder = join(t.testdir(), "data");
+  const folder = join(temporaryFolder(t), "data");
   const { authority, login, call } = await open(t, { folder, fresh: true });
   const password = readFileSync(passwordFile(folder), "utf8").trim();
   t.same(authority.firstStart, { passwordFile: passwordFile(folder), password });
@@ -76,7 +77,7 @@ t.test("a given password is used, and kept nowhere", async (t) => {
 });
 
 t.test("the second start changes nothing", async (t) => {
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   const first = await open(t, { folder, fresh: true });
   const password = first.authority.firstStart?.password ?? "";
   await first.close();
@@ -97,7 +98,7 @@ for (const [what, adminPassword] of Object.entries({ short: "eleven char", long:
 }
 
 t.test("a start that crashed before its entry was written is taken up by the next", async (t) => {
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   await openStore("sqlite:", folder).then((store) => store.close());
   writeFileSync(passwordFile(folder), "left by the crashed one\n");
   const { authority, login } = await open(t, { folder, fresh: true });
@@ -106,7 +107,7 @@ t.test("a start that crashed before its entry was written is taken up by the nex
 });
 
 t.test("a file that no start can have written is refused", async (t) => {
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   await openStore("sqlite:", folder).then((store) => store.close());
   writeFileSync(passwordFile(folder), "short");
   await t.rejects(open(t, { folder, fresh: true }), {
@@ -115,7 +116,7 @@ t.test("a file that no start can have written is refused", async (t) => {
 });
 
 t.test("of many that start at once on one store, one sets it up", async (t) => {
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   const stores = await Promise.all(Array.from({ length: 5 }, () => openStore("sqlite:", folder)));
   t.teardown(() => Promise.all(stores.map((store) => store.close())));
   const options = { dataFolder: folder, passwordCost: CHEAP, maxRules: 9, leaseMs: 500, log: silent };
@@ -138,7 +139,7 @@ t.test("of many that start at once on one store, one sets it up", async (t) => {
 t.test(
   "services that the store knows nothing of are enrolled at any start, those whose enrolment was deleted are not",
   async (t) => {
-    const folder = t.testdir();
+    const folder = temporaryFolder(t);
     const enrolled = async (
       services: readonly string[],
       change?: (opened: Open, token: string) => Promise<unknown>,

@@ -5,6 +5,7 @@ import { hashToken } from "../../../src/access/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { type CreateKeyRequest, KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { isGood, type Open, open, PASSWORD } from "./open.js";
 import { Watch } from "./watch.js";
 
@@ -222,7 +223,7 @@ t.test("a key whose prefix another has already is not made, since it is named by
 });
 
 t.test("the last use is told by guards, and written down when the authority closes", async (t) => {
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   const now = 1_800_000_000_000;
   const before = await open(t, { folder, clock: () => now });
   const token = await before.login();

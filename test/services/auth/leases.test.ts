@@ -8,6 +8,7 @@ import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.j
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../../src/store/open.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { again } from "./again.js";
 import { type Open, open, silent } from "./open.js";
 import { Watch } from "./watch.js";
@@ -160,7 +161,7 @@ t.test("leases outlive the authority that granted them", async (t) => {
   ];
   for (const [what, own, end] of cases) {
     await t.test(what, async (t) => {
-      const store = await openStore("sqlite:", t.testdir());
+      const store = await openStore("sqlite:", temporaryFolder(t));
       t.teardown(() => store.close());
       const before = await open(t, { store, leaseMs: SHORT });
       const watch = new Watch(t, before.channel, own ? undefined : await enrol(before));
@@ -178,7 +179,7 @@ t.test("leases outlive the authority that granted them", async (t) => {
 });
 
 t.test("an authority that stopped together with its guard leaves no trace, and is not waited for", async (t) => {
-  const store = await openStore("sqlite:", t.testdir());
+  const store = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
   const before = await open(t, { store, leaseMs: LONG });
   t.equal((await store.collection("grantors").keys()).length, 1);
@@ -189,7 +190,7 @@ t.test("an authority that stopped together with its guard leaves no trace, and i
 });
 
 t.test("of two processes with a guard each, neither decides by what the other took away", async (t) => {
-  const store = await openStore("sqlite:", t.testdir());
+  const store = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
   const here = await open(t, { store, leaseMs: SHORT });
   const there = await open(t, { store, leaseMs: SHORT });
@@ -203,7 +204,7 @@ t.test("of two processes with a guard each, neither decides by what the other to
 });
 
 t.test("a guard of another authority hears of a change at its next ping", async (t) => {
-  const store = await openStore("sqlite:", t.testdir());
+  const store = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
   const here = await open(t, { store, leaseMs: SHORT });
   const there = await open(t, { store, leaseMs: SHORT });

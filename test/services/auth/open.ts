@@ -18,6 +18,7 @@ import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { openStore } from "../../../src/store/open.js";
 import type { Store } from "../../../src/store/store.js";
 import { CHEAP } from "../../support/passwords.js";
+import { temporaryFolder } from "../../support/temporary.js";
 
 export const PASSWORD = "correct horse battery";
 export const HASH = {
@@ -64,7 +65,7 @@ async function setUp(store: Store, now: (() => number) | undefined): Promise<voi
 export async function open(
   t: Test,
   {
-    folder = t.testdir(),
+    folder = temporaryFolder(t),
     fresh = false,
     clock,
     ...options

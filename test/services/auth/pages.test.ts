@@ -8,6 +8,7 @@ import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { Access, ListRulesResponse, type Rule, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../../src/store/open.js";
 import { toTimestamp } from "../../../src/time.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { HASH, type Open, open, openJournal } from "./open.js";
 
 const ACCOUNTS = 30;
@@ -16,7 +17,7 @@ const nameOf = (account: number) => `user${String(account).padStart(3, "0")}`;
 
 /** An authority whose namespace has accounts beside `admin`, each with keys of which the last ones are large. */
 async function filled(t: Parameters<typeof open>[0]): Promise<Open> {
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   const first = await open(t, { folder });
   await first.close();
   const store = await openStore("sqlite:", folder);
@@ -106,7 +107,7 @@ t.test("an account without the scope admin has pages of its own keys", async (t)
 
 /** An authority whose namespace has, beside its first rule, rules of three priorities; each takes this many bytes and half as many more. */
 async function filledWithRules(t: Parameters<typeof open>[0], count: number, bytes: number): Promise<Open> {
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   await (await open(t, { folder })).close();
   const store = await openStore("sqlite:", folder);
   const journal = await openJournal(store);

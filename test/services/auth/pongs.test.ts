@@ -3,6 +3,7 @@ import t, { type Test } from "tap";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../../src/store/open.js";
 import { deferred } from "../../support/deferred.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
 import { FaultyStore } from "./faulty-store.js";
 import { type Open, open } from "./open.js";
@@ -13,7 +14,7 @@ const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*",
 const CLAIM = "before keys claims";
 
 async function opened(t: Test): Promise<Open & { store: FaultyStore }> {
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   const inner = await openStore("sqlite:", folder);
   t.teardown(() => inner.close());
   const store = new FaultyStore(inner);

@@ -11,6 +11,7 @@ import { MAX_FORGOTTEN, type State } from "../../../services/auth/log/state.js";
 import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { openStore } from "../../../src/store/open.js";
 import { toTimestamp } from "../../../src/time.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { HASH, openJournal } from "./open.js";
 
 type Events = NonNullable<Event["event"]>;
@@ -50,7 +51,7 @@ function digestOf(state: State): string {
 
 t.test(`${KEYS} keys`, async (t) => {
   let now = START;
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   const store = await openStore("sqlite:", folder);
   t.teardown(() => store.close());
   const journal = await openJournal(store, () => now);

@@ -6,6 +6,7 @@ import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { type ListUsageRequest, type Tally, UsageService } from "../../../src/gen/portico/auth/v1/usage.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { type Open, open, PASSWORD } from "./open.js";
 
 const MINUTE = 60_000;
@@ -116,7 +117,7 @@ t.test("long spans are shown by the hour and by the day", async (t) => {
 });
 
 t.test("usage survives a restart, and is not in the log of changes", async (t) => {
-  const folder = t.testdir();
+  const folder = temporaryFolder(t);
   const now = NOON;
   const before = await open(t, { folder, clock: () => now });
   await report(before, tally(5));

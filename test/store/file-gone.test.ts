@@ -1,0 +1,57 @@
+/** What is written to a file that was deleted or replaced while it was open would be lost: so it is refused, and reads go on. */
+import { copyFileSync, renameSync, rmSync } from "node:fs";
+import t, { type Test } from "tap";
+import { openServiceStore, openStore } from "../../src/store/open.js";
+
+/** An open store: its file, a write with a new key each time, and a read of the first. */
+interface Opened {
+  readonly file: string;
+  write(): Promise<unknown>;
+  read(): Promise<unknown>;
+}
+
+const STORES: Record<string, (t: Test) => Promise<Opened>> = {
+  "the authority's": async (t) => {
+    const store = await openStore("sqlite:", t.testdir());
+    t.teardown(() => store.close());
+    const log = store.collection("log");
+    let key = 0;
+    return { file: store.name, write: () => log.create(`${key++}`, "x"), read: () => log.get("0") };
+  },
+  services: async (t) => {
+    const store = await openServiceStore("sqlite:", t.testdir());
+    t.teardown(() => store.close());
+    let key = 0;
+    const write = () => store.commit([{ kind: "set", key: `${key++}`, value: "x", expires: undefined }]);
+    return { file: store.name, write, read: async () => (await store.get(["0"]))[0]?.value };
+  },
+};
+
+const LOSSES: Record<string, (file: string) => void> = {
+  deleted: (file) => rmSync(file),
+  "replaced by a copy": (file) => {
+    copyFileSync(file, `${file}.copy`);
+    renameSync(`${file}.copy`, file);
+  },
+  "without its write-ahead log": (file) => rmSync(`${file}-wal`),
+};
+
+for (const [whose, open] of Object.entries(STORES)) {
+  for (const [what, lose] of Object.entries(LOSSES)) {
+    t.test(`a store of ${whose} that is ${what}`, async (t) => {
+      const { file, write, read } = await open(t);
+      await write();
+      lose(file);
+      for (const attempt of ["once", "again"]) {
+        await t.rejects(
+          write(),
+          {
+            message: `store ${file} was deleted or replaced while it was open: changes would be lost; stop this process, put the store back, and start it again`,
+          },
+          attempt,
+        );
+      }
+      t.equal(await read(), "x");
+    });
+  }
+}
