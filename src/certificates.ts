@@ -6,6 +6,10 @@ import { type Config, ConfigError, SETTINGS } from "./config.js";
 import { onFileChange } from "./file-changes.js";
 import type { Logger } from "./log.js";
 
+const DAY_MS = 86_400_000;
+/** A certificate that ends is logged this long before, in milliseconds, but only in the last tenth of its life. */
+const NOTICE_MS = 7 * DAY_MS;
+
 /** PEM. */
 export interface Certificates {
   /** Of trusted authorities, of which clients must show a certificate. Without it they need show none, and Node's own list is trusted. */
@@ -34,7 +38,8 @@ type Files = { readonly [setting in Setting]?: Config[setting] | undefined };
 
 /**
  * The certificates in the files that the settings name, as they are now. Files that change are read again: new connections
- * use them, and those that stand go on. Files that cannot be used are logged, and the certificates before stay.
+ * use them, and those that stand go on. Files that cannot be used are logged, and the certificates before stay. So is, once
+ * a day, an own certificate that clients refuse because of its time, or soon will.
  * @throws {ConfigError} when a file cannot be used at the start
  */
 export function followCertificates(
@@ -43,6 +48,10 @@ export function followCertificates(
   settings = GRPC_CERTIFICATES,
 ): Certificates {
   let current = readCertificates(config, settings);
+  const checkValidity = (): void => warnOfValidity(current, settings.cert, log);
+  checkValidity();
+  const timer = setInterval(checkValidity, DAY_MS).unref();
+  signal.addEventListener("abort", () => clearInterval(timer));
   const listeners: (() => void)[] = [];
   const readAgain = (): void => {
     try {
@@ -51,6 +60,7 @@ export function followCertificates(
       if (isSame) return;
       current = read;
       log.info("the certificates were read again");
+      checkValidity();
       for (const listener of listeners) listener();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -73,6 +83,17 @@ export function followCertificates(
     },
     onChange: (listener) => listeners.push(listener),
   };
+}
+
+function warnOfValidity({ cert }: Certificates, setting: Setting, log: Logger): void {
+  if (cert === undefined) return;
+  const { validFrom, validTo } = new X509Certificate(cert);
+  const [from, to, now] = [Date.parse(validFrom), Date.parse(validTo), Date.now()];
+  const fields = { setting: SETTINGS[setting].variable, from: new Date(from), to: new Date(to) };
+  if (now < from) log.warn(fields, "the certificate is not yet valid: clients refuse it");
+  else if (now > to) log.warn(fields, "the certificate has expired: clients refuse it");
+  else if (to - now < Math.min(NOTICE_MS, (to - from) / 10))
+    log.warn(fields, "the certificate expires soon: replace it");
 }
 
 /**

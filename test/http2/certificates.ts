@@ -11,7 +11,8 @@ export interface Certified {
 }
 
 export interface Authority extends Certified {
-  issue(name: string): Certified;
+  /** @param validity from when and until when it is valid; by default yesterday and tomorrow */
+  issue(name: string, validity?: readonly [Date, Date]): Certified;
 }
 
 const der = (tag: number, ...content: Uint8Array[]): Buffer => {
@@ -59,6 +60,7 @@ function certificate(
   issuer: string,
   signer: KeyObject,
   authority: boolean,
+  validity = [new Date(Date.now() - DAY), new Date(Date.now() + DAY)] as readonly [Date, Date],
 ): Buffer {
   const spki = publicKey.export({ type: "spki", format: "der" });
   const serial = createHash("sha256").update(spki).digest().subarray(0, 8);
@@ -72,7 +74,7 @@ function certificate(
     der(0x02, serial),
     ECDSA_SHA256,
     name(issuer),
-    sequence(time(new Date(Date.now() - DAY)), time(new Date(Date.now() + DAY))),
+    sequence(...validity.map(time)),
     name(subject),
     spki,
     der(0xa3, sequence(extension)),
@@ -88,10 +90,10 @@ export function createAuthority(issuer: string): Authority {
   return {
     cert: certificate(issuer, own.publicKey, issuer, own.privateKey, true),
     key: exported(own.privateKey),
-    issue(subject) {
+    issue(subject, validity) {
       const keys = newKeys();
       return {
-        cert: certificate(subject, keys.publicKey, issuer, own.privateKey, false),
+        cert: certificate(subject, keys.publicKey, issuer, own.privateKey, false, validity),
         key: exported(keys.privateKey),
       };
     },

@@ -1,0 +1,39 @@
+/** A certificate that clients refuse because of its time is used, since the clock may be wrong, but the log says so. */
+import { join } from "node:path";
+import { pino } from "pino";
+import t, { type Test } from "tap";
+import { followCertificates } from "../../src/certificates.js";
+import { createAuthority } from "../http2/certificates.js";
+
+const DAY = 86_400_000;
+const authority = createAuthority("authority");
+
+/** What is logged of a certificate that is valid from and until so many days from now. */
+function logged(t: Test, from: number, to: number): unknown[] {
+  const at = (days: number) => new Date(Date.now() + days * DAY);
+  const { cert, key } = authority.issue("localhost", [at(from), at(to)]);
+  const folder = t.testdir({ cert, key });
+  const said: unknown[] = [];
+  const log = pino({}, { write: (line) => void said.push(JSON.parse(line)) });
+  const closing = new AbortController();
+  t.teardown(() => closing.abort());
+  followCertificates({ tlsCert: join(folder, "cert"), tlsKey: join(folder, "key") }, { log, signal: closing.signal });
+  return said;
+}
+
+const CASES: [what: string, from: number, to: number, message: string | undefined][] = [
+  ["valid for long", -1, 80, undefined],
+  ["renewed every hour", -0.01, 0.03, undefined],
+  ["in its last days", -85, 5, "the certificate expires soon: replace it"],
+  ["over", -90, -1, "the certificate has expired: clients refuse it"],
+  ["not yet valid", 1, 90, "the certificate is not yet valid: clients refuse it"],
+];
+
+for (const [what, from, to, message] of CASES) {
+  t.test(`a certificate that is ${what}`, async (t) => {
+    const expected = message === undefined ? [] : [{ level: 40, msg: message, setting: "PORTICO_TLS_CERT" }];
+    const said = logged(t, from, to);
+    t.equal(said.length, expected.length);
+    t.match(said, expected);
+  });
+}
