@@ -63,6 +63,11 @@ export interface AuthorityOptions {
   readonly acceptTime?: boolean | undefined;
 }
 
+/** A start on a store from before it was moved looks like any other, and grants what was revoked since. */
+const OTHER_STORE =
+  "this is another store than at the last start. Unless it is that one moved, or copied since, changes are missing, and what " +
+  "was revoked is valid again: then stop, and name the store before in PORTICO_STORE";
+
 /** An open authority. */
 export interface Authority {
   readonly service: Service;
@@ -168,7 +173,8 @@ async function openLeases(
 
 function record(store: Store, dataFolder: string, log: Logger): void {
   try {
-    recordInstallation(dataFolder, store.name);
+    const before = recordInstallation(dataFolder, store.name);
+    if (before !== undefined) log.warn({ store: store.name, before }, OTHER_STORE);
   } catch (error) {
     log.warn({ err: error }, "the data folder cannot be written: should the store be lost, a start will not notice");
   }

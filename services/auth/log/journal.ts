@@ -63,6 +63,8 @@ export class Journal {
   readonly #checksums = new Map<number, string>();
   readonly #waiting: Waiting[] = [];
   #unanswered = 0;
+  /** Whether the store did not take the last changes. */
+  #failing = false;
   /** Writes what waits. */
   #writing: Promise<void> | undefined;
   readonly #readNext = coalesced(() => this.#read());
@@ -167,11 +169,20 @@ export class Journal {
       for (const { since, reject } of together) if (since < latest) reject(tooMany());
       try {
         await this.#commit(together.filter(({ since }) => since >= latest));
+        this.#failing = false;
       } catch (error) {
+        this.#report(error);
         for (const { reject } of together) reject(error);
       }
     }
     this.#writing = undefined;
+  }
+
+  /** Says why the store takes no changes, which callers are not told: once, until it takes them again. */
+  #report(error: unknown): void {
+    if (!(error instanceof StoreError) || this.#failing) return;
+    this.#failing = true;
+    this.#logger.error({ err: error }, "the store takes no changes: they are refused");
   }
 
   /** Decides changes, writes them together, and answers them. @throws {Error} for those that are not answered. */

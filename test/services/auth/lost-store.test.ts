@@ -1,17 +1,19 @@
 /** A data folder that was ever set up never starts afresh because its store is gone. */
 import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { type Logger, pino } from "pino";
 import t from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
 import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { silent } from "./open.js";
 
 /** Opens the authority of a folder as a process does, and closes it again. */
-async function start(folder: string, url = "sqlite:"): Promise<{ readonly first: boolean }> {
+async function start(folder: string, url = "sqlite:", log: Logger = silent): Promise<{ readonly first: boolean }> {
   const store = await openStore(url, folder);
   try {
-    const options = { store, dataFolder: folder, passwordCost: CHEAP, maxRules: 9, leaseMs: 500, log: silent };
+    const options = { store, dataFolder: folder, passwordCost: CHEAP, maxRules: 9, leaseMs: 500, log };
     const authority = await openAuthority(options);
     await authority.close();
     return { first: authority.firstStart !== undefined };
@@ -38,7 +40,7 @@ const LOSSES: Record<string, (folder: string) => void> = {
 
 for (const [what, lose] of Object.entries(LOSSES)) {
   t.test(`a store is refused when ${what}`, async (t) => {
-    const folder = t.testdir();
+    const folder = temporaryFolder(t);
     t.ok((await start(folder)).first);
     lose(folder);
     for (const attempt of ["once", "again"]) {
@@ -56,9 +58,24 @@ for (const [what, lose] of Object.entries(LOSSES)) {
   });
 }
 
+t.test("a start on another store than before says so, once", async (t) => {
+  const folder = temporaryFolder(t);
+  await start(folder);
+  const copy = join(folder, "copy.sqlite");
+  copyFileSync(store(folder), copy);
+  const said: object[] = [];
+  const log = pino({ level: "warn" }, { write: (line) => void said.push(JSON.parse(line)) });
+  await start(folder, `sqlite:${copy}`, log);
+  t.match(said, [
+    { level: 40, before: store(folder), store: copy, msg: /^this is another store than at the last start\./ },
+  ]);
+  await start(folder, `sqlite:${copy}`, log);
+  t.equal(said.length, 1);
+});
+
 t.test("a store elsewhere that is named wrongly is refused, and the right one named", async (t) => {
-  const folder = join(t.testdir(), "data");
-  const right = join(t.testdir(), "right.sqlite");
+  const folder = join(temporaryFolder(t), "data");
+  const right = join(temporaryFolder(t), "right.sqlite");
   t.ok((await start(folder, `sqlite:${right}`)).first);
   t.notOk((await start(folder, `sqlite:${right}`)).first);
   const wrong = join(folder, "wrong.sqlite");
@@ -68,7 +85,7 @@ t.test("a store elsewhere that is named wrongly is refused, and the right one na
 });
 
 t.test("a copy that is used since is the one that is missed", async (t) => {
-  const folder = join(t.testdir(), "data");
+  const folder = join(temporaryFolder(t), "data");
   const copy = join(folder, "copy.sqlite");
   await start(folder);
   copyFileSync(store(folder), copy);
@@ -79,7 +96,7 @@ t.test("a copy that is used since is the one that is missed", async (t) => {
 });
 
 t.test("a store without any entry is refused where the folder was set up with one", async (t) => {
-  const folder = join(t.testdir(), "data");
+  const folder = join(temporaryFolder(t), "data");
   await start(folder);
   rmSync(store(folder));
   const empty = await openStore("sqlite:", join(folder, "..", "other"));
@@ -91,7 +108,7 @@ t.test("a store without any entry is refused where the folder was set up with on
 });
 
 t.test("a second data folder on a store refuses to start without it too", async (t) => {
-  const both = t.testdir();
+  const both = temporaryFolder(t);
   const [first, second] = [join(both, "first"), join(both, "second")];
   t.ok((await start(first)).first);
   t.notOk((await start(second, `sqlite:${store(first)}`)).first);
@@ -100,7 +117,7 @@ t.test("a second data folder on a store refuses to start without it too", async 
 });
 
 t.test("an empty folder starts anew, and one with a configuration file too", async (t) => {
-  const empty = join(t.testdir(), "empty");
+  const empty = join(temporaryFolder(t), "empty");
   t.ok((await start(empty)).first);
   const configured = t.testdir({ "portico.json": "{}" });
   t.ok((await start(configured)).first);

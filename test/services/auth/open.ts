@@ -1,6 +1,6 @@
 /** Opens an authority as a process does: on a real store, behind a dispatcher and a guard, called in process. */
 import { scryptSync } from "node:crypto";
-import pino from "pino";
+import pino, { type Logger } from "pino";
 import type { Test } from "tap";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../../services/auth/authority.js";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
@@ -50,9 +50,9 @@ export interface Open {
 }
 
 /** The journal that an authority on the store has; beside an open one, that of another authority. */
-export function openJournal(store: Store, now: () => number = Date.now): Promise<Journal> {
+export function openJournal(store: Store, now: () => number = Date.now, logger: Logger = silent): Promise<Journal> {
   const clock = { now, check: () => undefined };
-  return Journal.open({ log: new ChangeLog({ store, log: silent }), logger: silent, clock });
+  return Journal.open({ log: new ChangeLog({ store, log: silent }), logger, clock });
 }
 
 /** Sets up a store as the first start does, but for the cost of the password and without enrolments. */

@@ -1,5 +1,6 @@
 /** Changes that come while others are being written: written together, each decided after those before it. */
 import { setImmediate } from "node:timers/promises";
+import { type Logger, pino } from "pino";
 import t, { type Test } from "tap";
 import type { Decide } from "../../../services/auth/log/decide.js";
 import { PORTICO } from "../../../services/auth/log/journal.js";
@@ -39,9 +40,9 @@ function watched(t: Test) {
 }
 
 /** A journal on a watched store, with one namespace. */
-async function opened(t: Test) {
+async function opened(t: Test, logger?: Logger) {
   const log = watched(t);
-  const journal = await openJournal(log.store);
+  const journal = await openJournal(log.store, undefined, logger);
   await journal.commit(PORTICO, create("first"));
   return { ...log, journal };
 }
@@ -112,6 +113,27 @@ t.test("where another authority takes the revision, all of them are decided anew
   const changes = ["a", "b", "c"].map((name) => journal.commit(PORTICO, create(name)));
   t.same(await outcomes(changes), [3, "ALREADY_EXISTS", 4]);
   t.same(writes, [3, 2]);
+});
+
+t.test("why the store takes no changes is logged once, until it takes them again", async (t) => {
+  const said: { level: number; err: { message: string } }[] = [];
+  const { journal, faults } = await opened(t, pino({}, { write: (line) => void said.push(JSON.parse(line)) }));
+  const cut = async (): Promise<never> => {
+    throw new StoreError("store in memory cannot grow");
+  };
+  for (const name of ["a", "b"]) {
+    faults.before = cut;
+    for (const _ of ["once", "again"]) t.same(await outcomes([journal.commit(PORTICO, create(name))]), ["UNAVAILABLE"]);
+    faults.before = async () => undefined;
+    await journal.commit(PORTICO, create(name));
+  }
+  t.same(
+    said.map(({ level, err }) => [level, err.message]),
+    [
+      [50, "store in memory cannot grow"],
+      [50, "store in memory cannot grow"],
+    ],
+  );
 });
 
 t.test("where the outcome is unknown, it is unknown for all of them", async (t) => {
