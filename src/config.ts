@@ -289,7 +289,10 @@ export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.e
   for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) config[key] = read(key, flags, env, file);
   config.data ??= usual;
   if ((config.callTime as number) > (config.maxCallTime as number)) {
-    throw new ConfigError("PORTICO_CALL_TIME is more than PORTICO_MAX_CALL_TIME");
+    const [usual, longest] = [config.callTime, config.maxCallTime].map((ms) => `${Number(ms) / 1000}s`);
+    throw new ConfigError(
+      `${SETTINGS.callTime.variable} is ${usual}, more than ${SETTINGS.maxCallTime.variable}, which is ${longest}: lower the first, or raise the second`,
+    );
   }
   return config as unknown as Config;
 }

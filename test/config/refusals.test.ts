@@ -22,7 +22,11 @@ const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_MAX_BODY", "0", /must be a size from 1/],
   ["PORTICO_CALL_TIME", "30", /must be a time .* such as 250ms, 10s or 5m/],
   ["PORTICO_CALL_TIME", "91s", /must be a time/],
-  ["PORTICO_MAX_CALL_TIME", "29s", /PORTICO_CALL_TIME is more than PORTICO_MAX_CALL_TIME/],
+  [
+    "PORTICO_MAX_CALL_TIME",
+    "29s",
+    /^PORTICO_CALL_TIME is 30s, more than PORTICO_MAX_CALL_TIME, which is 29s: lower the first, or raise the second$/,
+  ],
   ["PORTICO_MAX_RULES", "-1", /must be a whole number from 1/],
   ["PORTICO_MAX_RULES", "1e3", /must be a whole number/],
 ];
