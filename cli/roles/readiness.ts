@@ -31,6 +31,9 @@ function faultInWords(fault: unknown): string {
   }
   // This side cancels a stream on which pings were not answered.
   if (code === Code.CANCELLED || code === Code.DEADLINE_EXCEEDED) return "does not answer";
-  if (code === Code.UNAVAILABLE && cause instanceof Error) return `cannot be reached: ${cause.message}`;
+  // Messages of OpenSSL have line ends.
+  if (code === Code.UNAVAILABLE && cause instanceof Error) {
+    return `cannot be reached: ${cause.message.replace(/\s+/g, " ").trim()}`;
+  }
   return `failed: ${message}`;
 }

@@ -46,17 +46,30 @@ export async function joinAuthority(context: ProcessContext, name: string): Prom
   return { channel, authorities, metadata, enrolment, guard, log };
 }
 
-function readEnrolment(name: string, config: Config): string {
-  if (config.enrolment !== undefined) return config.enrolment;
-  const file = join(config.data, "enrolment", name);
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    throw new ConfigError(
-      `no enrolment token: PORTICO_ENROLMENT is not set, and ${file} cannot be read (${(error as Error).message}). ` +
-        `Create one where the authority runs: portico auth create enrolment ${name}`,
+/** @throws {ConfigError} also for what cannot be sent: an authority would break the connection off without a reason. */
+export function readEnrolment(name: string, config: Pick<Config, "data" | "enrolment">): string {
+  const missing = (why: string): ConfigError =>
+    new ConfigError(
+      `no enrolment token: ${why}. Create one where the authority runs: portico auth create enrolment ${name}`,
     );
+  if (config.enrolment !== undefined) {
+    if (isToken(config.enrolment)) return config.enrolment;
+    throw missing("PORTICO_ENROLMENT is none");
   }
+  const file = join(config.data, "enrolment", name);
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw missing(`PORTICO_ENROLMENT is not set, and ${file} cannot be read (${(error as Error).message})`);
+  }
+  if (isToken(text)) return text;
+  throw missing(`PORTICO_ENROLMENT is not set, and ${file} holds none`);
+}
+
+/** Whether a text can be a token in metadata. */
+function isToken(text: string): boolean {
+  return /^[!-~]+$/.test(text);
 }
 
 /** Waits for what the authority sends, for three seconds at most. */
