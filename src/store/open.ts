@@ -1,5 +1,7 @@
 /** Opens the stores that URLs name. Another engine is one more line here, and a file beside sqlite.ts. */
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { readInstallation } from "./installation.js";
 import { isPostgresUrl } from "./postgres-url.js";
 import { fillServiceSqlite, openServiceSqlite } from "./service-sqlite.js";
 import type { FillServices, ServiceStore } from "./service-store.js";
@@ -17,7 +19,7 @@ const SERVICES_FILE = "services.sqlite";
 export interface OpenOptions {
   /** How long an operation may take, in milliseconds. */
   readonly deadline?: number;
-  /** Told what puts acknowledged changes at risk, as far as the store shows it. */
+  /** Told what puts acknowledged changes at risk, or lets them be missed, as far as the store shows it. */
   readonly warn?: (message: string) => void;
   /** Whether a store that is absent is an error. Else it is made. */
   readonly mustExist?: boolean;
@@ -63,7 +65,12 @@ export async function openServiceStore(
   { deadline = DEADLINE, warn = () => {}, mustExist = false }: OpenOptions = {},
 ): Promise<ServiceStore> {
   if (!isPostgresUrl(url)) {
-    return openServiceSqlite(fileOf(url, dataFolder, SERVICES_FILE), deadline, mustExist);
+    const file = fileOf(url, dataFolder, SERVICES_FILE);
+    const isMissed = !existsSync(file) && readInstallation(dataFolder) !== undefined;
+    const store = await openServiceSqlite(file, deadline, mustExist);
+    if (isMissed)
+      warn(`store ${file} was not there: it is made anew, and empty. If services kept anything, restore it`);
+    return store;
   }
   const { openServicePostgres } = await import("./service-postgres.js");
   return openServicePostgres({ url, deadline, warn, mustExist });

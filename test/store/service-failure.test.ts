@@ -31,6 +31,21 @@ t.test("a file of another kind is refused and left as it was", async (t) => {
   });
 });
 
+t.test("a file that is missed in a folder that was set up is made anew, and a warning says so", async (t) => {
+  const folder = t.testdir({ fresh: {}, used: { "admin-password": "" } });
+  const warnings: string[] = [];
+  const open = async (data: string) => {
+    const store = await openServiceStore("sqlite:", join(folder, data), { warn: (message) => warnings.push(message) });
+    await store.close();
+    return store.name;
+  };
+  await open("fresh");
+  t.same(warnings, []);
+  const file = await open("used");
+  await open("used");
+  t.same(warnings, [`store ${file} was not there: it is made anew, and empty. If services kept anything, restore it`]);
+});
+
 t.test("the authority does not take a file of services for its own", async (t) => {
   const folder = t.testdir();
   const store = await openServiceStore("sqlite:", folder);
