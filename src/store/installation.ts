@@ -34,13 +34,13 @@ export function readInstallation(dataFolder: string): Installation | undefined {
 
 /**
  * Records that the data folder belongs to the installation in the store, which may be a copy of the one before.
- * @returns the store before, where it was another one.
+ * @returns the store before, where it was another one and is no file that has gone, as one is that was moved.
  */
 export function recordInstallation(dataFolder: string, store: string): string | undefined {
   const before = readInstallation(dataFolder)?.store;
   if (before === store) return undefined;
   writeAnew(fileIn(dataFolder), store);
-  return before || undefined;
+  return before && (before.includes("://") || existsSync(before)) ? before : undefined;
 }
 
 /** What is wrong and what to do, where `store` holds nothing of the installation. */

@@ -91,6 +91,7 @@ t.test("logs a service whose certificate is not trusted", async (t) => {
   const server = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => server.stop());
   await until(() => server.errors().includes("cannot be read"));
-  const { reason } = JSON.parse(server.errors().split("\n")[0] as string);
+  const lines = server.errors().split("\n");
+  const { reason } = JSON.parse(lines.find((line) => line.includes("cannot be read")) as string);
   t.match(reason, /^grpcs:\/\/127\.0\.0\.1:\d+ cannot be reached \(.*certificate.*\); start it, .* or PORTICO_TLS_CA$/);
 });

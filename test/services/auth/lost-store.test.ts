@@ -73,6 +73,16 @@ t.test("a start on another store than before says so, once", async (t) => {
   t.equal(said.length, 1);
 });
 
+t.test("a data folder that was moved with its store says nothing", async (t) => {
+  const folder = temporaryFolder(t);
+  const [before, after] = [join(folder, "before"), join(folder, "after")];
+  await start(before);
+  renameSync(before, after);
+  const said: string[] = [];
+  await start(after, "sqlite:", pino({ level: "warn" }, { write: (line) => void said.push(line) }));
+  t.same(said, []);
+});
+
 t.test("a store elsewhere that is named wrongly is refused, and the right one named", async (t) => {
   const folder = join(temporaryFolder(t), "data");
   const right = join(temporaryFolder(t), "right.sqlite");
