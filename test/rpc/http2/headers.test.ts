@@ -25,8 +25,9 @@ for (const [message, encoded] of MESSAGES) {
 
 t.test("a long message is cut before it is encoded", async (t) => {
   const text = "ä".repeat(2 * MAX_MESSAGE);
-  t.equal(decodeMessage(encodeMessage(text)), `${"ä".repeat(MAX_MESSAGE - 1)}…`);
-  t.equal(encodeMessage("a".repeat(MAX_MESSAGE)), "a".repeat(MAX_MESSAGE));
+  // Not compared as texts: of two long ones that differ, tap looks for the differences for minutes.
+  t.ok(decodeMessage(encodeMessage(text)) === `${"ä".repeat(MAX_MESSAGE - 1)}…`);
+  t.ok(encodeMessage("a".repeat(MAX_MESSAGE)) === "a".repeat(MAX_MESSAGE));
 });
 
 t.test("a grpc-message that is not percent-encoded correctly is taken as it is", async (t) => {
