@@ -112,13 +112,18 @@ t.test(
       return Buffer.concat([prefix, bytes]);
     };
     const compressed = envelope(1, zlib.gzipSync(large));
-    const headers = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" };
+    const headers = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip", expect: "100-continue" };
     const options = { port: it.door.address.port, path: "/relay.Relay/Take", method: "POST", headers, agent: false };
-    const outgoing = request(options).end(Buffer.concat([compressed, envelope(0, large), compressed]));
-    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-    const answer = await text(response);
-    t.match(answer, `${3 * large.length}`);
-    t.match(answer, /grpc-status: ?0/);
+    for (const messages of [[compressed, envelope(0, large), compressed], [compressed]]) {
+      const outgoing = request(options);
+      outgoing.flushHeaders();
+      await once(outgoing, "continue");
+      outgoing.end(Buffer.concat(messages));
+      const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+      const answer = await text(response);
+      t.match(answer, `${messages.length * large.length}`);
+      t.match(answer, /grpc-status: ?0/);
+    }
   },
 );
 
