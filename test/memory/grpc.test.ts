@@ -168,6 +168,17 @@ t.test("a request that is not gRPC's is reserved until it is answered", async (t
   await until(() => budget.reserved === 0);
 });
 
+t.test("a request that is not gRPC's is reset where there is no memory for it", async (t) => {
+  const peer = await rawClient(t, await open(t, new MemoryBudget({ limit: 20_000 }), serveHttp2));
+  const others = Array.from({ length: 10 }, (_, index) =>
+    headers(1 + 2 * index, [[":method", "GET"], ...REQUEST.slice(1)]),
+  );
+  peer.send(...others);
+  const { payload } = (await peer.next(isType(FrameType.RST_STREAM))) as Frame;
+  t.equal(payload.readUInt32BE(), ErrorCode.ENHANCE_YOUR_CALM);
+  t.ok(await peer.answersPing(), "the connection goes on");
+});
+
 t.test("the metadata of an open call is reserved, however few bytes it was sent in", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   const peer = await rawClient(t, await open(t, budget, serveHttp2));
