@@ -5,6 +5,7 @@ import type { Connection } from "../command/connection.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { printItem } from "../terminal/output.js";
+import { quoted } from "../terminal/quoted.js";
 import { visibleLines } from "../terminal/text.js";
 import { type EndpointContract, type FieldContract, findEndpoint, readContract } from "./contract.js";
 import { describeService } from "./service.js";
@@ -65,11 +66,6 @@ function exampleOf(service: string, endpoint: EndpointContract): string {
 
 function jsonExampleOf(service: string, { path, example }: EndpointContract): string {
   return `portico call ${service} ${path}${example === undefined ? "" : ` ${quoted(example)}`}`;
-}
-
-/** As a POSIX shell reads it. */
-function quoted(text: string): string {
-  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function helpOf(service: string, endpoint: EndpointContract, width: number): string {

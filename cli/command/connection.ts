@@ -9,6 +9,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import { refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
 import type { Format } from "../terminal/output.js";
+import { quoted } from "../terminal/quoted.js";
 import { type Collection, CompletedOption, namesOf } from "./candidates.js";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
@@ -57,12 +58,13 @@ export function connect(io: Io, command: Command, readsInput: boolean): Connecti
   if (!readsInput) refuseInput(io, `${pathOf(command)} does not read standard input. Redirect nothing to it`);
   const { env, signal } = io;
   const { given, profile, stored, base } = locate(io, command);
-  const login = new StoredLogin(base, profile);
+  const loginCommand = loginCommandOf(given);
+  const login = new StoredLogin(base, profile, loginCommand);
   const session: Session = env.PORTICO_TOKEN ? new GivenToken(base, env.PORTICO_TOKEN) : login;
   const namespace = given.namespace || env.PORTICO_NAMESPACE || undefined;
   const loggedOut = !env.PORTICO_TOKEN && stored?.login === undefined;
   const called = namespace ?? (loggedOut ? stored?.namespace : undefined);
-  const client = new Client({ base, session, namespace: called, signal });
+  const client = new Client({ base, session, namespace: called, loginCommand, signal });
   const named = given.profile || env.PORTICO_PROFILE || undefined;
   return { io, client, login, stored, profile: named, namespace, output: given.output };
 }
@@ -73,10 +75,10 @@ export function connect(io: Io, command: Command, readsInput: boolean): Connecti
  */
 export function connectQuietly(io: Io, command: Command): Client {
   const { env, signal } = io;
-  const { stored, base } = locate(io, command);
+  const { given, stored, base } = locate(io, command);
   const kept = stored?.url === base.href ? stored.login : undefined;
   const session = new FixedToken(env.PORTICO_TOKEN || (kept && isFresh(kept) ? kept.token : undefined));
-  return new Client({ base, session, namespace: undefined, signal });
+  return new Client({ base, session, namespace: undefined, loginCommand: loginCommandOf(given), signal });
 }
 
 function locate({ env }: Io, command: Command) {
@@ -84,6 +86,12 @@ function locate({ env }: Io, command: Command) {
   const profile = new Profile(given.profile || env.PORTICO_PROFILE || "default", env);
   const stored = profile.read();
   return { given, profile, stored, base: readUrl(given.url || env.PORTICO_URL || stored?.url || DEFAULT_URL) };
+}
+
+/** Logs in where such a command calls. What variables say they say to that command, too. */
+function loginCommandOf({ url, profile }: Settings): string {
+  const flags = [url && `--url ${quoted(url)}`, profile && `--profile ${profile}`].filter(Boolean);
+  return ["portico login", ...flags].join(" ");
 }
 
 /** Options may also stand before the command, as in `portico --profile work helloworld call`. */

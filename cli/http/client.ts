@@ -11,6 +11,8 @@ export interface ClientOptions {
   readonly session: Session;
   /** The namespace to call; undefined means the session's own. */
   readonly namespace: string | undefined;
+  /** Logs in where the client calls, for messages. */
+  readonly loginCommand: string;
   readonly signal: AbortSignal;
 }
 
@@ -32,6 +34,11 @@ export class Client {
     return this.#options.base.origin;
   }
 
+  /** Logs in where the client calls, for messages. */
+  get loginCommand(): string {
+    return this.#options.loginCommand;
+  }
+
   /** Whether what is sent can be read on the way: plain HTTP to another host. */
   get exposed(): boolean {
     const { protocol, hostname } = this.#options.base;
@@ -45,7 +52,7 @@ export class Client {
   async token(): Promise<string> {
     const token = await this.#options.session.token();
     if (token !== undefined) return token;
-    throw new CommandError(`Not logged in to ${this.address}. Log in first: portico login`, EXIT.login);
+    throw new CommandError(`Not logged in to ${this.address}. Log in first: ${this.loginCommand}`, EXIT.login);
   }
 
   /**
@@ -161,7 +168,8 @@ export class Client {
 
   #hint(token: string | undefined): Hint | undefined {
     const { namespace } = this.#options;
-    if (token === undefined) return { text: "You are not logged in. To log in: portico login", exit: EXIT.login };
+    if (token === undefined)
+      return { text: `You are not logged in. To log in: ${this.loginCommand}`, exit: EXIT.login };
     if (namespace === undefined) return undefined;
     return { text: `A token counts only in its own namespace. This call went to ${namespace}.`, exit: EXIT.failed };
   }

@@ -76,10 +76,13 @@ export class FixedToken implements Session {
 export class StoredLogin implements Session {
   readonly #base: URL;
   readonly #profile: Profile;
+  readonly #loginCommand: string;
 
-  constructor(base: URL, profile: Profile) {
+  /** @param loginCommand logs in anew, for messages */
+  constructor(base: URL, profile: Profile, loginCommand: string) {
     this.#base = base;
     this.#profile = profile;
+    this.#loginCommand = loginCommand;
   }
 
   async token(): Promise<string | undefined> {
@@ -125,11 +128,11 @@ export class StoredLogin implements Session {
   /** Exchanges the refresh token for new tokens, unless another process has done so meanwhile. */
   async #refresh(stale: string): Promise<string> {
     const taken = await this.#profile.take();
-    if (taken === undefined) throw ended();
+    if (taken === undefined) throw this.#ended();
     try {
       const data = this.#profile.read();
       const login = this.#login(data);
-      if (data === undefined || login === undefined) throw ended();
+      if (data === undefined || login === undefined) throw this.#ended();
       if (login.token !== stale) return login.token;
       // No Ctrl-C here: the answer holds the only copy of the next refresh token.
       const response = await post(this.#base, "/auth/Auth/Refresh", {
@@ -137,7 +140,7 @@ export class StoredLogin implements Session {
       });
       if (response.status === 401) {
         this.#profile.write(loggedOut(data));
-        throw ended();
+        throw this.#ended();
       }
       const tokens: Tokens = JSON.parse(jsonOf(response));
       taken.replace(tokens.refreshToken);
@@ -146,6 +149,10 @@ export class StoredLogin implements Session {
     } finally {
       taken.release();
     }
+  }
+
+  #ended(): CommandError {
+    return new CommandError(`Your login has ended. Log in again: ${this.#loginCommand}`, EXIT.login);
   }
 
   #keep({ namespace, account, accessToken, accessExpires }: Tokens): ProfileData {
@@ -167,10 +174,6 @@ export function isFresh({ expires }: Login): boolean {
 
 function loggedOut({ url, namespace, account }: ProfileData): ProfileData {
   return { url, namespace, account };
-}
-
-function ended(): CommandError {
-  return new CommandError("Your login has ended. Log in again: portico login", EXIT.login);
 }
 
 async function isValid(base: URL, token: string): Promise<boolean> {

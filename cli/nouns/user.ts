@@ -65,6 +65,6 @@ const password = gatewayCommand({
     const current = await currentPassword(io, "Current password:");
     const next = await newPassword(io, options.passwordStdin === true);
     await client.ask("auth/Accounts/SetPassword", { currentPassword: current, newPassword: next });
-    io.stderr.write("Password changed. Log in again: portico login\n");
+    io.stderr.write(`Password changed. Log in again: ${client.loginCommand}\n`);
   },
 });

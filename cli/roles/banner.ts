@@ -6,6 +6,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { type Address, formatAddress, formatGrpcTarget } from "../../src/address.js";
 import type { Config } from "../../src/config.js";
 import { aligned } from "../terminal/output.js";
+import { quoted } from "../terminal/quoted.js";
 import type { Running } from "./start.js";
 
 /** A row of the table: a word and what stands behind it. */
@@ -114,6 +115,5 @@ function commandsToTry(http: string, { ownServices }: Config): string[] {
 /** What to type for this program: its name where it was found by that, else its absolute path, which works in any folder. */
 function programName(path: string): string {
   if (basename(path) === "portico") return "portico";
-  const absolute = resolve(path);
-  return /^[\w./+-]+$/.test(absolute) ? absolute : `'${absolute.replaceAll("'", "'\\''")}'`;
+  return quoted(resolve(path));
 }

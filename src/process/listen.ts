@@ -16,7 +16,8 @@ export async function listening<T>(key: "http" | "grpc" | "admin", config: Confi
     return await open();
   } catch (error) {
     const address = formatAddress(config[key]);
-    const { message } = error as Error;
+    // That of a gRPC server names the address already.
+    const { message } = ((error as Error).cause ?? error) as Error;
     const what = message.includes("EADDRINUSE") ? `${address} is in use` : `cannot listen on ${address}: ${message}`;
     throw new ListenError(`${what}; name another address in ${SETTINGS[key].variable} (port 0 takes a free one)`);
   }

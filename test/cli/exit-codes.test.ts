@@ -45,7 +45,11 @@ const rows: Row[] = [
 
   // Log in first: 4.
   ["user", 4, /^Not logged in to http:\/\/127\.0\.0\.1:1\. Log in first: portico login\n$/],
-  ["user token", 4, /^Not logged in/],
+  [
+    "user token --url http://[::1]:1 --profile bob",
+    4,
+    /Log in first: portico login --url 'http:\/\/\[::1\]:1' --profile bob\n$/,
+  ],
   ["auth list rules", 4, /^Not logged in/],
   ["usage", 4, /^Not logged in/],
   ["auth create account bob", 4, /^Not logged in/],

@@ -101,7 +101,8 @@ t.test("commands that run at the same time use one refresh token once", async (t
 t.test("a command that waited for another one's renewal uses its token", async (t) => {
   const person = await Person.loggedIn(t);
   person.expire();
-  const session = () => new StoredLogin(new URL(url), new Profile("default", { XDG_CONFIG_HOME: person.config }));
+  const session = () =>
+    new StoredLogin(new URL(url), new Profile("default", { XDG_CONFIG_HOME: person.config }), "portico login");
   const [first, second] = await Promise.all([session().token(), session().token()]);
   t.equal(first, second);
   t.equal(first, person.profile.login.token);
