@@ -42,7 +42,7 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
 
 async function openAuthorityProcess(context: ProcessContext, options: StoreOptions): Promise<Omit<Running, "stop">> {
   const { guard, grpc, firstStart } = await openCore(context, [], options);
-  const why = (): string | undefined => whyNotReady(health.missing, guard);
+  const why = (): string | undefined => whyNotReady(health.missing, { guard });
   const health: Health = new Health({ guard: () => guard.state === "ready" }, why);
   const admin = await openAdminPort(context, health);
   return { grpc: grpc.target, admin, firstStart, notReady: why };

@@ -86,5 +86,6 @@ export async function openGateway(
   shutdown.onBegin(() => server.leave());
   shutdown.add((drainMs) => server.close(drainMs));
   const admin = await openAdminPort(context, health);
-  return { http: server.address, admin, notReady: () => whyNotReady(health.missing, guard, registry.authorities?.all) };
+  const notReady = () => whyNotReady(health.missing, { guard, catalog }, registry.authorities?.all);
+  return { http: server.address, admin, notReady };
 }

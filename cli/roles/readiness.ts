@@ -1,24 +1,31 @@
 /** Why a process cannot serve calls, in words for its operator. */
 import type { Authority } from "../../src/access/authorities.js";
-import type { OpenGuard } from "../../src/access/guard.js";
 import { Code, StatusError } from "../../src/errors.js";
+
+/** A part of a process that follows authorities. */
+interface Follower {
+  /** By the authority's name, why it cannot be followed. */
+  readonly faults: ReadonlyMap<string, unknown>;
+}
 
 /**
  * Why a process refuses calls.
- * @param missing names of the parts that are not ready; `guard` is the one that follows an authority
+ * @param missing names of the parts that are not ready
  * @param authorities where they are other processes
  * @returns undefined where calls are not refused
  */
 export function whyNotReady(
   missing: readonly string[],
-  guard: OpenGuard,
+  parts: { readonly guard: Follower; readonly catalog?: Follower },
   authorities: readonly Authority[] = [],
 ): string | undefined {
   const [first] = missing;
   if (first === undefined) return undefined;
-  if (first !== "guard") return `the ${first} has not arrived yet`;
-  if (authorities.length === 0) return `the authority ${faultInWords([...guard.faults.values()][0])}`;
-  const each = authorities.map(({ name }) => `${name} ${faultInWords(guard.faults.get(name))}`);
+  const { faults } = first === "catalog" ? (parts.catalog as Follower) : parts.guard;
+  // What the guard has from an authority the catalog is still to get.
+  if (first === "catalog" && faults.size === 0) return "the catalog has not arrived yet";
+  if (authorities.length === 0) return `the authority ${faultInWords([...faults.values()][0])}`;
+  const each = authorities.map(({ name }) => `${name} ${faultInWords(faults.get(name))}`);
   return each.length === 1 ? `the authority at ${each[0]}` : `no authority can be followed: ${each.join("; ")}`;
 }
 

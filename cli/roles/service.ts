@@ -40,5 +40,5 @@ async function openService(context: ProcessContext, name: string): Promise<Omit<
   const health = new Health({ guard: () => guard.state === "ready" });
   const admin = await openAdminPort(context, health);
   await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));
-  return { grpc: grpc.target, admin, notReady: () => whyNotReady(health.missing, guard, joined.authorities.all) };
+  return { grpc: grpc.target, admin, notReady: () => whyNotReady(health.missing, { guard }, joined.authorities.all) };
 }

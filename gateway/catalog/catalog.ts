@@ -68,6 +68,13 @@ export class Catalog implements WatchListener {
     return this.#ready;
   }
 
+  /** By the authority's name, why its registry cannot be followed. */
+  get faults(): ReadonlyMap<string, Error> {
+    const faults = new Map<string, Error>();
+    for (const [{ name }, { fault }] of this.#watches) if (fault !== undefined) faults.set(name, fault);
+    return faults;
+  }
+
   /** By service, how many calls were refused because its instances have too many. */
   *refused(): Iterable<readonly [service: string, refused: number]> {
     for (const [service, { refused }] of this.#services) yield [service, refused];

@@ -44,6 +44,8 @@ export class RegistryWatch {
   isComplete = false;
   /** Whether it has named all its instances once, or could not be reached. */
   hasAnswered = false;
+  /** Why it cannot be followed now. */
+  fault: Error | undefined;
   #isFollowed = false;
   readonly #authority: Authority;
   readonly #options: WatchOptions;
@@ -65,6 +67,7 @@ export class RegistryWatch {
         authority.log[repeated ? "debug" : "warn"](about, "the registry cannot be followed");
         this.#isFollowed = false;
         this.isComplete = false;
+        this.fault = error;
         this.#turn();
       },
       firstDelayMs: FIRST_RETRY_MS,
@@ -93,6 +96,7 @@ export class RegistryWatch {
     this.#isFollowed = true;
     this.#stale = new Set(this.names);
     for await (const news of watch.responses) {
+      this.fault = undefined;
       this.#take(news);
       answered();
     }

@@ -2,7 +2,6 @@
 import t from "tap";
 import { whyNotReady } from "../../../cli/roles/readiness.js";
 import type { Authority } from "../../../src/access/authorities.js";
-import type { OpenGuard } from "../../../src/access/guard.js";
 import { Code, StatusError } from "../../../src/errors.js";
 
 t.test("a reason of OpenSSL, which has line ends", async (t) => {
@@ -10,7 +9,19 @@ t.test("a reason of OpenSSL, which has line ends", async (t) => {
   const faults = new Map([["grpcs://a:1", new StatusError(Code.UNAVAILABLE, "unavailable", { cause })]]);
   const authorities = [{ name: "grpcs://a:1" }] as Authority[];
   t.equal(
-    whyNotReady(["guard"], { faults } as unknown as OpenGuard, authorities),
+    whyNotReady(["guard"], { guard: { faults } }, authorities),
     "the authority at grpcs://a:1 cannot be reached: 80FC:error:0A00010B:SSL routines: ssl3_record.c:350:",
+  );
+});
+
+t.test("a gateway whose token is another service's", async (t) => {
+  const fault = new StatusError(
+    Code.PERMISSION_DENIED,
+    "Forbidden call made to registry:Registry.Watch: only gateways may",
+  );
+  const parts = { guard: { faults: new Map() }, catalog: { faults: new Map([["a:1", fault]]) } };
+  t.equal(
+    whyNotReady(["catalog"], parts, [{ name: "a:1" }] as Authority[]),
+    "the authority at a:1 does not accept the enrolment token of this process (Forbidden call made to registry:Registry.Watch: only gateways may)",
   );
 });

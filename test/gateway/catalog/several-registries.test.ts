@@ -171,3 +171,18 @@ t.test("what only an authority named that is no longer among them is gone", asyn
   authorities.set([all[1]!]);
   await until(() => known() === "a:1");
 });
+
+t.test("says why a registry cannot be followed, until it can", async (t) => {
+  const { catalog, registries } = scene(t);
+  const [first, second] = registries;
+  first.joined("a");
+  second.joined();
+  await catalog.arrived;
+  t.same([...catalog.faults], []);
+  first.break();
+  await until(() => catalog.faults.get("authority 0")?.message === "not reached");
+  t.equal(catalog.faults.size, 1);
+  first.isReachable = true;
+  first.joined("a");
+  await until(() => catalog.faults.size === 0);
+});
