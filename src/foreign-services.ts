@@ -27,27 +27,34 @@ export interface ForeignService {
 export function parseForeignServices(value: unknown, folder: string): ForeignService[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw new Error('"services" in the configuration file must be a list');
-  return value.map((entry, index) => foreignService(entry, `services[${index}]`, folder));
+  return value.map((entry, index) => {
+    try {
+      return parseForeignService(entry, folder);
+    } catch (error) {
+      throw new Error(`services[${index}] in the configuration file: ${(error as Error).message}`);
+    }
+  });
 }
 
 /**
  * `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity": true,
  * "metadata": ["x-tenant"], "bindings": {"prefix": "/api"}}`; target may be a list.
+ * @param folder from which its file is named
+ * @throws {Error} with a message for who wrote it
  */
-function foreignService(entry: unknown, path: string, folder: string): ForeignService {
-  const wrong = (what: string) => new Error(`${path} in the configuration file: ${what}`);
-  if (!isObject(entry)) throw wrong("must be an object with name and target");
+export function parseForeignService(entry: unknown, folder: string): ForeignService {
+  if (!isObject(entry)) throw new Error("must be an object with name and target");
   const { name, target, descriptors, identity = false, metadata = [], bindings, ...rest } = entry;
   const extra = Object.keys(rest)[0];
-  if (extra !== undefined) throw wrong(`unknown member "${extra}"; known are ${KNOWN_MEMBERS}`);
+  if (extra !== undefined) throw new Error(`unknown member "${extra}"; known are ${KNOWN_MEMBERS}`);
   if (typeof name !== "string" || !NAME.test(name)) {
-    throw wrong("name must be lower-case letters, digits and -");
+    throw new Error("name must be lower-case letters, digits and -");
   }
   if (descriptors !== undefined && (typeof descriptors !== "string" || descriptors === ""))
-    throw wrong("descriptors must be the path of a file");
-  if (typeof identity !== "boolean") throw wrong("identity must be true or false");
-  if (!isMetadataNames(metadata)) throw wrong(METADATA_NAMES);
-  const bindingPrefix = prefixOf(bindings, wrong);
+    throw new Error("descriptors must be the path of a file");
+  if (typeof identity !== "boolean") throw new Error("identity must be true or false");
+  if (!isMetadataNames(metadata)) throw new Error(METADATA_NAMES);
+  const bindingPrefix = prefixOf(bindings);
   const targets = Array.isArray(target) ? target : [target];
   const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
   try {
@@ -61,18 +68,18 @@ function foreignService(entry: unknown, path: string, folder: string): ForeignSe
       ...(bindingPrefix !== undefined && { bindingPrefix }),
     };
   } catch (error) {
-    throw wrong(`target: ${(error as Error).message}`);
+    throw new Error(`target: ${(error as Error).message}`);
   }
 }
 
 const KNOWN_MEMBERS = "name, target, descriptors, identity, metadata, bindings";
 
 /** `{"prefix": "/api"}` */
-function prefixOf(bindings: unknown, wrong: (what: string) => Error): string | undefined {
+function prefixOf(bindings: unknown): string | undefined {
   if (bindings === undefined) return undefined;
   const { prefix, ...rest } = isObject(bindings) ? bindings : {};
   if (typeof prefix !== "string" || !BINDING_PREFIX.test(prefix) || Object.keys(rest).length > 0) {
-    throw wrong(
+    throw new Error(
       'bindings must be an object such as {"prefix": "/api"}: a path that begins with / and does not end with it',
     );
   }

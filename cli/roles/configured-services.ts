@@ -17,6 +17,7 @@ import type { Command } from "commander";
 import { checkNames } from "../../services/registry/foreign.js";
 import { ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config.js";
 import { makeFolder } from "../../src/folder.js";
+import { parseForeignService } from "../../src/foreign-services.js";
 import { CompletedOption } from "../command/candidates.js";
 import { collect, examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -50,6 +51,7 @@ export function addService(io: Io): Command {
     const target = targets.length === 1 ? targets[0] : targets;
     const bindings = prefix === undefined ? undefined : { prefix };
     const entry = { name, target, descriptors: descriptors && resolve(descriptors), identity, metadata, bindings };
+    checkService(entry);
     const file = changeServices({ ...(config && { config }) }, io, (services) => [...services, entry]);
     io.stdout.write(`Service added to ${file}\n`);
   });
@@ -100,6 +102,15 @@ function changeServices(
     rmSync(draft, { force: true });
   }
   return configFile;
+}
+
+/** @throws {CommandError} where the arguments cannot be a service, before its file is spoken of. */
+function checkService(entry: object): void {
+  try {
+    parseForeignService(entry, ".");
+  } catch (error) {
+    throw new CommandError(`Nothing was added: ${(error as Error).message}`, EXIT.usage);
+  }
 }
 
 function checkServices(file: string): void {

@@ -58,7 +58,7 @@ t.test("remove takes out the service of that name", async (t) => {
 const refused: [what: string, args: string[], message: RegExp][] = [
   ["a name that is there", ["add", "shop", "127.0.0.1:1"], /"shop" is there twice/],
   ["a name of Portico's own", ["add", "auth", "127.0.0.1:1"], /"auth" is reserved/],
-  ["what is no address", ["add", "orders", "nowhere"], /target: must be host:port/],
+  ["what is no address", ["add", "orders", "nowhere"], /^Nothing was added: target: must be host:port/],
   [
     "a name of metadata that never passes",
     ["add", "x", "127.0.0.1:1", "--metadata", "cookie"],
