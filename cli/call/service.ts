@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<Service>[] = [
 const ENDPOINT_COLUMNS: readonly Column<Endpoint>[] = [
   ["Endpoint", ({ resource }) => resource.slice(resource.lastIndexOf(":") + 1)],
   ["Path", ({ path }) => path],
-  ["Summary", ({ summary }) => summary],
+  ["Summary", ({ summary }) => firstSentence(summary)],
 ];
 
 export const services = gatewayCommand({

@@ -114,7 +114,7 @@ export const resources: Source = async ({ connect }) => {
   ];
 };
 
-/** `Greets a name.` of a comment that goes on. */
+/** `Greets a name.` of a comment that goes on, in one line. */
 export function firstSentence(text: string): string {
-  return /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text;
+  return (/^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text).replace(/\s+/g, " ");
 }
