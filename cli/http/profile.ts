@@ -8,7 +8,17 @@
  * uses it renames that file first: a rename succeeds for one process only. The file is its own lock.
  */
 import { randomBytes } from "node:crypto";
-import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -128,13 +138,21 @@ export class Profile {
     return (ifExists(() => readdirSync(this.#folder)) ?? []).map((name) => join(this.#folder, name)).filter(own);
   }
 
-  /** Writes a file so that readers see the old text or the new one, never a part. */
+  /**
+   * Writes a file so that readers see the old text or the new one, never a part.
+   * @throws {CommandError} where it cannot be written; then nothing has changed.
+   */
   #replace(file: string, text: string): void {
-    makeFolder(this.#folder);
-    chmodSync(join(this.#folder, ".."), 0o700); // it may have existed before, readable by others
     const temporary = `${file}.${randomBytes(4).toString("hex")}.tmp`;
-    writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
-    renameSync(temporary, file);
+    try {
+      makeFolder(this.#folder);
+      chmodSync(join(this.#folder, ".."), 0o700); // it may have existed before, readable by others
+      writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
+      renameSync(temporary, file);
+    } catch (error) {
+      if (existsSync(temporary)) rmSync(temporary);
+      throw new CommandError(`The profile ${file} cannot be written: ${(error as Error).message}`);
+    }
   }
 }
 

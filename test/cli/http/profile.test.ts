@@ -81,3 +81,14 @@ t.test("a process that dies while it writes leaves the old profile", async (t) =
   writeFileSync(join(config, "portico/profiles/default.json.0badc0de.tmp"), '{"url"');
   t.same(profile.read(), DATA);
 });
+
+t.test("a profile that cannot be written is named, and nothing is left beside it", async (t) => {
+  const config = t.testdir({ portico: { profiles: { "default.json": {} } } });
+  const profile = new Profile("default", { XDG_CONFIG_HOME: config });
+  t.throws(() => profile.write(DATA), { message: /^The profile .*default\.json cannot be written: EISDIR/ });
+  t.same(readdirSync(join(config, "portico/profiles")), ["default.json"]);
+  const file = t.testdir({ portico: "a file" });
+  t.throws(() => new Profile("default", { XDG_CONFIG_HOME: file }).write(DATA), {
+    message: /cannot be written: ENOTDIR/,
+  });
+});
