@@ -1,5 +1,6 @@
 /**
- * Machines on one machine: each is a network namespace with an address of its own on one bridge, where that may be made.
+ * Machines on one machine: each is a network namespace with an address of its own on one bridge, where that may be made. The
+ * bridge has a namespace, too: on a machine where Docker is installed, what crosses a bridge of the machine itself is dropped.
  * The link between two of them can be cut in silence: bytes vanish, and nobody is told. Elsewhere all are on loopback, and
  * no link can be cut.
  */
@@ -14,6 +15,7 @@ export interface Machine {
   readonly before: readonly string[];
 }
 
+const BRIDGE = "bridge";
 /** No device has it. */
 const NOWHERE = "02:00:00:00:00:99";
 
@@ -23,14 +25,19 @@ export class Network {
   readonly whyNotCut = noNamespaces();
   readonly #id = process.pid % 16_384;
   readonly #net = `10.${128 + (this.#id >> 8)}.${this.#id & 255}`;
-  readonly #bridge = `pm${this.#id}`;
+  /** The device through which this process reaches the machines. */
+  readonly #device = `pm${this.#id}`;
+  readonly #switch = `portico-${this.#id}-1`;
   readonly #machines: Machine[] = [];
 
   constructor() {
     if (this.whyNotCut !== undefined) return;
-    ip("link", "add", this.#bridge, "type", "bridge");
-    ip("addr", "add", `${this.#net}.1/24`, "dev", this.#bridge);
-    ip("link", "set", this.#bridge, "up");
+    ip("netns", "add", this.#switch);
+    ip("-n", this.#switch, "link", "add", BRIDGE, "up", "type", "bridge");
+    ip("link", "add", this.#device, "type", "veth", "peer", "name", "port1", "netns", this.#switch);
+    this.#plugIn("port1");
+    ip("addr", "add", `${this.#net}.1/24`, "dev", this.#device);
+    ip("link", "set", this.#device, "up");
   }
 
   /** Adds a machine. Its processes must have ended before `close`. */
@@ -41,8 +48,9 @@ export class Network {
     const machine = { name, host: `${this.#net}.${number}`, before: ["ip", "netns", "exec", namespace] };
     this.#machines.push(machine);
     ip("netns", "add", namespace);
-    ip("link", "add", `pm${this.#id}x${number}`, "type", "veth", "peer", "name", "eth0", "netns", namespace);
-    ip("link", "set", `pm${this.#id}x${number}`, "master", this.#bridge, "up");
+    const port = `port${number}`;
+    ip("-n", this.#switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", namespace);
+    this.#plugIn(port);
     ip("-n", namespace, "addr", "add", `${machine.host}/24`, "dev", "eth0");
     for (const device of ["eth0", "lo"]) ip("-n", namespace, "link", "set", device, "up");
     return machine;
@@ -62,7 +70,12 @@ export class Network {
   close(): void {
     if (this.whyNotCut !== undefined) return;
     for (const { before } of this.#machines) ip("netns", "del", before[3]!);
-    ip("link", "del", this.#bridge);
+    ip("link", "del", this.#device);
+    ip("netns", "del", this.#switch);
+  }
+
+  #plugIn(port: string): void {
+    ip("-n", this.#switch, "link", "set", port, "master", BRIDGE, "up");
   }
 
   #eachWay(one: Machine, others: readonly Machine[], change: (from: Machine, to: Machine) => void): void {
