@@ -94,7 +94,8 @@ export class HttpPort {
     }
     if (overload !== undefined) this.#server.on("connection", () => overload.onConnection());
     this.#server.maxConnections = limits.maxConnections;
-    this.#checks = setInterval(() => this.#checkTime(), checkMs).unref();
+    // Timers run before sockets are read: where this process stood still, what is late may have arrived all the same.
+    this.#checks = setInterval(() => setImmediate(() => this.#checkTime()), checkMs).unref();
   }
 
   open(wanted: Address): Promise<void> {

@@ -47,6 +47,8 @@ export class RequestBody {
   #reader: PieceReader | undefined;
   #isPaused = false;
   #timer: NodeJS.Timeout | undefined;
+  /** The timer has gone off, and what has arrived is read once more. */
+  #verdict: NodeJS.Immediate | undefined;
 
   constructor(owner: BodyOwner, announced: number | undefined) {
     this.#owner = owner;
@@ -133,7 +135,7 @@ export class RequestBody {
 
   /** Drops what is there, and what is still to come. */
   drop(): void {
-    clearTimeout(this.#timer);
+    this.#endWait();
     const waited = !this.takesMore;
     this.#mode = "dropped";
     this.#pieces = [];
@@ -171,6 +173,7 @@ export class RequestBody {
   }
 
   #pass(piece: Buffer): void {
+    clearImmediate(this.#verdict);
     this.#timer?.refresh();
     if ((this.#reader as PieceReader).onPiece(piece) || this.#mode === "dropped") return;
     this.#isPaused = true;
@@ -209,13 +212,21 @@ export class RequestBody {
   }
 
   #awaitPiece(): void {
-    if (this.#reader?.allowsSilence) clearTimeout(this.#timer);
+    if (this.#reader?.allowsSilence) this.#endWait();
     else this.#failAfter(this.#owner.limits.bodyTime, PIECE_TOO_SLOW);
   }
 
   #failAfter(ms: number, fault: HttpError): void {
+    this.#endWait();
+    this.#timer = setTimeout(() => {
+      // Timers run before sockets are read: where this process stood still, the next piece may have arrived all the same.
+      this.#verdict = setImmediate(() => this.#owner.fail(fault));
+    }, ms);
+  }
+
+  #endWait(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#owner.fail(fault), ms);
+    clearImmediate(this.#verdict);
   }
 
   #tooLarge(): HttpError {

@@ -1,0 +1,89 @@
+// Where the process stood still for longer than a body may take, a body that arrived meanwhile is not late.
+import { once } from "node:events";
+import { connect } from "node:net";
+import t, { type Test } from "tap";
+import type { Handler } from "../../../gateway/http.js";
+import { Flag, FrameType, PREFACE } from "../../../src/http2/frames.js";
+import { frame, headers, SETTINGS } from "../../http2/peer.js";
+import { deferred } from "../../support/deferred.js";
+import { answer, open } from "./dial.js";
+
+const BODY_TIME = 100;
+
+const HTTP2_HEADERS = [
+  [":method", "POST"],
+  [":scheme", "http"],
+  [":path", "/p"],
+  [":authority", "x"],
+] as const;
+const data = (flags: number, text: string): Buffer => frame(FrameType.DATA, flags, 1, Buffer.from(text));
+
+const HTTP1_HEAD = "POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+/** The bytes of a request in parts, each with one byte of the body; the last part ends it. */
+const PROTOCOLS: Readonly<Record<string, (body: string) => Buffer[]>> = {
+  "HTTP/1.1": (body) =>
+    [...body].map((byte, at) =>
+      Buffer.from(`${at === 0 ? HTTP1_HEAD : ""}1\r\n${byte}\r\n${at === body.length - 1 ? "0\r\n\r\n" : ""}`),
+    ),
+  "HTTP/2": (body) => {
+    const open = [Buffer.from(PREFACE), SETTINGS, headers(1, HTTP2_HEADERS, Flag.END_HEADERS)];
+    return [...body].map((byte, at) =>
+      Buffer.concat([...(at === 0 ? open : []), data(at === body.length - 1 ? Flag.END_STREAM : 0, byte)]),
+    );
+  },
+};
+
+/** How a body is read; `onFirst` is called when the first byte has been asked for. */
+const READERS: Readonly<Record<string, (request: Parameters<Handler>[0], onFirst: () => void) => Promise<string>>> = {
+  "as a whole": async (request, onFirst) => {
+    const body = request.body();
+    onFirst();
+    return `${Buffer.concat(await body)}`;
+  },
+  "piece by piece": (request, onFirst) =>
+    new Promise((resolve, reject) => {
+      let text = "";
+      const onPiece = (piece: Uint8Array): boolean => {
+        text += Buffer.from(piece);
+        onFirst();
+        return true;
+      };
+      request.pieces({ onPiece, onEnd: () => resolve(text), onFault: reject });
+    }),
+};
+
+/** What a handler has read of a body whose second byte arrives while the process stands still for longer than allowed. */
+async function readWhileStill(t: Test, read: (typeof READERS)[string], parts: readonly Buffer[]): Promise<string> {
+  const { promise: begun, resolve: onFirst } = deferred();
+  const { promise: text, resolve: onEnd } = deferred<string>();
+  const handler: Handler = async (request) => {
+    onEnd(await read(request, onFirst).catch((fault: Error) => fault.message));
+    return answer("");
+  };
+  const { address } = await open(t, handler, { bodyTime: BODY_TIME });
+  const socket = connect(address.port, "127.0.0.1");
+  t.teardown(() => socket.destroy());
+  await once(socket, "connect");
+  const [first, second, ...others] = parts as [Buffer, Buffer, ...Buffer[]];
+  socket.write(first);
+  await begun;
+  // The system has these bytes when `write` returns.
+  socket.write(second);
+  for (const end = performance.now() + 3 * BODY_TIME; performance.now() < end; );
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+  for (const part of others) socket.write(part);
+  return text;
+}
+
+for (const [protocol, partsOf] of Object.entries(PROTOCOLS)) {
+  for (const [how, read] of Object.entries(READERS)) {
+    t.test(`over ${protocol}, read ${how}`, async (t) => {
+      t.equal(await readWhileStill(t, read, partsOf("ab")), "ab");
+    });
+  }
+
+  t.test(`over ${protocol}, read piece by piece, with more to come`, async (t) => {
+    t.equal(await readWhileStill(t, READERS["piece by piece"] as (typeof READERS)[string], partsOf("abc")), "abc");
+  });
+}
