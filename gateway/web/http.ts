@@ -24,6 +24,17 @@ export class ApiError extends Error {
 
 const DEADLINE_MS = 30_000;
 
+/** Clocks that differ by less count as equal: the header Date is in whole seconds, and may be as old as an answer can be. */
+const CLOCK_TOLERANCE_MS = DEADLINE_MS;
+
+/** How much the gateway's clock is ahead of this machine's, in milliseconds, by the last answer that says so. */
+let clockLead = 0;
+
+/** The time by the gateway's clock, in milliseconds since 1970: a visitor's clock may be hours off. */
+export function gatewayTime(): number {
+  return Date.now() + clockLead;
+}
+
 export interface RequestOptions {
   readonly token?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -70,11 +81,18 @@ async function request(path: string, init: RequestInit, { token, signal }: Reque
       redirect: "error",
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
     });
+    // A GET may be answered from the browser's cache, with the date of then.
+    if (init.method === "POST") readClock(response.headers);
     if (response.ok) return await response.text();
     throw await toApiError(response);
   } catch (thrown) {
     throw ApiError.from(thrown);
   }
+}
+
+function readClock(headers: Headers): void {
+  const lead = Date.parse(headers.get("Date") ?? "") - Date.now();
+  if (!Number.isNaN(lead)) clockLead = Math.abs(lead) < CLOCK_TOLERANCE_MS ? 0 : lead;
 }
 
 async function toApiError(response: Response): Promise<ApiError> {

@@ -1,4 +1,5 @@
 /** Dates, as the visitor's browser formats them, and times from now, in English as the page is. */
+import { gatewayTime } from "../http.js";
 
 const DAY_MS = 86_400_000;
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -24,7 +25,7 @@ export function Moment({ at, relative = false }: { readonly at: string; readonly
 
 /** `3 days ago`, `in 2 hours`. */
 export function fromNow(date: Date): string {
-  const ms = date.getTime() - Date.now();
+  const ms = date.getTime() - gatewayTime();
   for (const [unit, length] of UNITS) {
     if (Math.abs(ms) >= length) return RELATIVE.format(Math.trunc(ms / length), unit);
   }
@@ -33,7 +34,7 @@ export function fromNow(date: Date): string {
 
 /** Days from now, with a fraction. */
 export function daysUntil(at: string): number {
-  return (Date.parse(at) - Date.now()) / DAY_MS;
+  return (Date.parse(at) - gatewayTime()) / DAY_MS;
 }
 
 /** A duration, as proto3 JSON writes it: `86400s`. */

@@ -3,7 +3,7 @@
  * address, a storage or a cookie. So a reload asks to sign in again, and nothing on the disk holds a token.
  */
 import type { Tokens, WhoAmIResponse } from "../../../src/api/types.js";
-import { ApiError, post } from "../http.js";
+import { ApiError, gatewayTime, post } from "../http.js";
 import { Store, useStore } from "../state/store.js";
 
 export type Session = Pick<WhoAmIResponse, "account" | "namespace" | "scopes">;
@@ -64,7 +64,7 @@ export async function signOut(): Promise<void> {
  */
 export async function accessToken(): Promise<string | undefined> {
   if (tokens === undefined && session.value !== undefined) ended.set(ended.value);
-  if (tokens === undefined || Date.parse(tokens.accessExpires) - Date.now() >= REFRESH_MARGIN_MS) {
+  if (tokens === undefined || Date.parse(tokens.accessExpires) - gatewayTime() >= REFRESH_MARGIN_MS) {
     return tokens?.accessToken;
   }
   // A refresh token can be used once, so concurrent calls wait for the same refresh.

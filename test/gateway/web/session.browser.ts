@@ -57,6 +57,28 @@ t.test("the session", async (t) => {
     t.same(calls, ["/auth/Auth/Refresh", "/v1/helloworld/Call"]);
   });
 
+  for (const hours of [2, -2]) {
+    t.test(`a token is replaced when it expires, also where the page's clock is off by ${hours} hours`, async (t) => {
+      const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
+      await page.clock.install({ time: Date.now() + hours * 3_600_000 });
+      await signIn(page);
+      await untilSettled(page);
+      const calls: string[] = [];
+      page.on("request", (request) => calls.push(new URL(request.url()).pathname));
+      for (const [passes, asks] of [
+        ["30:00", ["/v1/helloworld/Call"]],
+        ["29:30", ["/auth/Auth/Refresh", "/v1/helloworld/Call"]],
+      ] as const) {
+        await page.clock.fastForward(passes);
+        calls.length = 0;
+        const answered = page.waitForResponse("**/v1/helloworld/Call");
+        await page.getByRole("button", { name: "Send" }).click();
+        await answered;
+        t.same(calls, asks);
+      }
+    });
+  }
+
   t.test("calls at the same time use the refresh token once", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.clock.install();
