@@ -1,4 +1,7 @@
-/** Moments and durations of protobuf messages, to and from milliseconds. Timestamps count from 1970, as `Date.now()`. */
+/**
+ * Moments and durations, in milliseconds. Timestamps of protobuf messages count from 1970, as `Date.now()`, the wall clock. What
+ * must happen within a time is measured by the monotonic clock, `performance.now()`, because the wall clock may be set meanwhile.
+ */
 import type { Duration } from "./gen/google/protobuf/duration.js";
 import type { Timestamp } from "./gen/google/protobuf/timestamp.js";
 
@@ -16,4 +19,14 @@ export function timestampMs(time: Timestamp | undefined): number {
 /** Milliseconds. */
 export function durationMs(duration: Duration): number {
   return Number(duration.seconds) * 1000 + duration.nanos / 1e6;
+}
+
+/** A moment of the monotonic clock, by the wall clock as it stands now, in whole milliseconds. */
+export function toWallClock(monotonic: number): number {
+  return Math.ceil(monotonic - performance.now() + Date.now());
+}
+
+/** A moment of the wall clock as it stands now, by the monotonic clock. */
+export function fromWallClock(wall: number): number {
+  return wall - Date.now() + performance.now();
 }

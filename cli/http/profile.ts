@@ -111,7 +111,7 @@ export class Profile {
    * @throws {CommandError} when another process keeps it for too long.
    */
   async take(): Promise<TakenToken | undefined> {
-    for (const end = Date.now() + TAKE_TIMEOUT_MS; Date.now() < end; await wait(25)) {
+    for (const end = performance.now() + TAKE_TIMEOUT_MS; performance.now() < end; await wait(25)) {
       const files = this.#refreshFiles();
       if (files.length === 0) return undefined;
       const free = files.filter((file) => file === this.#refreshFile || isAbandoned(file));

@@ -119,7 +119,11 @@ export class Usage {
     const { channel, metadata, admission, log } = this.#options;
     const request = { reporter: this.#reporter, sequence: this.#sequence, tallies: { tallies: this.#unsent } };
     try {
-      await unary(channel, UsageService.report, request, { metadata, admission, deadline: Date.now() + answerMs });
+      await unary(channel, UsageService.report, request, {
+        metadata,
+        admission,
+        deadline: performance.now() + answerMs,
+      });
       this.#unsent = [];
       this.#failing = false;
     } catch (error) {

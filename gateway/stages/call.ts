@@ -28,7 +28,7 @@ export interface AdmittedRequest {
   readonly target: Target;
   readonly credentials: Credentials;
   readonly admission: Admission;
-  /** When the call must have ended, in milliseconds of `Date.now()`. */
+  /** When the call must have ended, in milliseconds of `performance.now()`. */
   readonly deadline: number | undefined;
 }
 
@@ -60,14 +60,14 @@ export function call(
   return callOnce(admitted, message, startOf(admitted, admission, options));
 }
 
-/** When a call must have ended, in milliseconds of `Date.now()`. A stream has no deadline but one that the client sets. */
+/** When a call must have ended, in milliseconds of `performance.now()`. A stream has no deadline but one that the client sets. */
 export function deadlineOf(
   { shape }: Endpoint,
   timeout: number | undefined,
   { callTime, maxCallTime }: StageOptions["config"],
 ): number | undefined {
-  if (shape === "unary") return Date.now() + Math.min(timeout ?? callTime, maxCallTime);
-  return timeout === undefined ? undefined : Date.now() + timeout;
+  if (shape === "unary") return performance.now() + Math.min(timeout ?? callTime, maxCallTime);
+  return timeout === undefined ? undefined : performance.now() + timeout;
 }
 
 /** Sends one message and waits for the one response. */

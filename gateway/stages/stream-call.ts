@@ -26,7 +26,7 @@ export interface StreamOptions {
   readonly guard: Guard;
   /** The decision by which the stream was opened. */
   readonly admission: Admission;
-  /** When the call must have ended, in milliseconds of `Date.now()`; undefined for never. */
+  /** When the call must have ended, in milliseconds of `performance.now()`; undefined for never. */
   readonly deadline: number | undefined;
   /**
    * Says how the call begins, after the guard has decided again where the first message came later than the last decision.
@@ -94,7 +94,7 @@ export class StreamCall implements CallListener {
     this.#followed = options.guard.follow(admission, this);
     if (deadline !== undefined) {
       const late = new StatusError(Code.DEADLINE_EXCEEDED, "Deadline exceeded");
-      this.#timer = setTimeout(() => this.stop(late), Math.min(deadline - Date.now(), MAX_TIMER));
+      this.#timer = setTimeout(() => this.stop(late), Math.min(deadline - performance.now(), MAX_TIMER));
     }
   }
 

@@ -23,7 +23,7 @@ export type KnownContract = Pick<Instance, "service" | "descriptors" | "grpcServ
  */
 export async function readConnection(connection: Channel, known: KnownContract): Promise<KnownContract | undefined> {
   const { service } = known;
-  const read = await reflect(connection, Date.now() + READ_TIME, new AbortController().signal);
+  const read = await reflect(connection, performance.now() + READ_TIME, new AbortController().signal);
   const names = known.grpcServices.filter((name) => read.grpcServices.includes(name));
   if (names.length === 0) throw new Error(`the server has none of the gRPC services ${known.grpcServices.join(", ")}`);
   const { descriptors, grpcServices } = readContract(service, read.descriptors, names);

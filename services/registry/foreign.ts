@@ -182,7 +182,7 @@ async function read(service: ForeignService, connect: () => Channel, signal: Abo
   // A new channel each time, as one that failed would wait before it tries again.
   const channel = connect();
   try {
-    return await reflect(channel, Date.now() + READ_TIME, signal);
+    return await reflect(channel, performance.now() + READ_TIME, signal);
   } finally {
     channel.close();
   }

@@ -31,7 +31,7 @@ type Question = NonNullable<ServerReflectionRequest["messageRequest"]>;
 type Ask = (question: Question) => Promise<NonNullable<ServerReflectionResponse["messageResponse"]>>;
 
 /**
- * @param deadline for everything, in milliseconds of `Date.now()`
+ * @param deadline for everything, in milliseconds of `performance.now()`
  * @throws {StatusError} UNIMPLEMENTED when the server has no reflection; whatever else the call failed with.
  */
 export async function reflect(channel: Channel, deadline: number, signal: AbortSignal): Promise<Reflected> {

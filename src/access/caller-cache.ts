@@ -97,11 +97,11 @@ export class CallerCache {
    * @throws {StatusError} UNAVAILABLE as `lookUp`.
    */
   lookUpHash({ hash, hashBytes }: KnownCaller): Promise<KnownCaller | undefined> {
-    return this.#once(hash, () => this.ask(hashBytes, Date.now() + LOOKUP_TIME));
+    return this.#once(hash, () => this.ask(hashBytes, performance.now() + LOOKUP_TIME));
   }
 
   async #lookUp(token: string): Promise<KnownCaller | undefined> {
-    const caller = await this.ask(hashToken(token), Date.now() + LOOKUP_TIME);
+    const caller = await this.ask(hashToken(token), performance.now() + LOOKUP_TIME);
     if (caller === undefined) this.#unknown.set(copyOf(token), performance.now() + UNKNOWN_TIME);
     else if (this.isCurrent(caller)) this.#known.set(copyOf(token), caller);
     return caller;
@@ -109,7 +109,7 @@ export class CallerCache {
 
   /**
    * Asks the authority for the caller of a token by its SHA-256, until the answer is no older than the last change.
-   * @param deadline in milliseconds of `Date.now()`.
+   * @param deadline in milliseconds of `performance.now()`.
    * @throws {StatusError} UNAVAILABLE when there is no such answer in time.
    */
   async ask(sha256: Buffer, deadline: number): Promise<KnownCaller | undefined> {
@@ -135,7 +135,7 @@ export class CallerCache {
     } catch (error) {
       // A batch ends with the first deadline in it.
       const mayAnswer = error instanceof StatusError && [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED].includes(error.code);
-      if (!mayAnswer || Date.now() + UNREACHABLE_PAUSE >= deadline) throw error;
+      if (!mayAnswer || performance.now() + UNREACHABLE_PAUSE >= deadline) throw error;
       return undefined;
     }
   }

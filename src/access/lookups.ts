@@ -45,7 +45,7 @@ export class Lookups {
 
   /**
    * @param sha256 of the token
-   * @param deadline in milliseconds of `Date.now()`
+   * @param deadline in milliseconds of `performance.now()`
    * @throws {StatusError} (rejects) where the authority does not answer, or with an error.
    */
   ask(sha256: Buffer, deadline: number): Promise<Resolved> {

@@ -130,7 +130,7 @@ export class OpenStreams {
   }
 
   async #renewAll(outdated: ReadonlyMap<KnownCaller, OpenStream[]>): Promise<void> {
-    const deadline = Date.now() + LOOKUP_TIME;
+    const deadline = performance.now() + LOOKUP_TIME;
     const rest = outdated.entries();
     const renewSome = async () => {
       for (const [caller, streams] of rest) await this.#renew(caller, streams, deadline);

@@ -45,7 +45,7 @@ const DRAIN_PING_MS = 1_000;
 const DRAIN_MARK = 1;
 
 export abstract class ServerConnection extends Connection {
-  /** When the frames that are being read came, in milliseconds of `Date.now()`. */
+  /** When the frames that are being read came, in milliseconds of `performance.now()`. */
   arrived = 0;
   protected lastPeerStream = 0;
   readonly #socket: Duplex;
@@ -142,7 +142,7 @@ export abstract class ServerConnection extends Connection {
   }
 
   protected override receive(chunk: Buffer): void {
-    this.arrived = Date.now();
+    this.arrived = performance.now();
     if (this.#prefaceHas === PREFACE.length) {
       super.receive(chunk);
       return;

@@ -4,6 +4,7 @@ import type { ServiceDefinition } from "../rpc/definition.js";
 import { type Metadata, requestIdOf } from "../rpc/metadata.js";
 import type { Context } from "../rpc/service.js";
 import type { ServiceStore } from "../store/service-store.js";
+import { toWallClock } from "../time.js";
 import type { Call, Caller } from "./call.js";
 import type { Client } from "./client.js";
 import type { Clients } from "./clients.js";
@@ -48,7 +49,8 @@ export class ServiceCall implements Call {
   }
 
   get deadline(): number | undefined {
-    return this.#context.deadline;
+    const { deadline } = this.#context;
+    return deadline === undefined ? undefined : toWallClock(deadline);
   }
 
   get signal(): AbortSignal {

@@ -89,7 +89,7 @@ export class Balancer implements Channel {
   /** The contract, among these, of the instance whose turn it is. */
   turn(contracts: readonly unknown[]): unknown {
     const next = this.#next;
-    const instance = this.pick([], Date.now(), ANY, contracts);
+    const instance = this.pick([], performance.now(), ANY, contracts);
     this.#next = next;
     return instance?.contract;
   }
@@ -169,7 +169,7 @@ class BalancedCall implements Call, CallListener {
   readonly #tried: Instance[] = [];
   #instance: Instance | undefined;
   #call: Call | undefined;
-  /** Of the instance and the endpoint, where the call may be refused; and when it began, in milliseconds of `Date.now()`. */
+  /** Of the instance and the endpoint, where the call may be refused; and when it began, in milliseconds of `performance.now()`. */
   #limit: ConcurrencyLimit | undefined;
   #began = 0;
   /** An instance had too many calls. */
@@ -189,7 +189,7 @@ class BalancedCall implements Call, CallListener {
     this.#balancer = balancer;
     this.#contract = contract;
     balancer.earnRetry();
-    if (this.#try(Date.now())) return;
+    if (this.#try(performance.now())) return;
     const ending = this.#unserved();
     queueMicrotask(() => listener.onEnd(ending));
   }
@@ -237,7 +237,7 @@ class BalancedCall implements Call, CallListener {
   }
 
   onEnd(status: Status): void {
-    const now = Date.now();
+    const now = performance.now();
     this.#balancer.settle(this.#instance as Instance, this.#start, status, now);
     this.#limit?.end(this.#began, now, endingOf(status));
     const again = !this.#committed && this.#balancer.mayRetry(this.#start, status) && this.#try(now);

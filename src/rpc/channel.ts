@@ -18,7 +18,7 @@ export interface CallStart {
   /** gRPC path, `/helloworld.Helloworld/Call`. */
   readonly path: string;
   readonly metadata: Metadata;
-  /** When the call must have ended, in milliseconds of `Date.now()`. Every call has one, except the mesh's own watches. */
+  /** When the call must have ended, in milliseconds of `performance.now()`. Every call has one, except the mesh's own watches. */
   readonly deadline?: number | undefined;
   /** Proof that this process's guard has admitted the call. Passed by reference in process, never sent over a transport. */
   readonly admission?: Admission | typeof SYSTEM | undefined;

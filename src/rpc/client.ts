@@ -15,7 +15,7 @@ const DEFAULT_TIME = 30_000;
 
 export interface CallOptions {
   readonly metadata?: Metadata | undefined;
-  /** When the call must have ended, in milliseconds of `Date.now()`. A unary call without one has 30 s, a stream no end. */
+  /** When the call must have ended, in milliseconds of `performance.now()`. A unary call without one has 30 s, a stream no end. */
   readonly deadline?: number | undefined;
   readonly admission?: CallStart["admission"];
   readonly clientAddress?: string | undefined;
@@ -36,15 +36,15 @@ export async function repeated<Request, Response>(
   channel: Channel,
   method: MethodDefinition<Request, Response> & { readonly requestStream: false; readonly responseStream: false },
   request: NoInfer<Request>,
-  { deadline = Date.now() + DEFAULT_TIME, ...options }: CallOptions = {},
+  { deadline = performance.now() + DEFAULT_TIME, ...options }: CallOptions = {},
 ): Promise<Response> {
   for (let time = FIRST_ATTEMPT_TIME; ; time *= 2) {
-    const end = Math.min(deadline, Date.now() + time);
+    const end = Math.min(deadline, performance.now() + time);
     try {
       return await unary(channel, method, request, { ...options, deadline: end, repeatable: true });
     } catch (error) {
       const isLate = error instanceof StatusError && error.code === Code.DEADLINE_EXCEEDED;
-      if (!isLate || Date.now() >= deadline || options.signal?.aborted) throw error;
+      if (!isLate || performance.now() >= deadline || options.signal?.aborted) throw error;
     }
   }
 }
@@ -75,7 +75,7 @@ export function unary<Request, Response>(
     const onMessage = (answer: Uint8Array): void => {
       if (answers.length < 2) answers.push(answer);
     };
-    const call = channel.open(startOf(method.path, options, Date.now() + DEFAULT_TIME), { onMessage, onEnd });
+    const call = channel.open(startOf(method.path, options, performance.now() + DEFAULT_TIME), { onMessage, onEnd });
     const cancel = (): void => call.cancel();
     options.signal?.addEventListener("abort", cancel);
     call.send(message);

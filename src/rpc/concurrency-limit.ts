@@ -8,7 +8,7 @@
  * while calls wait less, and is lifted when it was not reached for a while, when fewer calls in flight were not answered sooner,
  * or when the calls in flight hang. See docs/decisions/0059.
  *
- * Times are in milliseconds of `Date.now()`.
+ * Times are in milliseconds of `performance.now()`.
  */
 
 /** How much longer than usual calls take at the limit. */
@@ -78,12 +78,10 @@ export class ConcurrencyLimit {
 
   end(began: number, now: number, ending: CallEnding): void {
     this.#inFlight--;
-    // The clock was set back: calls that begin now would seem older than the limit.
-    if (now < this.#windowStart) this.#lift();
     // No call is left to wait for another.
     if (this.#inFlight === 0) this.#first = undefined;
     const took = now - began;
-    if (ending === "other" || took < 0) return;
+    if (ending === "other") return;
     if (this.#answered + this.#lost === 0) this.#openWindow(now);
     if (began < this.#since) return;
     if (ending === "answered") {

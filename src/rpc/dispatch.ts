@@ -94,9 +94,9 @@ export class Dispatcher {
    * Opens a call at its endpoint. The reply may be used before this returns.
    * @param start with `admission` and `clientAddress` only where this process itself calls: both are believed
    * @param peer the address at the other end of the transport, without port
-   * @param arrived when the call came, in milliseconds of `Date.now()`
+   * @param arrived when the call came, in milliseconds of `performance.now()`
    */
-  open(start: CallStart, peer: string, reply: Reply, arrived = Date.now()): IncomingListener {
+  open(start: CallStart, peer: string, reply: Reply, arrived = performance.now()): IncomingListener {
     const served = this.#methods.get(start.path);
     if (served === undefined) {
       reply.end(status(Code.UNIMPLEMENTED, `no endpoint is served at ${start.path}`));

@@ -57,7 +57,7 @@ export class Instance {
 
   /** UNAVAILABLE in a row. */
   #unavailable = 0;
-  /** In milliseconds of `Date.now()`, as all times here. */
+  /** In milliseconds of `performance.now()`, as all times here. */
   #asideUntil = 0;
   /** Of this window and of the one before it. */
   #recent = new Outcomes();

@@ -47,7 +47,7 @@ const SLOT = 16;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Expiring extends Indexed {
-  /** In milliseconds of `Date.now()`. */
+  /** In milliseconds of `performance.now()`. */
   readonly deadline: number;
   expire(): void;
 }
@@ -80,13 +80,13 @@ export class Deadlines {
   #arm(deadline: number): void {
     clearTimeout(this.#timer);
     this.#armed = (Math.floor(deadline / SLOT) + 1) * SLOT;
-    this.#timer = setTimeout(this.#expire, Math.min(Math.max(this.#armed - Date.now(), 1), MAX_TIMER_MS));
+    this.#timer = setTimeout(this.#expire, Math.min(Math.max(this.#armed - performance.now(), 1), MAX_TIMER_MS));
     // A process is kept alive by the connections of its calls and the port where it takes them, not by this timer.
     this.#timer.unref();
   }
 
   readonly #expire = (): void => {
-    const now = Date.now();
+    const now = performance.now();
     this.#armed = Number.POSITIVE_INFINITY;
     let next = Number.POSITIVE_INFINITY;
     for (const call of this.#calls) {

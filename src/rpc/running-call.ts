@@ -116,7 +116,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   /**
    * @param peer the address at the other end of the transport, without port
-   * @param deadline in milliseconds of `Date.now()`; Infinity for none
+   * @param deadline in milliseconds of `performance.now()`; Infinity for none
    */
   constructor(
     method: ServedMethod,

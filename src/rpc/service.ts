@@ -26,7 +26,7 @@ export interface Context {
   /** Canonical name of the endpoint, `helloworld:Helloworld.Call`. */
   readonly endpoint: string;
   readonly metadata: Metadata;
-  /** When the call must have ended, in milliseconds of `Date.now()`. */
+  /** When the call must have ended, in milliseconds of `performance.now()`. */
   readonly deadline: number | undefined;
   /** Aborted when the caller has gone or the deadline has passed. */
   readonly signal: AbortSignal;
@@ -113,7 +113,7 @@ export class EndpointContext implements Context {
 
   /**
    * @param endpoint canonical name
-   * @param deadline in milliseconds of `Date.now()`; Infinity for none
+   * @param deadline in milliseconds of `performance.now()`; Infinity for none
    */
   constructor(
     endpoint: string,

@@ -159,11 +159,11 @@ function codeOfHttpStatus(httpStatus: number): Code {
 /**
  * The end of a call whose stream was reset.
  * @param errorCode of RST_STREAM (RFC 9113, section 7)
- * @param deadline of the call, in milliseconds of `Date.now()`: a server may reset the stream just before this end's timer
+ * @param deadline of the call, in milliseconds of `performance.now()`: a server may reset the stream just before this end's timer
  */
 export function statusOfReset(errorCode: number, deadline: number): Status {
   if (errorCode === ErrorCode.REFUSED_STREAM) return unreachable();
-  if (errorCode === ErrorCode.CANCEL && Date.now() >= deadline) return deadlineExceeded();
+  if (errorCode === ErrorCode.CANCEL && performance.now() >= deadline) return deadlineExceeded();
   return protocolError(codeOfReset(errorCode), `the service broke the call off (HTTP/2 error ${errorCode})`);
 }
 

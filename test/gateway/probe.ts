@@ -83,6 +83,6 @@ function told({ caller, namespace, clientAddress, metadata, deadline }: Context)
     clientAddress,
     // A context is another one every few seconds.
     metadata: Object.fromEntries(metadata.map(([name, value]) => [name, name === CONTEXT ? "signed" : String(value)])),
-    timeLeft: BigInt(deadline === undefined ? 0 : deadline - Date.now()),
+    timeLeft: BigInt(deadline === undefined ? 0 : Math.round(deadline - performance.now())),
   };
 }

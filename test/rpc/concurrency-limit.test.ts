@@ -334,14 +334,6 @@ t.test("a limit under which all calls hang is given up", async (t) => {
   t.equal(limit.limit, Number.POSITIVE_INFINITY);
 });
 
-t.test("a limit is given up when the clock is set back", async (t) => {
-  const limit = limited(t);
-  limit.end(15_000, 1, "answered");
-  t.equal(limit.limit, Number.POSITIVE_INFINITY);
-  const seconds = run(queue(4), { rate: flood(250, 10), patience: 1_000, seconds: 10 }, limit);
-  t.ok((seconds.at(-1) as Second).refused > 0, "and the next flood is recognized");
-});
-
 t.test("calls from before the limit say nothing about it, however long they wait", async (t) => {
   const seconds = run(queue(4), { rate: flood(250, 40), patience: 60_000, seconds: 40 });
   t.ok(sum(seconds.slice(-10), "answered") > 0.9 * 2_500);

@@ -2,6 +2,7 @@
 import { mock } from "node:test";
 import t from "tap";
 import { Deadlines, type Expiring } from "../../src/rpc/open-calls.js";
+import { replaceClock } from "../support/clock.js";
 
 const SLOT = 16;
 /** Not at the beginning of a slot, nor at the end. */
@@ -9,6 +10,7 @@ const NOW = 1_000_003;
 
 mock.timers.enable({ apis: ["setTimeout", "Date"], now: NOW });
 t.teardown(() => mock.timers.reset());
+replaceClock(t, performance, Date.now);
 
 /** A call that ends so many milliseconds from now; `ended` tells after how many it did. */
 class Waiting implements Expiring {
@@ -18,12 +20,12 @@ class Waiting implements Expiring {
   readonly #then: () => void;
 
   constructor(after: number, then: () => void = () => {}) {
-    this.deadline = Date.now() + after;
+    this.deadline = performance.now() + after;
     this.#then = then;
   }
 
   expire(): void {
-    this.ended = Date.now() - NOW;
+    this.ended = performance.now() - NOW;
     this.#then();
   }
 }

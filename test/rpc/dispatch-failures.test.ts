@@ -119,9 +119,9 @@ t.test("a unary call without a deadline gets one", async (t) => {
   const { channel } = serve({ one: () => new Promise<never>(() => {}) }, limits);
   for (const [deadline, least] of [
     [undefined, 30],
-    [Date.now() + 3_600_000, 60],
+    [performance.now() + 3_600_000, 60],
   ]) {
-    const begun = Date.now();
+    const begun = performance.now();
     const code = await new Promise((resolve) => {
       const listener = { onMessage() {}, onEnd: ({ code }: { code: Code }) => resolve(code) };
       const call = channel.open({ path: RawService.one.path, metadata: [], deadline }, listener);
@@ -129,7 +129,7 @@ t.test("a unary call without a deadline gets one", async (t) => {
       call.end();
     });
     t.equal(code, Code.DEADLINE_EXCEEDED);
-    const took = Date.now() - begun;
+    const took = performance.now() - begun;
     t.ok(took >= (least ?? 0) - 2 && took < 30_000, `${took} ms, not ${least}`);
   }
 });
@@ -163,7 +163,7 @@ t.test("a unary call that is answered synchronously costs no promise, timer or c
   const hook = createHook({ init: (_id, type) => made.push(type) });
   const call = (within: () => void): Promise<void> =>
     new Promise((resolve) => {
-      const start = { path: RawService.one.path, metadata: [], deadline: Date.now() + 60_000 };
+      const start = { path: RawService.one.path, metadata: [], deadline: performance.now() + 60_000 };
       const message = Buffer.from("a");
       within();
       const call = channel.open(start, { onMessage() {}, onEnd: () => resolve() });

@@ -54,7 +54,7 @@ function call(channel: Channel, message: string, path: string = RawService.one.p
   const ended = new Promise<Status>((resolve) => {
     onEnd = resolve;
   });
-  const opened = channel.open({ path, metadata: [], deadline: Date.now() + 60_000 }, { onMessage() {}, onEnd });
+  const opened = channel.open({ path, metadata: [], deadline: performance.now() + 60_000 }, { onMessage() {}, onEnd });
   opened.send(Buffer.from(message));
   opened.end();
   return { ended: inTime(ended, `the end of ${path}`), cancel: () => opened.cancel() };

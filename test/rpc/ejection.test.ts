@@ -5,10 +5,13 @@ import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { setWallClock } from "../support/clock.js";
 import { type RawImplementation, RawService, rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 
 const instance = (one: RawImplementation["one"]): Channel => new InProcessChannel(dispatcherOf([rawService({ one })]));
+
+const HOUR = 3_600_000;
 
 function balance(t: Test, ...answers: RawImplementation["one"][]): Balancer {
   const balancer = new Balancer("raw");
@@ -32,7 +35,7 @@ async function calls(balancer: Balancer, count: number, repeatable = false): Pro
 function end(balancer: Balancer, repeatable: boolean): Promise<string> {
   return new Promise((resolve) => {
     let answer = "";
-    const start = { path: RawService.one.path, metadata: [], deadline: Date.now() + 60_000, repeatable };
+    const start = { path: RawService.one.path, metadata: [], deadline: performance.now() + 60_000, repeatable };
     const call = balancer.open(start, {
       onMessage: (message) => {
         answer = Buffer.from(message).toString();
@@ -58,6 +61,13 @@ for (const code of [Code.NOT_FOUND, Code.RESOURCE_EXHAUSTED, Code.CANCELLED, Cod
   });
 }
 
+t.test("one that is ejected stays so when the clock is set forward", async (t) => {
+  const balancer = balance(t, failing(Code.INTERNAL), answering("b"));
+  await calls(balancer, 40);
+  setWallClock(t, 2 * HOUR);
+  t.same(new Set(await calls(balancer, 40)), new Set(["b"]));
+});
+
 t.test("where all instances fail alike, none is ejected", async (t) => {
   const balancer = balance(t, failing(Code.INTERNAL), failing(Code.UNKNOWN));
   const ends = await calls(balancer, 40);
@@ -71,35 +81,39 @@ t.test("of three instances at most one is ejected", async (t) => {
   t.equal(new Set(last).size, 2, "one that fails, and the one that does not");
 });
 
-t.test("an instance that recovers gets one call at a time until one succeeds, and then its turn", async (t) => {
-  let well = false;
-  let running = 0;
-  let most = 0;
-  const sick = async (): Promise<Buffer> => {
-    running++;
-    most = Math.max(most, running);
-    await new Promise(setImmediate);
-    running--;
-    if (!well) throw new StatusError(Code.INTERNAL, "no");
-    return Buffer.from("a");
-  };
-  const balancer = balance(t, sick, answering("b"));
-  await calls(balancer, 20);
-  well = true;
-  most = 0;
-  const until = Date.now() + 10_000;
-  const round = (): Promise<string[]> =>
-    Promise.all(Array.from({ length: 8 }, async () => `${await unary(balancer, RawService.one, Buffer.from("a"))}`));
-  let ends: string[] = [];
-  while (!ends.includes("a") && Date.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+t.test(
+  "an instance that recovers gets one call at a time until one succeeds, and then its turn, though the clock is set back",
+  async (t) => {
+    let well = false;
+    let running = 0;
+    let most = 0;
+    const sick = async (): Promise<Buffer> => {
+      running++;
+      most = Math.max(most, running);
+      await new Promise(setImmediate);
+      running--;
+      if (!well) throw new StatusError(Code.INTERNAL, "no");
+      return Buffer.from("a");
+    };
+    const balancer = balance(t, sick, answering("b"));
+    await calls(balancer, 20);
+    well = true;
+    most = 0;
+    setWallClock(t, -2 * HOUR);
+    const until = performance.now() + 10_000;
+    const round = (): Promise<string[]> =>
+      Promise.all(Array.from({ length: 8 }, async () => `${await unary(balancer, RawService.one, Buffer.from("a"))}`));
+    let ends: string[] = [];
+    while (!ends.includes("a") && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      ends = await round();
+    }
+    t.equal(ends.filter((end) => end === "a").length, 1, "of eight at once");
+    t.equal(most, 1);
     ends = await round();
-  }
-  t.equal(ends.filter((end) => end === "a").length, 1, "of eight at once");
-  t.equal(most, 1);
-  ends = await round();
-  t.equal(ends.filter((end) => end === "a").length, 4);
-});
+    t.equal(ends.filter((end) => end === "a").length, 4);
+  },
+);
 
 t.test("retries of calls that an instance may have seen are at most one in five calls", async (t) => {
   const balancer = balance(t, failing(Code.UNAVAILABLE), failing(Code.UNAVAILABLE));

@@ -7,6 +7,7 @@ import type { Call, CallListener, CallStart, Channel, Status } from "../../src/r
 import { unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { isOverload, overloaded, status } from "../../src/rpc/status.js";
+import { replaceClock } from "../support/clock.js";
 import { type RawImplementation, RawService, rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 
@@ -64,11 +65,7 @@ class Manual implements Channel {
 /** A balancer on a clock that the test moves; calls to it, and how they have ended. */
 function onClock(t: Test, instances: readonly Channel[]) {
   let now = 1_000_000;
-  const { now: original } = Date;
-  Date.now = () => now;
-  t.teardown(() => {
-    Date.now = original;
-  });
+  replaceClock(t, performance, () => now);
   const balancer = balance(t, instances);
   const ended: Status[] = [];
   const call = (refusable = true): void => {

@@ -158,7 +158,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
   /** Ends what has taken too long. Called again and again, since a timer for each request would cost more. */
   checkTime(): void {
     if (this.streams.size === 0) return;
-    const now = Date.now();
+    const now = performance.now();
     for (const stream of this.streams) {
       const exchange = stream as Http2Exchange;
       if (exchange.deadline < now) exchange.expire();

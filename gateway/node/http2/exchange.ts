@@ -49,7 +49,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   readonly headers: RequestHeaders;
   readonly sendsTrailers = true;
   fault: HttpError | undefined;
-  /** When the exchange must have gone on, in milliseconds of `Date.now()`; the connection calls `expire` after that. */
+  /** When the exchange must have gone on, in milliseconds of `performance.now()`; the connection calls `expire` after that. */
   deadline = NEVER;
   declare protected readonly connection: ExchangeConnection;
   readonly #body = new RequestBody();
@@ -194,7 +194,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   #awaitPiece({ allowsSilence = false }: PieceReader): void {
-    this.deadline = allowsSilence ? NEVER : Date.now() + this.connection.exchangeLimits.bodyTime;
+    this.deadline = allowsSilence ? NEVER : performance.now() + this.connection.exchangeLimits.bodyTime;
   }
 
   #deliver(): void {
@@ -220,7 +220,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
     const pieces = this.#body.take();
     this.#body.release();
     for (const piece of pieces) if (!reader.onPiece(piece)) this.#paused = true;
-    if (this.#paused) this.deadline = Date.now() + this.connection.exchangeLimits.stallMs;
+    if (this.#paused) this.deadline = performance.now() + this.connection.exchangeLimits.stallMs;
     return !this.#paused && this.#reader === reader;
   }
 
@@ -312,7 +312,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
       this.connection.release(this, "by the peer");
       return;
     }
-    this.deadline = Date.now() + LINGER_MS;
+    this.deadline = performance.now() + LINGER_MS;
   }
 
   /** The deadline has passed. */

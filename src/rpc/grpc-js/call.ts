@@ -6,6 +6,7 @@ import { connectivityState, type Channel as GrpcJsChannel, type Metadata as Grpc
 import { asBuffer } from "../../buffer.js";
 import { Code } from "../../errors.js";
 import { ErrorCode } from "../../http2/errors.js";
+import { toWallClock } from "../../time.js";
 import { type Call, type CallListener, type CallStart, type Status, sentMetadata } from "../channel.js";
 import type { Indexed, IndexedList } from "../open-calls.js";
 import {
@@ -54,7 +55,7 @@ export class GrpcCall implements Call, Indexed {
   /** Ends the call at its deadline unless it has been started by then; grpc-js keeps the deadline of a started call. */
   expireAt(deadline: number | undefined): void {
     if (deadline === undefined) return;
-    this.#expiry = setTimeout(() => this.fail(deadlineExceeded()), Math.max(deadline - Date.now(), 0));
+    this.#expiry = setTimeout(() => this.fail(deadlineExceeded()), Math.max(deadline - performance.now(), 0));
   }
 
   start(channel: GrpcJsChannel, start: CallStart): void {
@@ -67,7 +68,8 @@ export class GrpcCall implements Call, Indexed {
       this.fail(unsendable(error as Error));
       return;
     }
-    this.#call = channel.createCall(start.path, start.deadline ?? Number.POSITIVE_INFINITY, null, null, null);
+    const deadline = start.deadline === undefined ? Number.POSITIVE_INFINITY : toWallClock(start.deadline);
+    this.#call = channel.createCall(start.path, deadline, null, null, null);
     this.#call.start(metadata, {
       onReceiveMetadata: (headers) => {
         if (this.#ended) return;

@@ -21,6 +21,7 @@ import type { Certificates } from "../../certificates.js";
 import { Code } from "../../errors.js";
 import { MAX_STREAMS } from "../../http2/server-connection.js";
 import { type ConnectionMemory, MemoryBudget } from "../../memory-budget.js";
+import { fromWallClock } from "../../time.js";
 import type { IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
 import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../message-queue.js";
@@ -164,7 +165,7 @@ function answer(
         return;
       }
       const deadline = Number(call.getDeadline());
-      const start = { path, metadata, deadline: Number.isFinite(deadline) ? deadline : undefined };
+      const start = { path, metadata, deadline: Number.isFinite(deadline) ? fromWallClock(deadline) : undefined };
       reply.endpoint = dispatcher.open(start, hostOf(call.getPeer()), reply);
       reply.read();
     },

@@ -101,7 +101,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
       call.fail(unsendable(error as Error));
       return call;
     }
-    if (start.deadline !== undefined && start.deadline <= Date.now()) {
+    if (start.deadline !== undefined && start.deadline <= performance.now()) {
       call.fail(deadlineExceeded());
     } else if (this.#current?.hasRoom && this.#calls.waiting.length === 0) {
       this.#current.open(call);

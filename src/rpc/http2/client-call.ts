@@ -145,7 +145,7 @@ export class ClientCall extends MessageStream implements Call, Expiring {
     const { encoder, output } = writer;
     encoder.list(output, path, headers.fields);
     if (this.deadline !== Number.POSITIVE_INFINITY) {
-      encoder.field(output, "grpc-timeout", formatTimeout(this.deadline - Date.now()));
+      encoder.field(output, "grpc-timeout", formatTimeout(this.deadline - performance.now()));
     }
     writeMetadata(writer, this.metadata);
     this.localEnded = this.ending && !this.hasUnsent;

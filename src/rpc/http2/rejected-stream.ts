@@ -16,7 +16,7 @@ const HEADERS_SIZE = 128;
 
 export class RejectedStream extends Stream implements Expiring {
   index = -1;
-  deadline = Date.now() + REQUEST_MS;
+  deadline = performance.now() + REQUEST_MS;
   protected readonly connection: ServerStreamConnection;
   readonly #httpStatus: string;
   readonly #body = Buffer.from(HTTP_REJECTION);
@@ -60,7 +60,7 @@ export class RejectedStream extends Stream implements Expiring {
     if (this.#answering) return;
     this.#answering = true;
     this.connection.deadlines.delete(this);
-    this.deadline = Date.now() + this.connection.stallTime;
+    this.deadline = performance.now() + this.connection.stallTime;
     this.connection.deadlines.add(this);
     this.connection.schedule(this);
   }

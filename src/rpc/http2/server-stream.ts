@@ -39,7 +39,7 @@ export type ServerStreamConnection = Connection & {
   readonly deadlines: Deadlines;
   /** The address at the other end, without port. */
   readonly peerAddress: string;
-  /** When the frames that are being read came, in milliseconds of `Date.now()`. */
+  /** When the frames that are being read came, in milliseconds of `performance.now()`. */
   readonly arrived: number;
   /** How long a client may read nothing of a response that is complete, in milliseconds. */
   readonly stallTime: number;
@@ -217,7 +217,7 @@ export class ServerStream extends MessageStream implements Reply {
     const { stallTime } = this.connection;
     const left = this.unsentSize;
     this.#stall = {
-      deadline: Date.now() + stallTime,
+      deadline: performance.now() + stallTime,
       index: -1,
       expire: () => {
         if (this.unsentSize < left) this.#watchReader();

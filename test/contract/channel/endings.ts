@@ -3,6 +3,7 @@ import { Code, StatusError } from "../../../src/errors.js";
 import type { Status } from "../../../src/rpc/channel.js";
 import { stream, unary } from "../../../src/rpc/client.js";
 import { RawService } from "../../rpc/raw-service.js";
+import { setWallClock } from "../../support/clock.js";
 import { deferred } from "../../support/deferred.js";
 import {
   aborted,
@@ -19,6 +20,8 @@ import {
   text,
   textOf,
 } from "./calls.js";
+
+const HOUR = 3_600_000;
 
 export const endings: Readonly<Record<string, Behaviour>> = {
   "carries a failure with code, message, details and trailers": async (t, serve) => {
@@ -93,16 +96,45 @@ export const endings: Readonly<Record<string, Behaviour>> = {
       },
     });
     await connected(channel);
-    deadline = Date.now() + 200;
+    deadline = performance.now() + 200;
     const error = await rejection(unary(channel, RawService.one, Buffer.from("a"), { deadline }));
     t.match(error, { code: Code.DEADLINE_EXCEEDED, message: "Deadline exceeded" });
-    t.ok(Date.now() >= deadline - 5, "not before");
+    t.ok(performance.now() >= deadline - 5, "not before");
     await stopped.promise;
+  },
+
+  "ends a call at its deadline although the clock is set back": async (t, serve) => {
+    const channel = await serve({ one: never });
+    await connected(channel);
+    const deadline = performance.now() + 200;
+    const call = rejection(unary(channel, RawService.one, Buffer.from("a"), { deadline }));
+    setWallClock(t, -2 * HOUR);
+    t.equal((await call).code, Code.DEADLINE_EXCEEDED);
+  },
+
+  "ends no call because the clock is set forward": async (t, serve) => {
+    const reached = deferred();
+    const goOn = deferred();
+    const channel = await serve({
+      one: async (request) => {
+        if (`${request}` === "hangs") return never();
+        reached.resolve();
+        await goOn.promise;
+        return request;
+      },
+    });
+    const call = unary(channel, RawService.one, Buffer.from("a"), { deadline: performance.now() + HOUR });
+    await reached.promise;
+    setWallClock(t, 2 * HOUR);
+    // When it ends, deadlines have been looked at on both sides.
+    await rejection(unary(channel, RawService.one, Buffer.from("hangs"), { deadline: performance.now() + 50 }));
+    goOn.resolve();
+    t.equal(text(await call), "a");
   },
 
   "ends a call whose deadline has passed": async (t, serve) => {
     const channel = await serve({ one: never });
-    const deadline = Date.now() - 1;
+    const deadline = performance.now() - 1;
     const error = await rejection(unary(channel, RawService.one, Buffer.from("a"), { deadline }));
     t.equal(error.code, Code.DEADLINE_EXCEEDED);
   },
@@ -110,7 +142,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
   "ends a call that is never sent whole, at its deadline": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     const told = new Recorded();
-    channel.open(start(RawService.one, { deadline: Date.now() + 50 }), told);
+    channel.open(start(RawService.one, { deadline: performance.now() + 50 }), told);
     t.equal((await told.ended).code, Code.DEADLINE_EXCEEDED);
   },
 

@@ -5,6 +5,7 @@ import { OverloadError, toCallError } from "../../../gateway/errors.js";
 import { Code } from "../../../src/errors.js";
 import type { Call, CallListener, Channel } from "../../../src/rpc/channel.js";
 import { overloaded, status } from "../../../src/rpc/status.js";
+import { replaceClock } from "../../support/clock.js";
 import { until } from "../../support/until.js";
 import { type Answer, ask, deploy } from "../deployment.js";
 
@@ -31,12 +32,8 @@ t.test("a call beyond what the service can answer is refused with 503, counted, 
   t.teardown(add({ service: "odd", addresses: ["127.0.0.1:9"] }));
   const target = "/odd/helloworld/call?name=Ada";
   await until(() => catalog.routes.serviceAt("GET", "/odd/helloworld/call") === "odd");
-  let now = Date.now();
-  const { now: original } = Date;
-  Date.now = () => now;
-  t.teardown(() => {
-    Date.now = original;
-  });
+  let now = performance.now();
+  replaceClock(t, performance, () => now);
   const refused: Answer[] = [];
   let calls = 0;
   let answered = 0;

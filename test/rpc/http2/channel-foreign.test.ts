@@ -39,7 +39,7 @@ function call(channel: Http2Channel, extra: { metadata?: Metadata; time?: number
     let received: Metadata | undefined;
     const { metadata = [], time = 10_000 } = extra;
     const opened = channel.open(
-      { path: "/raw.Raw/One", metadata, deadline: Date.now() + time },
+      { path: "/raw.Raw/One", metadata, deadline: performance.now() + time },
       {
         onHeaders: (sent) => {
           received = sent;
@@ -386,7 +386,7 @@ t.test("a cancelled call resets its stream; one that was never written is not he
   t.equal((await told).status.code, Code.DEADLINE_EXCEEDED);
   t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
   const silent = channel.open(
-    { path: "/raw.Raw/One", metadata: [], deadline: Date.now() + 5_000 },
+    { path: "/raw.Raw/One", metadata: [], deadline: performance.now() + 5_000 },
     { onMessage() {}, onEnd() {} },
   );
   silent.cancel();

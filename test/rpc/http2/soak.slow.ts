@@ -62,7 +62,7 @@ async function one(): Promise<void> {
   seen.set(id, 0);
   if (cancelled) setTimeout(() => controller.abort(), next % 3);
   try {
-    const options = { signal: controller.signal, deadline: Date.now() + 10_000 };
+    const options = { signal: controller.signal, deadline: performance.now() + 10_000 };
     const reply = await unary(channel, RawService.one, request, options);
     if (!reply.equals(request)) wrong.push(`${id} was answered with another's reply`);
     if (seen.get(id) !== 1) wrong.push(`${id} was seen ${seen.get(id)} times`);
@@ -78,7 +78,7 @@ async function one(): Promise<void> {
 }
 
 async function chat(): Promise<void> {
-  const { send, drained, end, responses } = stream(channel, RawService.chat, { deadline: Date.now() + 10_000 });
+  const { send, drained, end, responses } = stream(channel, RawService.chat, { deadline: performance.now() + 10_000 });
   const sent = Array.from({ length: 30 }, (_, index) => Buffer.alloc(index * 200, `${next++}`));
   const sending = (async () => {
     for (const message of sent) if (!send(message)) await drained();

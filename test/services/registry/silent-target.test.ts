@@ -8,6 +8,7 @@ import { Directory } from "../../../services/registry/directory.js";
 import { ForeignServices } from "../../../services/registry/foreign.js";
 import { ServerReflectionService } from "../../../src/gen/grpc/reflection/v1/reflection.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
+import { replaceClock } from "../../support/clock.js";
 
 /** How much later than asked for a call may be ended, in milliseconds. */
 const LATE = 32;
@@ -29,6 +30,7 @@ t.test("a target that does not answer is given up after 10 s, and asked again", 
   t.teardown(() => server.forceShutdown());
   mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.now() });
   t.teardown(() => mock.timers.reset());
+  replaceClock(t, performance, Date.now);
 
   const said: string[] = [];
   const log = pino({}, { write: (line: string) => said.push(JSON.parse(line).reason) });

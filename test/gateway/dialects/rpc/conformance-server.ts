@@ -99,7 +99,7 @@ async function startService(maxMessage: number): Promise<number> {
 function withoutOwnDeadline(channel: Channel): Channel {
   return {
     open({ deadline, ...start }, listener) {
-      const isOwn = deadline !== undefined && deadline > Date.now() + 20_000;
+      const isOwn = deadline !== undefined && deadline > performance.now() + 20_000;
       return channel.open(isOwn ? start : { ...start, deadline }, listener);
     },
     get state() {

@@ -51,7 +51,7 @@ async function call(channel: Http2Channel, asked: Message): Promise<Told> {
   const start = {
     path: `/${asked.service ?? SERVICE}/${asked.method}`,
     metadata: fromHeaders(asked.requestHeaders),
-    deadline: asked.timeoutMs === undefined ? undefined : Date.now() + asked.timeoutMs,
+    deadline: asked.timeoutMs === undefined ? undefined : performance.now() + asked.timeoutMs,
   };
   const opened = channel.open(start, told);
   for (const [index, { value }] of asked.requestMessages.entries()) {

@@ -26,8 +26,8 @@ function announce(definition: Message, context: Context): void {
 }
 
 function infoOf(requests: Message[], context: Context) {
-  const left = Math.max((context.deadline ?? Number.POSITIVE_INFINITY) - Date.now(), 0);
-  const timeoutMs = left > HOUR ? undefined : BigInt(left);
+  const left = Math.max((context.deadline ?? Number.POSITIVE_INFINITY) - performance.now(), 0);
+  const timeoutMs = left > HOUR ? undefined : BigInt(Math.round(left));
   return { requestHeaders: toHeaders(context.metadata), requests, timeoutMs };
 }
 
