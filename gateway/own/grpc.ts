@@ -8,7 +8,8 @@ import { bearerOf } from "../../src/access/token.js";
 import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Logger } from "../../src/log.js";
-import { Dispatcher, type DispatchLimits } from "../../src/rpc/dispatch.js";
+import type { CallLimits } from "../../src/rpc/call-limits.js";
+import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { first } from "../../src/rpc/metadata.js";
 import { REFLECTION_SERVICES, type Reflected, reflectionParts } from "../../src/rpc/reflection.js";
@@ -25,7 +26,7 @@ export interface OwnGrpcOptions {
   readonly routes: Routes;
   readonly guard: Guard;
   readonly health: Health;
-  readonly limits: DispatchLimits;
+  readonly limits: CallLimits;
   readonly log: Logger;
 }
 

@@ -10,11 +10,11 @@ import type { Logger } from "pino";
 import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
 import { CONTEXT } from "../access/call-context.js";
 import { bearerOf } from "../access/token.js";
-import type { Config } from "../config.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contract/endpoint.js";
 import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
 import { Overload } from "../overload.js";
+import type { CallLimits } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply } from "./channel.js";
 import type { MethodDefinition } from "./definition.js";
 import { Health } from "./health.js";
@@ -25,12 +25,10 @@ import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } f
 import type { LazyPart, Part, Service } from "./service.js";
 import { overloaded, status, toError } from "./status.js";
 
-export type DispatchLimits = Pick<Config, "maxBody" | "callTime" | "maxCallTime">;
-
 export interface DispatcherOptions {
   readonly services: readonly Service[];
   readonly guard: Guard;
-  readonly limits: DispatchLimits;
+  readonly limits: CallLimits;
   readonly log: Logger;
   readonly onEnd?: CallEnvironment["onEnd"];
   readonly overload?: CallEnvironment["overload"];
@@ -51,7 +49,6 @@ export class Dispatcher {
   readonly maxMessage: number;
   readonly #methods = new Map<string, ServedMethod>();
   readonly #guard: Guard;
-  readonly #limits: DispatchLimits;
   readonly #environment: CallEnvironment;
   /** Of calls whose endpoint's code is not loaded yet. */
   readonly #loading: CallEnvironment;
@@ -61,14 +58,13 @@ export class Dispatcher {
   /** @throws {Error} when the descriptors do not describe the services, or two services serve one path */
   constructor({ services, guard, limits, log, onEnd, overload, unguarded }: DispatcherOptions) {
     this.#guard = guard;
-    this.#limits = limits;
     this.maxMessage = limits.maxBody;
     this.#environment = {
       guard,
       admit: this.#admit,
       log,
       overload,
-      maxBody: limits.maxBody,
+      limits,
       deadlines: new Deadlines(),
       onEnd,
     };
@@ -102,9 +98,8 @@ export class Dispatcher {
       reply.end(status(Code.UNIMPLEMENTED, `no endpoint is served at ${start.path}`));
       return NO_CALL;
     }
-    const deadline = this.#deadline(served, start.deadline, arrived);
     const environment = served.load === undefined ? this.#environment : this.#loading;
-    const call = new RunningCall(served, start, peer, reply, environment, deadline);
+    const call = new RunningCall(served, start, peer, reply, environment, arrived);
     call.admit();
     return call;
   }
@@ -152,12 +147,6 @@ export class Dispatcher {
   #serve(served: ServedMethod): void {
     if (this.#methods.has(served.path)) throw new Error(`${served.path} is served twice`);
     this.#methods.set(served.path, served);
-  }
-
-  /** A unary call always has a deadline, a stream only one that is asked for. */
-  #deadline({ requestStream, responseStream }: ServedMethod, asked: number | undefined, arrived: number): number {
-    if (requestStream || responseStream) return asked ?? Number.POSITIVE_INFINITY;
-    return Math.min(asked ?? arrived + this.#limits.callTime, arrived + this.#limits.maxCallTime);
   }
 
   /** Loads nothing for a call that is refused; and after loading, the call is judged by the rules of then. */

@@ -15,6 +15,7 @@ import { type Admission, type FollowedStream, type Guard, type StreamListener, S
 import type { Endpoint } from "../contract/endpoint.js";
 import { Code, StatusError } from "../errors.js";
 import type { Overload, WaitingPlace } from "../overload.js";
+import { type CallLimits, deadlineOf } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
 import { MessageQueue } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
@@ -65,8 +66,7 @@ export interface CallEnvironment {
   readonly log: Logger;
   /** By which calls with one request take turns, or are refused; without it all begin at once. */
   readonly overload: Overload | undefined;
-  /** Maximum bytes of a request message. The caller's end has its own limit for responses. */
-  readonly maxBody: number;
+  readonly limits: CallLimits;
   readonly deadlines: Deadlines;
   /** Called when a call to a service has ended that came from another process. */
   readonly onEnd: ((call: CallEnd, endpoint: Endpoint) => void) | undefined;
@@ -93,7 +93,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   readonly #start: CallStart;
   readonly #reply: Reply;
   readonly #environment: CallEnvironment;
-  readonly #started: number;
+  readonly #arrived: number;
   readonly #peer: string;
   /** The result of the first `admit`, until the request is there. */
   #admitted: Admitted | undefined;
@@ -116,7 +116,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   /**
    * @param peer the address at the other end of the transport, without port
-   * @param deadline in milliseconds of `performance.now()`; Infinity for none
+   * @param arrived when the call came, in milliseconds of `performance.now()`
    */
   constructor(
     method: ServedMethod,
@@ -124,16 +124,16 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     peer: string,
     reply: Reply,
     environment: CallEnvironment,
-    deadline: number,
+    arrived: number,
   ) {
     this.#method = method;
     this.#start = start;
     this.#peer = peer;
     this.#reply = reply;
     this.#environment = environment;
-    this.deadline = deadline;
-    this.#started = environment.onEnd === undefined ? 0 : performance.now();
-    if (deadline !== Number.POSITIVE_INFINITY) environment.deadlines.add(this);
+    this.#arrived = arrived;
+    this.deadline = deadlineOf(method, start.deadline, arrived, environment.limits);
+    if (this.deadline !== Number.POSITIVE_INFINITY) environment.deadlines.add(this);
     if (method.requestStream) {
       this.#requests = new MessageQueue(method.decode, {
         pause: () => reply.pause(),
@@ -191,7 +191,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   onMessage(message: Uint8Array): void {
     if (this.#ended) return;
-    if (message.length > this.#environment.maxBody) this.#abort(this.#tooLarge());
+    if (message.length > this.#environment.limits.maxBody) this.#abort(this.#tooLarge());
     else if (this.#requests !== undefined) this.#pass(message, this.#requests);
     else if (this.#request !== undefined) this.#abort(this.#wrongRequestCount());
     else this.#request = message;
@@ -365,7 +365,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   #report(code: Code, endpoint: Endpoint): void {
     const { metadata } = this.#start;
     const { caller, namespace } = this.#context ?? {};
-    const milliseconds = performance.now() - this.#started;
+    const milliseconds = performance.now() - this.#arrived;
     this.#environment.onEnd?.({ code, milliseconds, metadata, caller, namespace }, endpoint);
   }
 
@@ -386,7 +386,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   }
 
   #tooLarge(): StatusError {
-    const message = `the request to ${this.#method.name} is larger than ${this.#environment.maxBody} bytes`;
+    const message = `the request to ${this.#method.name} is larger than ${this.#environment.limits.maxBody} bytes`;
     return new StatusError(Code.RESOURCE_EXHAUSTED, message);
   }
 
