@@ -43,8 +43,10 @@ export const enrolment: Noun = {
     completion: [joining],
     async run(connection, name: string, { replace = false }: { replace?: boolean }) {
       const answer = await connection.client.ask("auth/Enrolments/Create", { name, replace });
-      const others = replace ? `The others of ${name} are revoked.` : `Others of ${name} stay as they are.`;
-      await printSecret(connection, answer, answer.secret, others);
+      const words = replace ? `The others of ${name} are revoked.` : `Others of ${name} stay as they are.`;
+      const { secret, enrolment } = answer;
+      const deletion = `portico auth delete enrolment ${name} ${enrolment.id}`;
+      await printSecret(connection, { secret, answer, words, deletion });
     },
   }),
 

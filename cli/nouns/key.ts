@@ -54,7 +54,9 @@ async function prefixOf(client: Client, given: string): Promise<string> {
 }
 
 function printCreated(connection: Connection, answer: CreateKeyResponse): Promise<void> {
-  return printSecret(connection, answer, answer.secret, `This key is good until ${instant(answer.key.expires)}.`);
+  const { secret, key } = answer;
+  const words = `This key is good until ${instant(key.expires)}.`;
+  return printSecret(connection, { secret, answer, words, deletion: `portico auth delete key ${key.prefix}` });
 }
 
 interface CreateOptions {

@@ -24,7 +24,8 @@ export const namespace: Noun = {
     async run(connection, name: string) {
       const answer = await connection.client.ask("auth/Namespaces/Create", { name });
       const words = `This is the password of account admin in ${name}. It has no rules yet: every call is refused.`;
-      await printSecret(connection, answer, answer.adminPassword, words);
+      const deletion = `portico auth delete namespace ${name}`;
+      await printSecret(connection, { secret: answer.adminPassword, answer, words, deletion });
     },
   }),
 

@@ -2,6 +2,8 @@
 import { type Collection, withSuggestion } from "../command/candidates.js";
 import { type CommandFactory, type GatewayCommand, gatewayCommand } from "../command/command.js";
 import type { Connection } from "../command/connection.js";
+import { CommandError } from "../terminal/exit.js";
+import type { Io } from "../terminal/io.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 
 /** What can be done to a noun. Each is a command; some, such as `set scopes` and `set password`, are two. */
@@ -53,11 +55,38 @@ export function deleteCommand<T, A extends readonly unknown[]>({ collection, don
   });
 }
 
+/** A secret that cannot be shown again. */
+interface Secret {
+  readonly secret: string;
+  /** What has been created with it. */
+  readonly answer: unknown;
+  /** What else there is to know. */
+  readonly words: string;
+  /** The command that deletes what has been created. */
+  readonly deletion: string;
+}
+
 /**
- * Prints a secret that cannot be shown again: alone on stdout, so that `KEY=$(portico auth create key ci)` works.
- * @param words what else there is to know, on stderr.
+ * Prints a secret alone on stdout, so that `KEY=$(portico auth create key ci)` works, and the words on stderr.
+ * @throws {CommandError} when stdout does not take it
  */
-export async function printSecret({ io, output }: Connection, answer: unknown, secret: string, words: string) {
-  await printItem(io, output, { name: secret, value: answer, text: [secret] });
+export async function printSecret({ io, output }: Connection, { secret, answer, words, deletion }: Secret) {
+  const fault = await faultOf(io, () => printItem(io, output, { name: secret, value: answer, text: [secret] }));
+  if (fault !== undefined) {
+    const problem = `It has been created, but its secret could not be printed: ${fault.message}`;
+    throw new CommandError(`${problem}. Delete it: ${deletion}`);
+  }
   io.stderr.write(`${words} Keep it: it cannot be shown again.\n`);
+}
+
+/** Why stdout did not take what was printed; undefined where it did. */
+async function faultOf({ stdout }: Io, print: () => Promise<void>): Promise<Error | undefined> {
+  let fault: Error | undefined;
+  // Otherwise the program ends at the first error.
+  stdout.removeAllListeners("error").on("error", (error) => {
+    fault ??= error;
+  });
+  await print();
+  await new Promise((resolve) => stdout.write("", resolve));
+  return fault;
 }
