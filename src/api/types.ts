@@ -325,6 +325,15 @@ export interface SetScopesRequest {
   readonly name?: string;
   /** All scopes that the account then holds, such as `staff`. */
   readonly scopes?: readonly string[];
+  /**
+   * The scopes that the caller believes the account to hold, in any order. Where it holds others, because somebody else has
+   * set them meanwhile, nothing is set: ABORTED. Absent: the scopes are replaced, whatever they are.
+   */
+  readonly expected?: ScopeList;
+}
+
+export interface ScopeList {
+  readonly scopes?: readonly string[];
 }
 
 export interface SetPasswordRequest {

@@ -42,7 +42,7 @@ export function AccountsPage() {
         )}
       </Loaded>
       {doing?.what === "create" && <CreateAccountDialog {...closing} />}
-      {doing?.what === "scopes" && <SetScopesDialog account={doing.account} {...closing} />}
+      {doing?.what === "scopes" && <SetScopesDialog account={doing.account} onClose={onDone} onDone={onDone} />}
       {doing?.what === "password" && <SetPasswordDialog name={doing.account.name} {...closing} />}
       {doing?.what === "delete" && <DeleteDialog account={doing.account} {...closing} />}
     </>
@@ -147,7 +147,7 @@ export function SetScopesDialog({ account, ...props }: { readonly account: Accou
       {...props}
       title={`Scopes of ${name}`}
       action="Set scopes"
-      act={() => call("auth/Accounts/SetScopes", { name, scopes: split(scopes) })}
+      act={() => call("auth/Accounts/SetScopes", { name, scopes: split(scopes), expected: { scopes: account.scopes } })}
       done={`The scopes of ${name} are set`}
     >
       <ScopesField value={scopes} onInput={setScopes} />

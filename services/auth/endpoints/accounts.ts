@@ -3,7 +3,14 @@
 import { isAdmin } from "../../../src/access/admission.js";
 import { checkScope } from "../../../src/access/rules.js";
 import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
-import { alreadyExists, failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
+import {
+  aborted,
+  alreadyExists,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  permissionDenied,
+} from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type Account,
@@ -84,17 +91,27 @@ async function create(
   return { name, scopes: checked, created: changes.state.account(caller.namespace, name)?.created };
 }
 
-async function setScopes(changes: Changes, { name, scopes }: SetScopesRequest, context: Context): Promise<Account> {
+async function setScopes(changes: Changes, request: SetScopesRequest, context: Context): Promise<Account> {
+  const { name, scopes, expected } = request;
   const caller = accountOf(context);
   checkEach("scopes", scopes, MAX_SCOPES, checkScope);
   const checked = [...new Set(scopes)];
   let account: Account | undefined;
   await changes.make(caller, (state) => {
-    account = { ...shown(find(state, caller.namespace, name)), scopes: checked };
+    const found = find(state, caller.namespace, name);
+    if (expected !== undefined) checkExpected(found, expected.scopes);
+    account = { ...shown(found), scopes: checked };
     if (!checked.includes(ADMIN_SCOPE)) keepAnAdmin(state, caller.namespace, name);
     return [{ $case: "scopesSet", value: { namespace: caller.namespace, name, scopes: checked } }];
   });
   return account!;
+}
+
+/** @throws {StatusError} when the account holds others. */
+function checkExpected({ name, scopes }: AccountState, expected: readonly string[]): void {
+  if (new Set([...scopes, ...expected]).size === scopes.length && scopes.every((scope) => expected.includes(scope)))
+    return;
+  throw aborted(`${name} holds ${scopes.join(", ") || "no scope"} by now. Nothing was set`);
 }
 
 async function setPassword(

@@ -351,6 +351,10 @@ export interface RuleInput {
   readonly priority?: number | string | undefined;
 }
 
+export interface ScopeList {
+  readonly scopes?: readonly string[] | undefined;
+}
+
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string | undefined;
@@ -366,6 +370,11 @@ export interface SetScopesRequest {
   readonly name?: string | undefined;
   /** All scopes that the account then holds, such as `staff`. */
   readonly scopes?: readonly string[] | undefined;
+  /**
+   * The scopes that the caller believes the account to hold, in any order. Where it holds others, because somebody else has
+   * set them meanwhile, nothing is set: ABORTED. Absent: the scopes are replaced, whatever they are.
+   */
+  readonly expected?: ScopeList | undefined;
 }
 
 export interface Tokens {

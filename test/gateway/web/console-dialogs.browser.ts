@@ -53,6 +53,23 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     return dialog;
   };
 
+  t.test("does not overwrite scopes that somebody else has set meanwhile", async (t) => {
+    const scopes = (scopes: string[]) => change("Accounts/SetScopes", { name: "eve", scopes });
+    await change("Accounts/Create", { name: "eve", password: ADMIN_PASSWORD, scopes: ["billing"] });
+    const { page, dialog } = await enter(t, "Accounts");
+    await page.getByRole("button", { name: "Set the scopes of eve" }).click();
+    await scopes(["support"]);
+    await dialog.getByRole("textbox", { name: "Scopes" }).fill("billing, greeters");
+    await dialog.getByRole("button", { name: "Set scopes" }).click();
+    await dialog.getByRole("alert").getByText("eve holds support by now. Nothing was set").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("row").filter({ hasText: "eve" }).getByText("support").waitFor();
+    await page.getByRole("button", { name: "Set the scopes of eve" }).click();
+    t.equal(await dialog.getByRole("textbox", { name: "Scopes" }).inputValue(), "support");
+    await dialog.getByRole("button", { name: "Set scopes" }).click();
+    await dialog.waitFor({ state: "detached" });
+  });
+
   t.test("checks a priority while it is typed", async (t) => {
     const { page, watched } = await enter(t, "Rules");
     const dialog = await newRule(page, "low");

@@ -76,6 +76,22 @@ t.test("the last administrator stays", async (t) => {
   await call(AccountsService.delete, { name: "admin" }, second);
 });
 
+t.test("scopes are set only where the account holds those that are expected, in any order", async (t) => {
+  const { call, login } = await open(t);
+  const token = await login();
+  await call(AccountsService.create, { ...bob, scopes: ["billing", "staff"] }, token);
+  const set = (scopes: string[], ...expected: string[]) =>
+    call(AccountsService.setScopes, { name: "bob", scopes, expected: { scopes: expected } }, token);
+  const refusal = (message: string) => ({ code: Code.ABORTED, message: `${message} by now. Nothing was set` });
+  const held = refusal("bob holds billing, staff");
+  for (const expected of [[], ["billing"], ["billing", "staff", "more"], ["billing", "billing"]]) {
+    await t.rejects(set(["admin"], ...expected), held, `${expected}`);
+  }
+  t.match(await set([], "staff", "billing", "staff"), { scopes: [] });
+  await t.rejects(set(["admin"], "staff"), refusal("bob holds no scope"));
+  t.match(await set(["staff"]), { scopes: ["staff"] });
+});
+
 t.test("of two administrators who delete each other at once, one stays", async (t) => {
   const { call, login } = await open(t);
   const admin = await login();

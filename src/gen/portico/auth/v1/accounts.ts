@@ -58,6 +58,16 @@ export interface SetScopesRequest {
   name: string;
   /** All scopes that the account then holds, such as `staff`. */
   scopes: string[];
+  /**
+   * The scopes that the caller believes the account to hold, in any order. Where it holds others, because somebody else has
+   * set them meanwhile, nothing is set: ABORTED. Absent: the scopes are replaced, whatever they are.
+   */
+  expected?: ScopeList | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ScopeList {
+  scopes: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -563,7 +573,7 @@ export const DeleteAccountResponse: MessageFns<DeleteAccountResponse> = {
 };
 
 function createBaseSetScopesRequest(): SetScopesRequest {
-  return { name: "", scopes: [], _unknownFields: undefined };
+  return { name: "", scopes: [], expected: undefined, _unknownFields: undefined };
 }
 
 export const SetScopesRequest: MessageFns<SetScopesRequest> = {
@@ -573,6 +583,9 @@ export const SetScopesRequest: MessageFns<SetScopesRequest> = {
     }
     for (const v of message.scopes) {
       writer.uint32(18).string(v!);
+    }
+    if (message.expected !== undefined) {
+      ScopeList.encode(message.expected, writer.uint32(26).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -614,6 +627,14 @@ export const SetScopesRequest: MessageFns<SetScopesRequest> = {
             message.scopes.push(reader.string());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.expected = ScopeList.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -640,6 +661,80 @@ export const SetScopesRequest: MessageFns<SetScopesRequest> = {
   fromPartial<I extends Exact<DeepPartial<SetScopesRequest>, I>>(object: I): SetScopesRequest {
     const message = createBaseSetScopesRequest();
     message.name = object.name ?? "";
+    message.scopes = object.scopes?.map((e) => e) || [];
+    message.expected = (object.expected !== undefined && object.expected !== null)
+      ? ScopeList.fromPartial(object.expected)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseScopeList(): ScopeList {
+  return { scopes: [], _unknownFields: undefined };
+}
+
+export const ScopeList: MessageFns<ScopeList> = {
+  encode(message: ScopeList, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.scopes) {
+      writer.uint32(10).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ScopeList {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseScopeList();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.scopes.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = (message._unknownFields ??= {})[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ScopeList>, I>>(base?: I): ScopeList {
+    return ScopeList.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ScopeList>, I>>(object: I): ScopeList {
+    const message = createBaseScopeList();
     message.scopes = object.scopes?.map((e) => e) || [];
     return message;
   },
