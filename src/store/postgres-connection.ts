@@ -208,6 +208,8 @@ export class Database {
     const failures: unknown[] = [];
     for (const [server] of this.#pools.entries()) {
       const client = new pg.Client(this.#config(server));
+      // The server may end the connection with the very bytes that say it is ready, before what follows `connect` runs.
+      client.on("error", () => undefined);
       try {
         await client.connect();
         await this.#setUp(client, kind, server);
