@@ -2,6 +2,7 @@
  * A door that fails in the ways that make clients try again, or give up. What happens is named by the first segment of the
  * path.
  */
+import { existsSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Test } from "tap";
@@ -99,6 +100,18 @@ export interface FaultyDoor {
   readonly flooded: () => number;
   /** Whether a WebSocket is open. */
   readonly isOpen: () => boolean;
+}
+
+/**
+ * How many messages of 1 MiB may be sent to a client that does not read them, and bounds what it holds: those that it holds, and
+ * what the system's buffers take at most, which differs by the machine.
+ */
+export function maxFlooded(): number {
+  const largest = (kind: string): number => {
+    const file = `/proc/sys/net/ipv4/tcp_${kind}`;
+    return existsSync(file) ? Number(readFileSync(file, "utf8").trim().split(/\s+/)[2]) : 0;
+  };
+  return 64 + (largest("rmem") + largest("wmem")) / MIB;
 }
 
 export async function openFaultyDoor(t: Test): Promise<FaultyDoor> {
