@@ -80,6 +80,17 @@ const SHARED_SESSIONS =
 
 type Kind = "read" | "write";
 
+/**
+ * A connection whose loss does not end the process, as it would without a listener: what it was busy with fails by itself. The
+ * server may end a connection with the very bytes that say it is ready, so the listener is there from the beginning.
+ */
+class Client extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    this.on("error", () => undefined);
+  }
+}
+
 /** The pools of a database. */
 export class Database {
   readonly #options: DatabaseOptions;
@@ -207,9 +218,7 @@ export class Database {
   async open(kind: Kind): Promise<pg.Client> {
     const failures: unknown[] = [];
     for (const [server] of this.#pools.entries()) {
-      const client = new pg.Client(this.#config(server));
-      // The server may end the connection with the very bytes that say it is ready, before what follows `connect` runs.
-      client.on("error", () => undefined);
+      const client = new Client(this.#config(server));
       try {
         await client.connect();
         await this.#setUp(client, kind, server);
@@ -281,6 +290,7 @@ export class Database {
   #pool(server: number, kind: Kind): pg.Pool {
     const pool = new pg.Pool({
       ...this.#config(server),
+      Client,
       max: MAX_CONNECTIONS,
       idleTimeoutMillis: 0,
       onConnect: (client) => this.#setUp(client, kind, server),
@@ -292,8 +302,6 @@ export class Database {
 
   /** @throws {Error} where the server must not be used. */
   async #setUp(client: pg.ClientBase, kind: Kind, server: number): Promise<void> {
-    // Without a listener a connection that is lost would end the process. What it was busy with fails by itself.
-    client.on("error", () => undefined);
     const { rows } = await client.query(STATE);
     const { isStandby, isReadOnly, synchronousCommit, timeline, held } = rows[0];
     if (isStandby) throw new NotInChargeError("is a standby (pg_is_in_recovery)");
