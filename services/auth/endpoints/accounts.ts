@@ -109,8 +109,8 @@ async function setScopes(changes: Changes, request: SetScopesRequest, context: C
 
 /** @throws {StatusError} when the account holds others. */
 function checkExpected({ name, scopes }: AccountState, expected: readonly string[]): void {
-  if (new Set([...scopes, ...expected]).size === scopes.length && scopes.every((scope) => expected.includes(scope)))
-    return;
+  const wanted = new Set(expected);
+  if (wanted.size === scopes.length && scopes.every((scope) => wanted.has(scope))) return;
   throw aborted(`${name} holds ${scopes.join(", ") || "no scope"} by now. Nothing was set`);
 }
 

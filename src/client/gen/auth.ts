@@ -371,8 +371,8 @@ export interface SetScopesRequest {
   /** All scopes that the account then holds, such as `staff`. */
   readonly scopes?: readonly string[] | undefined;
   /**
-   * The scopes that the caller believes the account to hold, in any order. Where it holds others, because somebody else has
-   * set them meanwhile, nothing is set: ABORTED. Absent: the scopes are replaced, whatever they are.
+   * The scopes that the caller believes the account to hold, in any order. Where it holds others, because another
+   * administrator has set them meanwhile, nothing is set: ABORTED. Absent: the scopes are replaced, whatever they are.
    */
   readonly expected?: ScopeList | undefined;
 }
