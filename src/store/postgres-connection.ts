@@ -15,6 +15,7 @@
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { PostgresClient } from "./postgres-client.js";
 import { isOfStatement, NotInChargeError, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
 import { sharesSessions } from "./postgres-pooler.js";
 import type { PostgresAddress } from "./postgres-url.js";
@@ -79,17 +80,6 @@ const SHARED_SESSIONS =
   "pool_mode = session), or name the server itself";
 
 type Kind = "read" | "write";
-
-/**
- * A connection whose loss does not end the process, as it would without a listener: what it was busy with fails by itself. The
- * server may end a connection with the very bytes that say it is ready, so the listener is there from the beginning.
- */
-class Client extends pg.Client {
-  constructor(config?: pg.ClientConfig) {
-    super(config);
-    this.on("error", () => undefined);
-  }
-}
 
 /** The pools of a database. */
 export class Database {
@@ -218,7 +208,7 @@ export class Database {
   async open(kind: Kind): Promise<pg.Client> {
     const failures: unknown[] = [];
     for (const [server] of this.#pools.entries()) {
-      const client = new Client(this.#config(server));
+      const client = new PostgresClient(this.#config(server));
       try {
         await client.connect();
         await this.#setUp(client, kind, server);
@@ -290,7 +280,7 @@ export class Database {
   #pool(server: number, kind: Kind): pg.Pool {
     const pool = new pg.Pool({
       ...this.#config(server),
-      Client,
+      Client: PostgresClient,
       max: MAX_CONNECTIONS,
       idleTimeoutMillis: 0,
       onConnect: (client) => this.#setUp(client, kind, server),

@@ -3,7 +3,8 @@
  * disconnects is no different from the server. One that gives each transaction any session is: what Portico sets for a session,
  * that a commit waits for the disk and the standbys among it, then holds for other transactions than Portico's own.
  */
-import pg from "pg";
+import type pg from "pg";
+import { PostgresClient } from "./postgres-client.js";
 
 /** How often it is tried whether a session is given to another client. Others may get it first where there are many. */
 const TRIES = 3;
@@ -18,8 +19,7 @@ export async function sharesSessions(client: pg.ClientBase, config: pg.ClientCon
   const told = (client as unknown as { readonly processID: number | null }).processID;
   if ((await processOf(client)) === told) return false;
   for (let tries = 0; tries < TRIES; tries++) {
-    const other = new pg.Client(config);
-    other.on("error", () => undefined);
+    const other = new PostgresClient(config);
     await other.connect();
     try {
       const own = await processOf(client);
