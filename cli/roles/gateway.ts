@@ -1,6 +1,7 @@
 /** `portico gateway` in one process: the catalog, the handler, and the HTTP port. `portico server` has the same parts. */
 import { join } from "node:path";
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
+import type { Routes } from "../../gateway/catalog/routes.js";
 import { createHandler } from "../../gateway/handler.js";
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
@@ -59,7 +60,7 @@ interface GatewayOptions {
 export async function openGateway(
   context: ProcessContext,
   { registry, guard, enrolment }: GatewayOptions,
-): Promise<{ http: Address; admin: Address; notReady: Running["notReady"] }> {
+): Promise<{ http: Address; admin: Address; notReady: Running["notReady"]; routes: Routes }> {
   const { config, log, metrics, budget, shutdown } = context;
   const { omitZeros } = config;
   const options = { ...registry, readContract: readConnection };
@@ -87,5 +88,5 @@ export async function openGateway(
   shutdown.add((drainMs) => server.close(drainMs));
   const admin = await openAdminPort(context, health);
   const notReady = () => whyNotReady(health.missing, { guard, catalog }, registry.authorities?.all);
-  return { http: server.address, admin, notReady };
+  return { http: server.address, admin, notReady, routes: catalog.routes };
 }

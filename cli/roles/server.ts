@@ -1,4 +1,6 @@
 /** `portico server`: everything in one process. Calls between its parts go through in-process channels. */
+
+import { forwardTo } from "../../gateway/own/forward.js";
 import type { Authority } from "../../services/auth/authority.js";
 import { SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
@@ -43,7 +45,7 @@ export async function openServer(context: ProcessContext, options: StoreOptions)
   const services = await openServices(context, ownServicesOf(context.config), clientsOf, list);
   const core = await openCore(context, services, options);
   const { guard, grpc, isLocal, firstStart, enrol } = core;
-  const gateway = await openGateway(context, {
+  const { routes, ...gateway } = await openGateway(context, {
     guard,
     registry: {
       channel: new InProcessChannel(grpc.dispatcher),
@@ -55,6 +57,7 @@ export async function openServer(context: ProcessContext, options: StoreOptions)
       log,
     },
   });
+  grpc.dispatcher.forward = forwardTo(routes);
   return { ...gateway, grpc: grpc.target, dispatcher: grpc.dispatcher, firstStart, enrol };
 }
 

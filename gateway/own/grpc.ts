@@ -31,7 +31,7 @@ export interface OwnGrpcOptions {
 }
 
 /** The header that says which service is meant where several have a gRPC service of one name. */
-const SERVICE = "portico-service";
+export const SERVICE = "portico-service";
 
 /** Serves health and reflection at their gRPC paths. */
 export function serveOwnGrpc({ routes, guard, health, limits, log }: OwnGrpcOptions): void {

@@ -248,7 +248,7 @@ interface Trace {
 const NO_TRACE: Trace = { parent: undefined, state: undefined };
 
 /** The trace that the request belongs to. */
-function traceOf({ traceparent, tracestate }: RequestHeaders): Trace {
+export function traceOf({ traceparent, tracestate }: Pick<RequestHeaders, "traceparent" | "tracestate">): Trace {
   const match = traceparent === undefined ? null : TRACEPARENT.exec(traceparent);
   if (match === null || (match[1] === "00" && match[2] !== undefined)) return NO_TRACE;
   return { parent: traceparent, state: tracestate && TRACESTATE.test(tracestate) ? tracestate : undefined };

@@ -23,7 +23,7 @@ import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
 import type { LazyPart, Part, Service } from "./service.js";
-import { overloaded, status, toError } from "./status.js";
+import { overloaded, status, toError, toStatus } from "./status.js";
 
 export interface DispatcherOptions {
   readonly services: readonly Service[];
@@ -36,6 +36,12 @@ export interface DispatcherOptions {
   readonly unguarded?: readonly Service[];
 }
 
+/**
+ * Finds a method that this process does not serve itself, for a call to its path with its metadata.
+ * @throws {StatusError} where it cannot be said which is meant
+ */
+export type FindMethod = (path: string, metadata: Metadata) => ServedMethod | undefined;
+
 /** The header with a gateway's enrolment token, by which the client address that it forwards is believed. */
 const GATEWAY_TOKEN = "x-portico-gateway";
 const CLIENT_ADDRESS = "x-portico-client-address";
@@ -47,6 +53,8 @@ export class Dispatcher {
   readonly endpoints: readonly Endpoint[];
   /** Maximum bytes of a message. */
   readonly maxMessage: number;
+  /** Finds methods that are served by forwarding their calls. Calls within the process are not forwarded. */
+  forward: FindMethod | undefined;
   readonly #methods = new Map<string, ServedMethod>();
   readonly #guard: Guard;
   readonly #environment: CallEnvironment;
@@ -93,15 +101,24 @@ export class Dispatcher {
    * @param arrived when the call came, in milliseconds of `performance.now()`
    */
   open(start: CallStart, peer: string, reply: Reply, arrived = performance.now()): IncomingListener {
-    const served = this.#methods.get(start.path);
-    if (served === undefined) {
-      reply.end(status(Code.UNIMPLEMENTED, `no endpoint is served at ${start.path}`));
-      return NO_CALL;
-    }
+    const served = this.#methods.get(start.path) ?? this.#forwarded(start, reply);
+    if (served === undefined) return NO_CALL;
     const environment = served.load === undefined ? this.#environment : this.#loading;
     const call = new RunningCall(served, start, peer, reply, environment, arrived);
     call.admit();
     return call;
+  }
+
+  /** The method that forwards a call; where there is none, the reply has ended. */
+  #forwarded({ path, metadata, admission }: CallStart, reply: Reply): ServedMethod | undefined {
+    try {
+      const found = admission === undefined ? this.forward?.(path, metadata) : undefined;
+      if (found !== undefined) return found;
+      reply.end(status(Code.UNIMPLEMENTED, `no endpoint is served at ${path}`));
+    } catch (error) {
+      reply.end(toStatus(StatusError.from(error)));
+    }
+    return undefined;
   }
 
   /** Health is NOT_SERVING from now on, and the calls that would never end by themselves are ended. */

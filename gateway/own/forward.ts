@@ -1,0 +1,159 @@
+/**
+ * Serves the services of the configuration at the gRPC port of this process: each call goes to an instance of the service, its
+ * messages as the bytes that they are. The dispatcher has the guard admit the call, as it does for services of this process.
+ *
+ * Services that registered have a gRPC port of their own, and are told of their callers by a signed context.
+ */
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { Code, StatusError } from "../../src/errors.js";
+import type { Call, CallStart } from "../../src/rpc/channel.js";
+import type { FindMethod } from "../../src/rpc/dispatch.js";
+import { MessageQueue } from "../../src/rpc/message-queue.js";
+import { first, type Metadata, requestIdOf } from "../../src/rpc/metadata.js";
+import type { ServedMethod } from "../../src/rpc/running-call.js";
+import type { Context } from "../../src/rpc/service.js";
+import type { Route, Routes } from "../catalog/routes.js";
+import type { Target } from "../catalog/target.js";
+import { HttpError, toCallError } from "../errors.js";
+import { traceOf } from "../stages/call.js";
+import { SERVICE } from "./grpc.js";
+
+type Messages = AsyncIterable<Uint8Array>;
+
+/** Finds the method that forwards the calls of a gRPC path; undefined where no configured service has it. */
+export function forwardTo(routes: Routes): FindMethod {
+  // A target lives until its service changes.
+  const methods = new WeakMap<Target, ServedMethod>();
+  return (path, metadata) => {
+    const configured = routes.findRpc(path).filter(({ target }) => isConfigured(target));
+    const target = choose(configured, first(metadata, SERVICE))?.target;
+    if (target === undefined) return undefined;
+    const known = methods.get(target);
+    if (known !== undefined) return known;
+    const method = methodOf(target);
+    methods.set(target, method);
+    return method;
+  };
+}
+
+function isConfigured({ identity }: Target): boolean {
+  return identity === "names" || identity === "none";
+}
+
+/** @throws {StatusError} NOT_FOUND where several services have the path, and none is named */
+function choose(routes: readonly Route[], named: string | undefined): Route | undefined {
+  if (named !== undefined) return routes.find(({ target }) => target.endpoint.service === named);
+  if (routes.length < 2) return routes[0];
+  const services = routes.map(({ target }) => target.endpoint.service).join(" and ");
+  throw new StatusError(Code.NOT_FOUND, `it is served by ${services}: name one in the metadata portico-service`);
+}
+
+function methodOf(target: Target): ServedMethod {
+  const { endpoint } = target;
+  const { clientStreaming, serverStreaming } = endpoint.method.proto;
+  return {
+    name: endpoint.name,
+    path: endpoint.path,
+    endpoint,
+    load: undefined,
+    requestStream: clientStreaming,
+    responseStream: serverStreaming,
+    decode: (bytes) => bytes,
+    encode: (bytes) => bytes as Uint8Array,
+    run(request, context) {
+      const forwarded = new ForwardedCall(target, context);
+      if (clientStreaming) void forwarded.sendAll(request as Messages);
+      else forwarded.sendOne(request as Uint8Array);
+      return serverStreaming ? forwarded.responses : forwarded.onlyResponse();
+    },
+  };
+}
+
+/** One call at the service that answers it. */
+class ForwardedCall {
+  readonly responses: MessageQueue<Uint8Array>;
+  readonly #target: Target;
+  readonly #call: Call;
+  #wake: (() => void) | undefined;
+  #ended = false;
+
+  constructor(target: Target, context: Context) {
+    this.#target = target;
+    this.responses = new MessageQueue((bytes) => bytes, {
+      pause: () => this.#call.pause(),
+      resume: () => this.#call.resume(),
+      abandon: () => this.#call.cancel(),
+    });
+    const { channel, metadata: passed } = target;
+    this.#call = channel.open(startOf(target, context), {
+      onHeaders: (headers) => context.sendHeaders(passed.select(headers)),
+      onMessage: (message) => this.responses.push(message),
+      onDrain: () => this.#wake?.(),
+      onEnd: (status) => {
+        this.#ended = true;
+        this.#wake?.();
+        context.setTrailers(passed.select(status.trailers));
+        this.responses.end(status.code === Code.OK ? undefined : grpcError(target, status));
+      },
+    });
+    context.signal.addEventListener("abort", () => this.#call.cancel());
+  }
+
+  sendOne(message: Uint8Array): void {
+    this.#call.send(message);
+    this.#call.end();
+  }
+
+  /** Sends the caller's messages as fast as the service takes them. Where the caller fails, the dispatcher ends the call. */
+  async sendAll(messages: Messages): Promise<void> {
+    try {
+      for await (const message of messages) {
+        if (this.#call.send(message)) continue;
+        await new Promise<void>((resolve) => {
+          if (this.#ended) resolve();
+          else this.#wake = resolve;
+        });
+      }
+      this.#call.end();
+    } catch {
+      this.#call.cancel();
+    }
+  }
+
+  /** @throws {StatusError} (rejects) what the service answered, or UNIMPLEMENTED where it sent another number of messages */
+  async onlyResponse(): Promise<Uint8Array> {
+    const received: Uint8Array[] = [];
+    for await (const message of this.responses) if (received.length < 2) received.push(message);
+    const [message] = received;
+    if (message !== undefined && received.length === 1) return message;
+    const { service } = this.#target.endpoint;
+    throw new StatusError(Code.UNIMPLEMENTED, `${service} answered with ${received.length} messages instead of one`);
+  }
+}
+
+function startOf({ endpoint, identity, metadata: passed }: Target, context: Context): CallStart {
+  const { caller, namespace, metadata: sent } = context;
+  const metadata: Metadata[number][] = [["platform-namespace", namespace]];
+  const requestId = requestIdOf(sent);
+  if (requestId !== undefined) metadata.push(["x-request-id", requestId]);
+  const { parent, state } = traceOf({ traceparent: first(sent, "traceparent"), tracestate: first(sent, "tracestate") });
+  if (parent !== undefined) metadata.push(["traceparent", parent]);
+  if (state !== undefined) metadata.push(["tracestate", state]);
+  metadata.push(...passed.select(sent));
+  if (identity === "names") {
+    if (caller !== undefined) metadata.push(["x-portico-account", caller.account]);
+    metadata.push(["x-portico-namespace", namespace]);
+  }
+  return {
+    path: endpoint.path,
+    metadata,
+    deadline: context.deadline,
+    repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+  };
+}
+
+/** What a broken protocol is at the HTTP port is an HTTP status; here it is what gRPC names for it. */
+function grpcError({ endpoint }: Target, status: Parameters<typeof toCallError>[1]): StatusError {
+  const error = toCallError(endpoint.service, status);
+  return error instanceof HttpError ? new StatusError(status.code, error.message) : error;
+}

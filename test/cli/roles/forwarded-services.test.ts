@@ -1,0 +1,175 @@
+// Services of the configuration are served at the gRPC port of `portico server`, by the same rules as at the HTTP port.
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import grpc, { type ServiceClientConstructor } from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+import t from "tap";
+import { installation } from "../../support/installation.js";
+import { administrator, call, start } from "../../support/process.js";
+import { inTime, until } from "../../support/until.js";
+
+interface Message {
+  readonly text: string;
+  readonly count: number;
+}
+
+const PROTO = "test/cli/roles/forwarded-services.proto";
+const { shapes } = grpc.loadPackageDefinition(loadSync(PROTO, { defaults: true }));
+const { Shapes } = shapes as unknown as Record<"Shapes", ServiceClientConstructor>;
+
+/** Calls of Hang that the service has been told to end. */
+let cancelled = 0;
+
+async function serveShapes(): Promise<string> {
+  const server = new grpc.Server();
+  server.addService(Shapes.service, {
+    one: ({ request, metadata }: grpc.ServerUnaryCall<Message, Message>, answer: grpc.sendUnaryData<Message>) => {
+      const told = ["x-portico-account", "x-portico-namespace", "x-tenant", "authorization", "x-other"];
+      const text = told.map((name) => `${name}=${metadata.get(name)}`).join(" ");
+      const trailer = new grpc.Metadata();
+      trailer.set("x-tenant", "trailer");
+      answer(null, { text: `${request.text} ${text}`, count: request.count }, trailer);
+    },
+    down(call: grpc.ServerWritableStream<Message, Message>) {
+      for (let count = 0; count < call.request.count; count++) call.write({ text: call.request.text, count });
+      if (call.request.text !== "open") call.end();
+    },
+    async up(call: grpc.ServerReadableStream<Message, Message>, answer: grpc.sendUnaryData<Message>) {
+      let count = 0;
+      for await (const message of call) count += (message as Message).count;
+      answer(null, { text: "sum", count });
+    },
+    both(call: grpc.ServerDuplexStream<Message, Message>) {
+      call.on("data", (message) => {
+        if (call.write(message)) return;
+        call.pause();
+        call.once("drain", () => call.resume());
+      });
+      call.on("end", () => call.end());
+    },
+    fail: (_: unknown, answer: grpc.sendUnaryData<Message>) => {
+      const metadata = new grpc.Metadata();
+      metadata.set("x-tenant", "trailer");
+      answer({ code: grpc.status.FAILED_PRECONDITION, details: "the shapes are out", metadata });
+    },
+    hang: (call: grpc.ServerUnaryCall<Message, Message>) => {
+      call.on("cancelled", () => cancelled++);
+    },
+  });
+  const bind = promisify(server.bindAsync.bind(server)) as (...args: unknown[]) => Promise<number>;
+  const port = await bind("127.0.0.1:0", grpc.ServerCredentials.createInsecure());
+  t.teardown(() => server.forceShutdown());
+  return `127.0.0.1:${port}`;
+}
+
+const data = await installation(t.testdir());
+const descriptors = join(data, "shapes.binpb");
+execFileSync("node_modules/.bin/buf", ["build", "test/cli/roles", "--path", PROTO, "-o", descriptors]);
+const target = await serveShapes();
+const services = [{ name: "shapes", target, descriptors, identity: true, metadata: ["x-tenant"] }];
+writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
+const portico = await start(["server", "--services", "none"], { PORTICO_DATA: data });
+t.teardown(() => portico.stop());
+const http = portico.address("HTTP");
+
+// biome-ignore lint/suspicious/noExplicitAny: clients loaded at run time have no types.
+const client: any = new Shapes(portico.address("gRPC"), grpc.credentials.createInsecure());
+t.teardown(() => client.close());
+
+function metadata(entries: Record<string, string>): grpc.Metadata {
+  const made = new grpc.Metadata();
+  for (const [name, value] of Object.entries(entries)) made.set(name, value);
+  return made;
+}
+
+async function read(stream: AsyncIterable<Message>): Promise<Message[]> {
+  const messages: Message[] = [];
+  for await (const message of stream) messages.push(message);
+  return messages;
+}
+
+function answerOf(run: (done: (error: Error | null, answer: Message) => void) => unknown): Promise<Message> {
+  return inTime(
+    new Promise((resolve, reject) => run((error, answer) => (error ? reject(error) : resolve(answer)))),
+    "the service answers",
+  );
+}
+
+t.test("a call reaches the service, which is told what its configuration asks for", async (t) => {
+  const token = await administrator(http, data);
+  let trailers: grpc.Metadata | undefined;
+  const answer = await answerOf((done) => {
+    const sent = metadata({ ...token, "x-tenant": "acme", "x-other": "1" });
+    const call = client.One({ text: "hello", count: 7 }, sent, done);
+    call.on("status", (status: grpc.StatusObject) => {
+      trailers = status.metadata;
+    });
+  });
+  const told = "x-portico-account=admin x-portico-namespace=default x-tenant=acme authorization= x-other=";
+  t.same(answer, { text: `hello ${told}`, count: 7 });
+  await until(() => trailers !== undefined);
+  t.same(trailers?.get("x-tenant"), ["trailer"]);
+});
+
+t.test("streams pass in both directions, also those that are larger than every buffer", async (t) => {
+  const down = await read(client.Down({ text: "d".repeat(1000), count: 2000 }));
+  t.equal(down.length, 2000);
+  t.same(down.at(-1), { text: "d".repeat(1000), count: 1999 });
+
+  const sum = await answerOf((done) => {
+    const up = client.Up(done);
+    for (let count = 1; count <= 2000; count++) up.write({ text: "u".repeat(1000), count });
+    up.end();
+  });
+  t.equal(sum.count, (2000 * 2001) / 2);
+
+  const both = client.Both();
+  for (let count = 0; count < 2000; count++) both.write({ text: "b".repeat(1000), count });
+  both.end();
+  t.equal((await read(both)).length, 2000);
+});
+
+t.test("the service's status passes with its trailers", async (t) => {
+  const failed = answerOf((done) => client.Fail({ text: "", count: 0 }, done));
+  const { code, details, metadata: trailers } = (await failed.catch((error) => error)) as grpc.ServiceError;
+  t.same([code, details], [grpc.status.FAILED_PRECONDITION, "the shapes are out"]);
+  t.same(trailers.get("x-tenant"), ["trailer"]);
+});
+
+t.test("a caller that goes ends the call at the service", async (t) => {
+  const call = client.Hang({ text: "", count: 0 }, () => {});
+  await answerOf((done) => client.One({ text: "", count: 0 }, done));
+  call.cancel();
+  await until(() => cancelled > 0);
+  t.equal(cancelled, 1);
+});
+
+t.test("a path that no service has is unimplemented", async (t) => {
+  const definition = { ...Shapes.service.One, path: "/shapes.Shapes/Two" };
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  const Other = grpc.makeGenericClientConstructor({ Two: definition } as any, "Shapes") as any;
+  const other = new Other(portico.address("gRPC"), grpc.credentials.createInsecure());
+  t.teardown(() => other.close());
+  await t.rejects(
+    answerOf((done) => other.Two({}, done)),
+    { code: grpc.status.UNIMPLEMENTED, details: "no endpoint is served at /shapes.Shapes/Two" },
+  );
+});
+
+t.test("rules decide, and a deleted rule ends open streams", async (t) => {
+  const admin = await administrator(http, data);
+  const open = client.Down({ text: "open", count: 1 });
+  const ended = once(open, "error");
+  await once(open, "data");
+  t.equal((await call(`${http}/v1/auth/Rules/Delete`, { id: "default" }, admin)).status, 200);
+  const [error] = await inTime(ended, "the stream ends");
+  const refused = (endpoint: string) => `Unauthorized call made to shapes:Shapes.${endpoint}`;
+  t.match(error, { code: grpc.status.UNAUTHENTICATED, details: refused("Down") });
+  await t.rejects(
+    answerOf((done) => client.One({ text: "", count: 0 }, done)),
+    { code: grpc.status.UNAUTHENTICATED, details: refused("One") },
+  );
+});
