@@ -103,6 +103,8 @@ export async function openCore(
   shutdown.add(() => registry.close());
   const instances = served.map((service) => instanceOf(service, grpc, config));
   for (const instance of instances) registry.add(instance);
+  const names = instances.map(({ service }) => service);
+  log.info({ services: names.join(", ") }, `the ${names.length} services of this process joined`);
   const localIds = new Set(instances.map(({ service, id }) => `${service} ${id}`));
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
   const isLocal: Core["isLocal"] = ({ service, id }) => localIds.has(`${service} ${id}`);

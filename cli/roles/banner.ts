@@ -50,7 +50,7 @@ function firstPassword({ firstStart }: Running): string[] {
   if (firstStart === undefined) return [];
   return [
     "",
-    "  Log in as admin with this one-time password. It is shown only now and kept in",
+    "  Log in as admin with this password. It is shown only now, and kept in",
     `  ${firstStart.passwordFile}`,
     "",
     `      ${firstStart.password}`,

@@ -117,7 +117,9 @@ export class Directory {
     if (replaced !== undefined) this.#remove(replaced);
     this.#insert(entry);
     this.#announce(entry);
-    this.#log.info({ service, id, addresses }, replaced === undefined ? "instance joined" : "instance replaced");
+    // Whoever opens this process says in one line which services it has.
+    const level = local ? "debug" : "info";
+    this.#log[level]({ service, id, addresses }, replaced === undefined ? "instance joined" : "instance replaced");
     if (before !== undefined && before.contract !== contract && before !== replaced) {
       this.#log.warn(
         { service, id, before: before.instance.id },

@@ -32,11 +32,11 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
     start(["server"], { PORTICO_DATA: data, PORTICO_STORE: url, PORTICO_OWN_SERVICES: "helloworld" });
   let running = await Promise.all(folders.map((data) => startOn(data)));
   t.teardown(() => Promise.all(running.map((portico) => portico.stop("SIGKILL"))));
-  const first = running.findIndex((portico) => portico.output().includes("one-time password"));
+  const first = running.findIndex((portico) => portico.output().includes("Log in as admin with this password"));
   const stopAll = () => Promise.all(running.map((portico) => portico.stop()));
 
   t.test("set one installation up, and print one password", async (t) => {
-    t.equal(running.filter((portico) => portico.output().includes("one-time password")).length, 1);
+    t.equal(running.filter((portico) => portico.output().includes("Log in as admin with this password")).length, 1);
     const log = (
       await server.query("SELECT count(*)::int AS entries FROM portico.log WHERE key = '0000000000000001'")
     )[0];
@@ -70,7 +70,7 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
     t.same(await stopAll(), [0, 0, 0]);
     running = await Promise.all(folders.map((data) => startOn(data)));
     for (const portico of running) {
-      t.notMatch(portico.output(), "one-time password");
+      t.notMatch(portico.output(), "Log in as admin with this password");
       t.equal((await call(`${portico.address("HTTP")}/helloworld/call`, { name: "Ada" })).status, 401);
     }
   });

@@ -47,7 +47,7 @@ export function ServiceList({ services }: { readonly services: readonly Service[
       </header>
       <search class="search">
         <SearchBox query={query} onQuery={type} />
-        <TagChoice tag={tag} onTag={setTag} services={services} />
+        {!services.every(isOwn) && <TagChoice tag={tag} onTag={setTag} services={services} />}
       </search>
       <p class="hidden" role="status">
         {query !== "" || tag !== undefined ? `${shown.length} of ${services.length} services` : ""}
@@ -168,7 +168,7 @@ function NothingToCall() {
   const session = useSession();
   if (session === undefined) {
     return (
-      <EmptyState title="No service is open to everyone here">
+      <EmptyState title="Only Portico's own services are open to everyone here">
         <p>Sign in to see what your account may call.</p>
         <Button kind="primary" onClick={askToSignIn}>
           Sign in

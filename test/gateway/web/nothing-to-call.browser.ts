@@ -14,7 +14,8 @@ t.test("nothing to call", async (t) => {
 
   for (const scheme of ["light", "dark"] as const) {
     const { page } = await visit(t, setting, "/explore", { scheme });
-    await page.getByRole("heading", { name: "No service is open to everyone here" }).waitFor();
+    await page.getByRole("heading", { name: "Only Portico's own services are open to everyone here" }).waitFor();
+    t.equal(await page.getByRole("button", { name: /Open to everyone/ }).count(), 0, "nothing says otherwise");
     await screenshot(page, `explore-nothing-open-${scheme}-1280`);
     await page.getByRole("main").getByRole("button", { name: "Sign in" }).first().click();
     const dialog = page.getByRole("dialog");
@@ -29,7 +30,7 @@ t.test("nothing to call", async (t) => {
   await signIn(page);
   await page.getByRole("link", { name: "helloworld" }).waitFor();
   t.equal(
-    await page.getByRole("heading", { name: /No service|may call no service/ }).count(),
+    await page.getByRole("heading", { name: /Portico's own services|may call no service/ }).count(),
     0,
     "an administrator sees all",
   );
