@@ -1,7 +1,8 @@
 /**
  * A channel over the channels to the instances of one service: round robin over those that are ready, of two in turn the
  * one with fewer calls in flight, so that an instance that hangs gathers no more calls than the others have. Instances that
- * fail are set aside or ejected (instance.ts); while all are, they are tried all the same.
+ * fail are set aside or ejected (instance.ts); while all are, they are tried all the same, and a connection that failed is made
+ * anew for the call: a service that is back can be called before anything else has noticed.
  *
  * A call is retried at another instance only where the first certainly never saw it, or where it is declared free of side
  * effects; only while nothing of it was answered; and never at an instance with another contract. One that was refused
@@ -262,6 +263,8 @@ class BalancedCall implements Call, CallListener {
     this.#instance = instance;
     instance.calls++;
     if (this.#start.deadline !== undefined) instance.withDeadline++;
+    // While another may take the call, it does not wait for a connection.
+    if (instance.channel.state === "broken" && this.#balancer.state === "broken") instance.channel.connectSoon?.();
     this.#call = instance.channel.open(this.#start, this);
     return true;
   }

@@ -93,6 +93,11 @@ export interface Channel {
   readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
   /** Whether as many calls wait for a stream as a service is likely to begin before the next ones are read; undefined for no. */
   readonly isFull?: boolean | undefined;
+  /**
+   * Ends the pause after a connection that failed, for a call that no other channel can carry. The call waits for the next
+   * attempt, which comes at least RECONNECT_MS after the last one. Absent where the transport has no such thing.
+   */
+  connectSoon?(): void;
   /** Ends every call with UNAVAILABLE and frees what the channel holds. */
   close(): void;
 }

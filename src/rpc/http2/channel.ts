@@ -1,7 +1,7 @@
 /**
  * The channel over our own HTTP/2: one connection, made at once and again whenever it is lost, with a growing pause after
  * each failure. Calls wait while a connection is being made, and while the server allows no more streams. In the pause after
- * a failure they fail at once, so that a balancer can choose another instance.
+ * a failure they fail at once, so that a balancer can choose another instance. Where it has no other, it ends the pause.
  *
  * A connection that the server ends with GOAWAY is replaced by a new one, for which new calls wait, and closes with its last
  * call. The new one is made at once, or where no call was open, for the next call: so a server that closes idle connections
@@ -70,6 +70,10 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #state: Channel["state"] = "idle";
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
+  /** When the last connection failed, in milliseconds of `performance.now()`. */
+  #failedAt = 0;
+  /** The server answered, and cannot be used: it is not asked again before the pause is over. */
+  #unusable = false;
   #keepAlive: typeof KEEPALIVE | undefined = KEEPALIVE;
   #reason = ENDED;
 
@@ -140,8 +144,17 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   // Connecting.
 
+  connectSoon(): void {
+    if (this.#state !== "broken" || this.#unusable) return;
+    clearTimeout(this.#timer);
+    this.#state = "connecting";
+    const pause = this.#failedAt + RECONNECT_MS - performance.now();
+    this.#timer = setTimeout(() => this.#connect(), Math.max(0, pause));
+  }
+
   #connect(): void {
     this.#state = "connecting";
+    this.#unusable = false;
     const socket = this.#openSocket();
     this.#socket = socket;
     const failed = (): void => {
@@ -207,6 +220,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#current = undefined;
     if (this.#state === "closed") return;
     this.#state = "broken";
+    this.#failedAt = performance.now();
     for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable(this.#reason));
     this.#connectLater();
     // No call waits for the next connection.
@@ -234,6 +248,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
       same = await verify(channelOn(connection, this.#calls));
     } catch (error) {
       this.#reason = error as Error;
+      this.#unusable = true;
       // The connection cannot be used, and the next one is not made at once.
       connection.served = false;
       connection.close();

@@ -2,7 +2,9 @@
 
 import { createServer } from "node:net";
 import t, { type Test } from "tap";
-import { Code } from "../../../src/errors.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import { Balancer } from "../../../src/rpc/balancer.js";
+import type { Channel } from "../../../src/rpc/channel.js";
 import { unary } from "../../../src/rpc/client.js";
 import { type Http2Channel, MIN_FULL } from "../../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../../src/rpc/http2/server.js";
@@ -12,14 +14,25 @@ import { RawService, rawService, statusOf } from "../raw-service.js";
 import { dispatcherOf, LIMITS } from "../serve.js";
 
 const echo = rawService({ one: (request) => request });
-const ask = async (channel: Http2Channel): Promise<string> =>
-  `${await unary(channel, RawService.one, Buffer.from("a"))}`;
+const ask = async (channel: Channel): Promise<string> => `${await unary(channel, RawService.one, Buffer.from("a"))}`;
 
 /** What a call must find, asked for until it does. */
 async function eventually(t: Test, check: () => boolean): Promise<void> {
   const until = Date.now() + 30_000;
   while (!check() && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
   t.ok(check());
+}
+
+/** Listens at the port, closes each connection at once, and says how many came. */
+async function countConnections(t: Test, port: number): Promise<() => number> {
+  let connections = 0;
+  const listener = createServer((socket) => {
+    connections++;
+    socket.destroy();
+  }).listen(port, "127.0.0.1");
+  t.teardown(() => listener.close());
+  await new Promise((resolve) => listener.once("listening", resolve));
+  return () => connections;
 }
 
 const GONE = { code: Code.UNAVAILABLE, message: "the service cannot be reached", neverSent: true };
@@ -62,19 +75,14 @@ t.test("a server that speaks another protocol", async (t) => {
 });
 
 t.test("a server that accepts and closes is not connected to without pause", async (t) => {
-  let connections = 0;
-  const listener = createServer((socket) => {
-    connections++;
-    socket.destroy();
-  }).listen(0, "127.0.0.1");
-  t.teardown(() => listener.close());
-  await new Promise((resolve) => listener.once("listening", resolve));
-  channelTo(t, { host: "127.0.0.1", port: (listener.address() as { port: number }).port });
+  const port = await freePort();
+  const connections = await countConnections(t, port);
+  channelTo(t, { host: "127.0.0.1", port });
   const began = performance.now();
-  await eventually(t, () => connections >= 2);
+  await eventually(t, () => connections() >= 2);
   await new Promise((resolve) => setTimeout(resolve, 400));
   const ms = performance.now() - began;
-  t.ok(connections <= 3 + ms / 100, `${connections} connections in ${ms.toFixed(0)} ms`);
+  t.ok(connections() <= 3 + ms / 100, `${connections()} connections in ${ms.toFixed(0)} ms`);
 });
 
 t.test("a server that starts later is found", async (t) => {
@@ -97,6 +105,60 @@ t.test("a server that is started anew is found again, call by call", async (t) =
     await server.close(0);
     await eventually(t, () => channel.state === "broken");
   }
+});
+
+/** The one instance of a service, which has been away for so long that its channel pauses for seconds. */
+async function longGone(t: Test, port: number): Promise<{ balancer: Balancer; channel: Http2Channel }> {
+  const channel = channelTo(t, { host: "127.0.0.1", port });
+  const balancer = new Balancer("raw");
+  balancer.update(new Map([["only", channel]]));
+  // Each call ends the pause before it, and makes the next one twice as long.
+  for (let call = 0; call < 8; call++) t.match(await statusOf(balancer), { code: Code.UNAVAILABLE, neverSent: true });
+  return { balancer, channel };
+}
+
+t.test("the first call to a service that is back finds it, however long the pause would be", async (t) => {
+  const port = await freePort();
+  const { balancer } = await longGone(t, port);
+  await listenHttp2(t, dispatcherOf([echo]), { address: { host: "127.0.0.1", port } });
+  t.equal(await ask(balancer), "a");
+});
+
+t.test("calls to a service that is gone do not connect without pause", async (t) => {
+  const port = await freePort();
+  const connections = await countConnections(t, port);
+  const channel = channelTo(t, { host: "127.0.0.1", port });
+  const balancer = new Balancer("raw");
+  balancer.update(new Map([["only", channel]]));
+  const began = performance.now();
+  for (let calls = 0; calls < 50 && performance.now() - began < 1_000; calls++) {
+    await Promise.all(Array.from({ length: 20 }, () => statusOf(balancer)));
+  }
+  const ms = performance.now() - began;
+  t.ok(connections() <= 2 + ms / 100, `${connections()} connections in ${ms.toFixed(0)} ms`);
+});
+
+t.test("while another instance may take a call, it does not wait for the broken one", async (t) => {
+  const port = await freePort();
+  const { balancer, channel } = await longGone(t, port);
+  const connections = await countConnections(t, port);
+  const sick = rawService({
+    one() {
+      throw new StatusError(Code.UNAVAILABLE, "not now");
+    },
+  });
+  const server = await listenHttp2(t, dispatcherOf([sick]));
+  const other = channelTo(t, server.address);
+  balancer.update(
+    new Map([
+      ["only", channel],
+      ["other", other],
+    ]),
+  );
+  await eventually(t, () => other.state === "ready");
+  // It is set aside, so that one is picked as well as the other.
+  for (let call = 0; call < 4; call++) t.match(await statusOf(balancer), { message: "not now" });
+  t.equal(connections(), 0);
 });
 
 t.test("a server that lets a connection go that nobody has used yet: calls wait for the next one", async (t) => {
