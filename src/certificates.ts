@@ -87,13 +87,18 @@ export function followCertificates(
 
 function warnOfValidity({ cert }: Certificates, setting: Setting, log: Logger): void {
   if (cert === undefined) return;
+  const { from, to, fault } = validityOf(cert);
+  const fields = { setting: SETTINGS[setting].variable, from: new Date(from), to: new Date(to) };
+  if (fault !== undefined) log.warn(fields, `the certificate ${fault}: clients refuse it`);
+  else if (to - Date.now() < Math.min(NOTICE_MS, (to - from) / 10))
+    log.warn(fields, "the certificate expires soon: replace it");
+}
+
+/** From when until when a certificate is valid, in milliseconds since 1970; and in words why it is not valid now. */
+export function validityOf(cert: Buffer): { from: number; to: number; fault: string | undefined } {
   const { validFrom, validTo } = new X509Certificate(cert);
   const [from, to, now] = [Date.parse(validFrom), Date.parse(validTo), Date.now()];
-  const fields = { setting: SETTINGS[setting].variable, from: new Date(from), to: new Date(to) };
-  if (now < from) log.warn(fields, "the certificate is not yet valid: clients refuse it");
-  else if (now > to) log.warn(fields, "the certificate has expired: clients refuse it");
-  else if (to - now < Math.min(NOTICE_MS, (to - from) / 10))
-    log.warn(fields, "the certificate expires soon: replace it");
+  return { from, to, fault: now < from ? "is not yet valid" : now > to ? "has expired" : undefined };
 }
 
 /**

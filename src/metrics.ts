@@ -47,6 +47,10 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.#process });
+    // Gauges with the suffix of counters; `sum(nodejs_active_resources)` and so on give the same.
+    for (const kind of ["handles", "requests", "resources"]) {
+      this.#process.removeSingleMetric(`nodejs_active_${kind}_total`);
+    }
   }
 
   /** A request was answered over HTTP; without an endpoint, by the gateway itself. */

@@ -75,20 +75,31 @@ export function integer(min: number, max: number): Parse<number> {
 /** Reads `512KiB` or `4MiB`; gives bytes, as the bounds are. */
 export function bytes(min: number, max: number): Parse<number> {
   const units = { "": 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
-  return (text) => {
-    const value = /^\d+[A-Za-z]*$/.test(text) ? quantity(text, units) : Number.NaN;
-    if (value >= min && value <= max) return value;
-    throw new SyntaxError(`must be a size from ${min} to ${max} bytes, such as 512KiB or 4MiB`);
-  };
+  return quantityWithin("size", units, [`${min}`, `${max} bytes`], [min, max], ["16KiB", "512KiB", "4MiB", "1GiB"]);
 }
 
-/** Reads `250ms`, `10s`, `5m`; gives milliseconds. The bounds are seconds. */
+/** Reads `250ms`, `10s`, `5m`, `1h`; gives milliseconds. The bounds are seconds. */
 export function duration(min: number, max: number): Parse<number> {
-  const units = { ms: 1, s: 1000, m: 60_000 };
+  const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+  const examples = ["250ms", "2s", "10s", "5m", "1h"];
+  return quantityWithin("time", units, [`${min}s`, `${max}s`], [min * 1000, max * 1000], examples);
+}
+
+/** @param examples those within the bounds are named where a text is refused */
+function quantityWithin(
+  what: string,
+  units: Readonly<Record<string, number>>,
+  [from, to]: readonly [string, string],
+  [min, max]: readonly [number, number],
+  examples: readonly string[],
+): Parse<number> {
+  const isWithin = (value: number): boolean => value >= min && value <= max;
+  const named = examples.filter((example) => isWithin(quantity(example, units))).slice(0, 3);
+  const such = named.length === 0 ? "" : `, such as ${named.join(", ").replace(/, ([^,]+)$/, " or $1")}`;
   return (text) => {
     const value = quantity(text, units);
-    if (value >= min * 1000 && value <= max * 1000) return value;
-    throw new SyntaxError(`must be a time from ${min}s to ${max}s, such as 250ms, 10s or 5m`);
+    if (isWithin(value) && (what === "time" || Number.isInteger(value))) return value;
+    throw new SyntaxError(`must be a ${what} from ${from} to ${to}${such}`);
   };
 }
 

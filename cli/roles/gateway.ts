@@ -66,7 +66,9 @@ export async function openGateway(
   const options = { ...registry, readContract: readConnection };
   const catalog = new Catalog({ ...options, omitZeros, maxMessage: messageLimits(config).maxBody });
   shutdown.add(() => catalog.close());
-  const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
+  const notReady = () => whyNotReady(health.missing, { guard, catalog }, registry.authorities?.all);
+  const needs = { guard: () => guard.state === "ready", catalog: () => catalog.ready };
+  const health: Health = new Health(needs, notReady);
   serveOwnGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
   // scripts/build-web.mjs puts the pages beside the bundle.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
@@ -87,6 +89,5 @@ export async function openGateway(
   shutdown.onBegin(() => server.leave());
   shutdown.add((drainMs) => server.close(drainMs));
   const admin = await openAdminPort(context, health);
-  const notReady = () => whyNotReady(health.missing, { guard, catalog }, registry.authorities?.all);
   return { http: server.address, admin, notReady, routes: catalog.routes };
 }

@@ -37,8 +37,9 @@ async function openService(context: ProcessContext, name: string): Promise<Omit<
   const clients = () => clientsOf(context, joined);
   const [service] = (await openServices(context, [name], clients, listNamespacesOf(joined))) as [Service];
   const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
-  const health = new Health({ guard: () => guard.state === "ready" });
+  const notReady = () => whyNotReady(health.missing, { guard }, joined.authorities.all);
+  const health: Health = new Health({ guard: () => guard.state === "ready" }, notReady);
   const admin = await openAdminPort(context, health);
   await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));
-  return { grpc: grpc.target, admin, notReady: () => whyNotReady(health.missing, { guard }, joined.authorities.all) };
+  return { grpc: grpc.target, admin, notReady };
 }

@@ -23,7 +23,7 @@ export function createAdminHandler({ metrics, health, hosts }: AdminOptions): Ha
     checkHost(headers);
     checkCors(request, { cors, hosts });
     const path = pathOf(target);
-    const own = health.reply(path);
+    const own = health.replyToOperator(path);
     if (path !== "/metrics" && own === undefined) throw new HttpError(404, "Here are /metrics, /livez and /readyz");
     if (method !== "GET" && method !== "HEAD") {
       throw new HttpError(405, "The method must be GET or HEAD", { headers: ["Allow", "GET, HEAD"] });

@@ -10,11 +10,10 @@ import {
   HealthService,
   HealthCheckResponse_ServingStatus as Serving,
 } from "../../src/gen/grpc/health/v1/health.js";
+import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import { type Context, type Part, part } from "../../src/rpc/service.js";
 import type { GrpcService, GrpcServices, Viewer } from "./grpc-services.js";
 import type { Health } from "./health.js";
-
-export const HEALTH_SERVICE = "grpc.health.v1.Health";
 
 /** How soon a watch reports a change, in milliseconds. */
 const WATCH_MS = 1_000;

@@ -10,6 +10,7 @@ import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Logger } from "../../src/log.js";
 import type { CallLimits } from "../../src/rpc/call-limits.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
+import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { first } from "../../src/rpc/metadata.js";
 import { REFLECTION_SERVICES, type Reflected, reflectionParts } from "../../src/rpc/reflection.js";
@@ -18,7 +19,7 @@ import { Contracts } from "../catalog/contracts.js";
 import { PassedMetadata } from "../catalog/passed-metadata.js";
 import type { Routes } from "../catalog/routes.js";
 import { Target } from "../catalog/target.js";
-import { GrpcHealth, HEALTH_SERVICE } from "./grpc-health.js";
+import { GrpcHealth } from "./grpc-health.js";
 import { type GrpcService, GrpcServices, OWN_SERVICE, type Viewer } from "./grpc-services.js";
 import type { Health } from "./health.js";
 

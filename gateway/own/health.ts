@@ -8,13 +8,15 @@ import type { OwnPaths, Reply } from "../http.js";
 /** What the process needs, by name, and whether it is there. */
 export type Needs = Readonly<Record<string, () => boolean>>;
 
+type HealthReply = Reply & { readonly body: string };
+
 export class Health implements OwnPaths {
   readonly #needs: Needs;
-  readonly #why: (() => string | undefined) | undefined;
+  readonly #why: () => string | undefined;
   #leaving = false;
 
-  /** @param why in words for the operator, where only the operator can ask */
-  constructor(needs: Needs, why?: () => string | undefined) {
+  /** @param why in words for the operator, which may name addresses */
+  constructor(needs: Needs, why: () => string | undefined = () => undefined) {
     this.#needs = needs;
     this.#why = why;
   }
@@ -38,17 +40,23 @@ export class Health implements OwnPaths {
     return Object.keys(this.#needs).filter((name) => !this.#needs[name]?.());
   }
 
-  /** The reply at `/livez` and `/readyz`; undefined at any other path. */
-  reply(path: string): (Reply & { readonly body: string }) | undefined {
+  /** The reply at `/livez` and `/readyz` of a port that anyone may reach; undefined at any other path. */
+  reply(path: string): HealthReply | undefined {
+    return this.#reply(path, () => undefined);
+  }
+
+  /** The same for the admin port: it says why the process is not ready. */
+  replyToOperator(path: string): HealthReply | undefined {
+    return this.#reply(path, this.#why);
+  }
+
+  #reply(path: string, why: () => string | undefined): HealthReply | undefined {
     if (path === "/livez") return { status: 200, body: '{"Status":"alive"}' };
     if (path !== "/readyz") return undefined;
     const { missing } = this;
     if (this.#leaving) return toErrorReply("gateway", new HttpError(503, "Not ready: stopping"));
     if (missing.length > 0) {
-      return toErrorReply(
-        "gateway",
-        new HttpError(503, `Not ready: ${this.#why?.() ?? `no ${missing.join(", no ")}`}`),
-      );
+      return toErrorReply("gateway", new HttpError(503, `Not ready: ${why() ?? `no ${missing.join(", no ")}`}`));
     }
     return { status: 200, body: '{"Status":"ready"}' };
   }

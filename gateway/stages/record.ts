@@ -1,12 +1,16 @@
 /** What is known of one request, and what is recorded of it when it ends: a line in the log, counts in metrics and usage. */
 import { randomBytes } from "node:crypto";
 import type { Admission } from "../../src/access/admission.js";
+import type { Endpoint } from "../../src/contract/endpoint.js";
+import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import { isRequestId } from "../../src/rpc/metadata.js";
 import type { Target } from "../catalog/target.js";
 import { type GatewayRequest, type GatewayResponse, pathOf, printablePath } from "../http.js";
 import { type AnswerMetadata, type Dialect, type FailedRequest, NO_ANSWER_METADATA } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { StreamEnd } from "./stream-call.js";
+
+const PROBES: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
 
 /** Begins every request ID that this process makes; random IDs for each request would cost more than a counter. */
 const PROCESS = randomBytes(9).toString("base64url");
@@ -40,6 +44,13 @@ export class RequestState implements FailedRequest {
   }
 }
 
+/** Whether a request asked for the gateway's health and got it: load balancers ask all the time, and no caller waits for it. */
+function isProbe({ target }: GatewayRequest, endpoint: Endpoint | undefined, status: number): boolean {
+  if (endpoint !== undefined) return endpoint.grpcService === HEALTH_SERVICE;
+  return (status === 200 || status === 503) && PROBES.has(pathOf(target));
+}
+
+/** Probes of health are not recorded. */
 export function record(
   request: GatewayRequest,
   state: RequestState,
@@ -48,6 +59,7 @@ export function record(
   counts?: Pick<StreamEnd, "messages" | "received">,
 ): void {
   const { target, admission, requestId } = state;
+  if (isProbe(request, target?.endpoint, status)) return;
   const ms = performance.now() - state.started;
   metrics.request(target?.endpoint, status, ms / 1000);
   if (target) usage?.record(target.endpoint, admission?.namespace, request.headers.namespace, status, ms / 1000);

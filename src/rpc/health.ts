@@ -12,6 +12,9 @@ import {
 } from "../gen/grpc/health/v1/health.js";
 import { type Context, part, type Service } from "./service.js";
 
+/** Full name of the gRPC service of health checks. */
+export const HEALTH_SERVICE = "grpc.health.v1.Health";
+
 export class Health {
   readonly service: Service;
   readonly #names: ReadonlySet<string>;
@@ -26,7 +29,7 @@ export class Health {
       name: "health",
       descriptors: descriptorsOf("grpc.health.v1"),
       parts: [
-        part("grpc.health.v1.Health", HealthService, {
+        part(HEALTH_SERVICE, HealthService, {
           check: ({ service }) => this.#check(service),
           list: () => ({ statuses: Object.fromEntries([...this.#names].map((name) => [name, this.#state(name)])) }),
           watch: (request, context) => this.#watch(request, context),

@@ -18,10 +18,11 @@ const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_HTTP_HOSTS", "https://api.example.com", /host names without ports/],
   ["PORTICO_OMIT_ZEROS", "yes", /must be one of true, false/],
   ["PORTICO_LOG_LEVEL", "loud", /must be one of trace, debug, info/],
-  ["PORTICO_MAX_BODY", "4MB", /must be a size .* such as 512KiB or 4MiB/],
+  ["PORTICO_MAX_BODY", "4MB", /must be a size .* such as 16KiB, 512KiB or 4MiB/],
   ["PORTICO_MAX_BODY", "0", /must be a size from 1/],
-  ["PORTICO_CALL_TIME", "30", /must be a time .* such as 250ms, 10s or 5m/],
+  ["PORTICO_CALL_TIME", "30", /must be a time .* such as 250ms, 2s or 10s/],
   ["PORTICO_CALL_TIME", "91s", /must be a time/],
+  ["PORTICO_LEASE", "1h", /must be a time from 0.5s to 60s, such as 2s or 10s$/],
   [
     "PORTICO_MAX_CALL_TIME",
     "29s",

@@ -10,7 +10,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { formatAddress, type GrpcTarget } from "../../address.js";
-import type { Certificates } from "../../certificates.js";
+import { type Certificates, validityOf } from "../../certificates.js";
 import { Code } from "../../errors.js";
 import { backOff } from "../../follow.js";
 import { ErrorCode } from "../../http2/errors.js";
@@ -41,7 +41,8 @@ const CONNECT_MS = 10_000;
 /** Calls that wait in a channel which is full: enough to keep a service busy until more requests have been read. */
 export const MIN_FULL = 32;
 
-const ENDED = new Error("it ended the connection at once: it may want TLS, or not believe the certificate of this end");
+const ENDED_AT_ONCE = "it ended the connection at once";
+const ENDED = new Error(`${ENDED_AT_ONCE}: it may want TLS, or not believe the certificate of this end`);
 const TOO_SLOW = new Error(`there was no connection within ${CONNECT_MS / 1000} s`);
 const NO_HTTP2 = new Error("it speaks TLS, but not HTTP/2");
 
@@ -160,7 +161,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     const failed = (): void => {
       if (this.#socket === socket) this.#onFailure();
     };
-    this.#reason = ENDED;
+    this.#reason = endedBecauseOf(this.#options.tls?.cert);
     socket.on("error", (error) => {
       // Of a name with several addresses an error for each.
       this.#reason = error instanceof AggregateError ? error.errors.at(-1) : error;
@@ -305,6 +306,14 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#failures = 0;
     this.#connect();
   }
+}
+
+/** Why a server may have ended a connection without a word, where this end shows it this certificate. */
+function endedBecauseOf(cert: Buffer | undefined): Error {
+  const { from, to, fault } = cert === undefined ? { fault: undefined } : validityOf(cert);
+  if (fault === undefined) return ENDED;
+  const span = `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`;
+  return new Error(`${ENDED_AT_ONCE}: the certificate of this process ${fault} (${span}); is its clock right?`);
 }
 
 /** A channel over one connection, for the calls that verify it. */

@@ -40,7 +40,9 @@ t.test("/livez", async (t) => {
   t.equal((await ask(handler, { target: "/livez" })).status, 200);
 });
 
-t.test("where the operator asks, /readyz says why", async (t) => {
-  const { body } = new Health({ guard: () => false }, () => "the store does not answer").reply("/readyz")!;
-  t.match(JSON.parse(body), { Code: 503, Detail: "Not ready: the store does not answer" });
+t.test("where the operator asks, /readyz says why, and nowhere else", async (t) => {
+  const health = new Health({ guard: () => false }, () => "the store does not answer");
+  const detailOf = (reply: ReturnType<Health["reply"]>): string => JSON.parse(reply?.body ?? "").Detail;
+  t.equal(detailOf(health.replyToOperator("/readyz")), "Not ready: the store does not answer");
+  t.equal(detailOf(health.reply("/readyz")), "Not ready: no guard");
 });

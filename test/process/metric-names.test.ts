@@ -1,0 +1,38 @@
+// Names of metrics follow the conventions that `promtool check metrics` knows: each has a help text, counters alone end in
+// `_total`, units are base units, and the name says no type (https://prometheus.io/docs/practices/naming/).
+import t from "tap";
+import type { Endpoint } from "../../src/contract/endpoint.js";
+import { Code } from "../../src/errors.js";
+import { Metrics } from "../../src/metrics.js";
+
+const metrics = new Metrics();
+metrics.overload = { refused: 1 };
+metrics.refusedByService = () => [["helloworld", 1]];
+const endpoint = { service: "helloworld", name: "helloworld:Helloworld.Call" } as Endpoint;
+metrics.request(endpoint, 200, 0.1);
+metrics.grpcCall(endpoint, Code.OK, 0.1);
+const text = await metrics.text();
+const helps = new Map([...text.matchAll(/^# HELP (\S+) (.+)$/gm)].map(([, name, help]) => [name, help]));
+const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => ({ name, type }));
+const SUFFIXES_OF_OTHERS = /_(?:count|sum|bucket)$/;
+const NOT_BASE = /_(?:ms|milliseconds|microseconds|minutes|hours|kilobytes|megabytes|kib|mib)(?:_|$)/;
+
+t.ok(types.length > 20, "metrics are found");
+
+t.test("each metric has a help text, and a name of its type", async (t) => {
+  for (const { name, type } of types) {
+    t.ok(helps.get(name), `${name} has a help text`);
+    t.equal(name.endsWith("_total"), type === "counter", `${name} is a ${type}`);
+    t.match(name, /^[a-z][a-z0-9_]*$/);
+    t.notMatch(name, SUFFIXES_OF_OTHERS);
+    t.notMatch(name, NOT_BASE);
+    t.notOk(name.split("_").includes(type), `${name} does not say that it is a ${type}`);
+  }
+});
+
+t.test("every sample belongs to a metric", async (t) => {
+  const names = new Set(types.map(({ name }) => name));
+  for (const [, sample = ""] of text.matchAll(/^([a-z]\w*)(?:\{.*\})? /gm)) {
+    t.ok(names.has(sample) || names.has(sample.replace(SUFFIXES_OF_OTHERS, "")), sample);
+  }
+});
