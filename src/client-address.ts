@@ -2,7 +2,7 @@
  * Which client an IP address stands for: limits for each client count an IPv6 network as one, and do not hold for a
  * trusted proxy, whose connections carry the requests of many clients.
  */
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv6, SocketAddress } from "node:net";
 
 /** The network of a client: an IPv4 address itself, of an IPv6 address its /64, which one customer has (RFC 6177). */
 export function networkOf(address: string): string {
@@ -21,6 +21,21 @@ function network64(address: string): string {
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(":");
 }
+
+/**
+ * An IP address that another program has named, in the one form that it has in logs, limits and metadata: IPv6 as RFC 5952 §4
+ * writes it, an IPv4-mapped one as the IPv4 address. @returns undefined for any other text, one with a zone included
+ */
+export function canonicalAddress(text: string): string | undefined {
+  const family = isIP(text);
+  if (family !== 6) return family === 4 ? text : undefined;
+  if (text.includes("%")) return undefined;
+  const { address } = new SocketAddress({ address: text, family: "ipv6" });
+  return address.startsWith(MAPPED) && address.includes(".") ? address.slice(MAPPED.length) : address;
+}
+
+/** Begins an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2). */
+const MAPPED = "::ffff:";
 
 /**
  * The proxies in front of Portico, by address: a set of IP addresses and CIDR ranges (RFC 4632, RFC 4291 §2.3), from the

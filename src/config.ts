@@ -8,6 +8,7 @@ import { dirname, join, resolve } from "node:path";
 import { parseAddress, parseGrpcTargets } from "./address.js";
 import { TrustedProxies } from "./client-address.js";
 import { type ForeignService, parseForeignServices } from "./foreign-services.js";
+import { GRPC_PORT, HTTP_PORT, JOINING, SERVICE_STORE, type Setting, STORE, secret, setting } from "./setting.js";
 import {
   boolean,
   bytes,
@@ -18,61 +19,16 @@ import {
   integer,
   isObject,
   oneOf,
+  origin,
   origins,
-  type Parse,
   serviceNames,
   storeUrl,
-  type Values,
 } from "./setting-values.js";
 
 /** A setting that cannot be used; the message says which, where it came from, and what is accepted. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
-
-/** `portico server` is all others in one process. */
-export type RoleName = "server" | "gateway" | "authority" | "service";
-
-const EVERY_ROLE: readonly RoleName[] = ["server", "gateway", "authority", "service"];
-/** Roles with an HTTP port for callers. */
-const HTTP_PORT: readonly RoleName[] = ["server", "gateway"];
-/** Roles with a gRPC port. */
-const GRPC_PORT: readonly RoleName[] = ["server", "authority", "service"];
-/** Roles with the store. */
-const STORE: readonly RoleName[] = ["server", "authority"];
-/** Roles with services that keep something. */
-const SERVICE_STORE: readonly RoleName[] = ["server", "service"];
-/** Roles that follow the authority of another process. */
-const JOINING: readonly RoleName[] = ["gateway", "service"];
-
-interface Setting<T> {
-  readonly variable: string;
-  /** What a person would write; undefined where the default is worked out. */
-  readonly default: string | undefined;
-  readonly meaning: string;
-  /** Secrets have no flag, so that they never stand in a process list. */
-  readonly secret?: true;
-  /** The name of its flag, where that is not its own. */
-  readonly flag?: string;
-  /** The roles in which it has an effect. */
-  readonly roles: readonly RoleName[];
-  readonly parse: Parse<T>;
-  /** What a shell completes it with: some words, or the names of files or folders. */
-  readonly values: Values | undefined;
-}
-
-const setting = <T>(
-  variable: string,
-  fallback: string | undefined,
-  meaning: string,
-  parse: Parse<T>,
-  roles: readonly RoleName[] = EVERY_ROLE,
-): Setting<T> => ({ variable, default: fallback, meaning, parse, roles, values: parse.values });
-
-const secret = (variable: string, meaning: string): Setting<string> => ({
-  ...setting(variable, undefined, meaning, (text) => text),
-  secret: true,
-});
 
 /** The table. The flag of `maxBody` is `--max-body`, its name in the file `maxBody`. */
 export const SETTINGS = {
@@ -183,8 +139,22 @@ export const SETTINGS = {
   trustedProxies: setting(
     "PORTICO_TRUSTED_PROXIES",
     "none",
-    "addresses and CIDR ranges of proxies, separated by commas: limits for one client address do not hold for them",
+    "addresses and CIDR ranges of proxies, separated by commas: they alone say who their clients are, by Forwarded, X-Forwarded-For or PROXY. Limits for one client address do not hold for them",
     TrustedProxies.parse,
+  ),
+  proxyProtocol: setting(
+    "PORTICO_PROXY_PROTOCOL",
+    "none",
+    "whether connections to the HTTP port begin with a PROXY header, version 1 or 2: none, accept (they may) or require (they must). Needs trusted proxies",
+    oneOf("none", "accept", "require"),
+    HTTP_PORT,
+  ),
+  publicUrl: setting(
+    "PORTICO_PUBLIC_URL",
+    undefined,
+    "address at which callers reach the gateway, such as https://api.example.com: the base of links in answers; default the host of the request",
+    origin,
+    HTTP_PORT,
   ),
   omitZeros: setting(
     "PORTICO_OMIT_ZEROS",
@@ -260,7 +230,7 @@ export const SETTINGS = {
 } satisfies Record<string, Setting<unknown>>;
 
 type Value<S> = S extends Setting<infer T> ? T : never;
-type Optional = "config" | "adminPassword" | "advertise" | "enrolment" | CertificateFile;
+type Optional = "config" | "adminPassword" | "advertise" | "enrolment" | "publicUrl" | CertificateFile;
 type CertificateFile = "tlsCert" | "tlsKey" | "tlsCa" | "httpTlsCert" | "httpTlsKey" | "httpTlsClientCa";
 
 /** Settings ready to use: addresses as host and port, times in milliseconds, sizes in bytes. */

@@ -42,6 +42,13 @@ export const origins = listOf("origins such as https://example.com", (origin) =>
   URL.canParse(origin) && new URL(origin).origin === origin ? origin : undefined,
 );
 
+/** A web address without a path (RFC 6454 §6.2); a slash at its end is dropped. */
+export function origin(text: string): string {
+  const bare = text.replace(/\/$/, "");
+  if (/^https?:/.test(bare) && URL.canParse(bare) && new URL(bare).origin === bare) return bare;
+  throw new SyntaxError("must be http:// or https:// and a host, without a path, such as https://api.example.com");
+}
+
 /** Names of services, separated by commas; `*` is any, `none` is none. */
 export const serviceNames = listOf("names of services, such as id", (name) => (NAME.test(name) ? name : undefined));
 

@@ -14,7 +14,7 @@ import { readConnection } from "../../services/registry/connection-contract.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/certificates.js";
-import { ConfigError, SETTINGS } from "../../src/config.js";
+import { type Config, ConfigError, SETTINGS } from "../../src/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
@@ -42,6 +42,13 @@ function followHttpCertificates({ config, log, shutdown }: ProcessContext): Cert
   const { httpTlsClientCa, httpTlsCert } = SETTINGS;
   const reason = "clients show certificates only to a port that speaks TLS";
   throw new ConfigError(`${httpTlsClientCa.variable} is set without ${httpTlsCert.variable}: ${reason}`);
+}
+
+/** Anyone could name himself by a PROXY header that is taken from anyone. @throws {ConfigError} */
+function checkProxies({ proxyProtocol, trustedProxies }: Config): void {
+  if (proxyProtocol === "none" || !trustedProxies.empty) return;
+  const [mode, proxies] = [SETTINGS.proxyProtocol.variable, SETTINGS.trustedProxies.variable];
+  throw new ConfigError(`${mode} is ${proxyProtocol} without ${proxies}: name the proxies whose PROXY headers count`);
 }
 
 /** What a gateway follows, in this process or in another. */
@@ -80,11 +87,12 @@ export async function openGateway(
   const overload = openOverload(context);
   reportRefused(context, () => catalog.refused());
   const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage, overload });
+  checkProxies(config);
   const tls = followHttpCertificates(context);
   // A port that is open before the gateway can answer refuses calls that another gateway on it would have answered.
   await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
   const server = await listening("http", config, () =>
-    listen(handler, config.http, { ...config, budget, overload, tls }),
+    listen(handler, config.http, { ...config, budget, overload, tls, log }),
   );
   shutdown.onBegin(() => server.leave());
   shutdown.add((drainMs) => server.close(drainMs));

@@ -21,6 +21,13 @@ export interface PortConnection {
 /** The bytes to and from a client: a TCP socket, or TLS on one. The port listens for its "close" and "error" itself. */
 export type ClientSocket = Socket;
 
+/** The protocol on which TLS agreed (ALPN, RFC 7301); undefined where it agreed on none, and without TLS. */
+export function agreedProtocol(
+  socket: ClientSocket & { readonly alpnProtocol?: string | false | null },
+): string | undefined {
+  return socket.alpnProtocol || undefined;
+}
+
 /** What a connection is served with. */
 export interface ConnectionOptions {
   readonly handler: Handler;

@@ -1,8 +1,10 @@
 /** Puts a handler on an HTTP port, whose connections it reads itself: HTTP/1.1 in http1/, HTTP/2 in http2/. */
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { Address } from "../../src/address.js";
 import type { Certificates } from "../../src/certificates.js";
+import type { TrustedProxies } from "../../src/client-address.js";
 import type { Config } from "../../src/config.js";
+import type { Logger } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Overload } from "../../src/overload.js";
 import { HttpError } from "../errors.js";
@@ -11,6 +13,8 @@ import type { ClientSocket, ConnectionLimits, PortConnection } from "./connectio
 import { Http1Connection, type Http1Options } from "./http1/connection.js";
 import { ResponseBatch } from "./http1/response-batch.js";
 import { serveHttp2 } from "./http2/connection.js";
+import { Peer } from "./peer.js";
+import { ProxiedConnections } from "./proxied-connections.js";
 import { shareReads } from "./shared-reads.js";
 import { createSecureServer } from "./tls.js";
 import { type WebSocketLimits, WebSockets } from "./websocket.js";
@@ -24,6 +28,11 @@ export type Limits = ConnectionLimits &
     readonly overload?: Overload | undefined;
     /** With it the port speaks TLS. */
     readonly tls?: Certificates | undefined;
+    /** Whether connections begin with a PROXY header; default `none`. Any other needs `trustedProxies` and `log`. */
+    readonly proxyProtocol?: Config["proxyProtocol"] | undefined;
+    /** Their headers say who the clients are. */
+    readonly trustedProxies?: TrustedProxies | undefined;
+    readonly log?: Pick<Logger, "warn"> | undefined;
   };
 
 /** @throws {Error} (rejects) when the port cannot be opened at the address */
@@ -57,13 +66,13 @@ export class HttpPort {
   readonly #options: Http1Options;
   readonly #connections = new Set<PortConnection>();
   readonly #checks: NodeJS.Timeout;
-  /** Closes connections that are not secure yet. */
-  readonly #closeHandshakes: () => void = () => {};
+  /** Closes connections that have not begun: they are not secure yet, or it is not known whom they are from. */
+  readonly #closeUnbegun: () => void;
   #address: Address = { host: "", port: 0 };
   #leaving = false;
 
   constructor(handler: Handler, limits: Limits) {
-    const { budget = new MemoryBudget(limits), overload, tls, headerTime, bodyTime, keepAlive } = limits;
+    const { budget = new MemoryBudget(limits), overload, headerTime, bodyTime, keepAlive } = limits;
     const checkMs = Math.min(CHECK_MS, headerTime / 2, bodyTime / 2, keepAlive / 2);
     this.#options = {
       handler,
@@ -74,24 +83,14 @@ export class HttpPort {
       webSockets: new WebSockets(limits, budget),
       responses: new ResponseBatch(),
       onHttp2: (connection, firstBytes) => {
-        const { socket } = connection;
+        const { socket, remotePeer } = connection;
         this.#connections.delete(connection);
-        this.#add(socket, serveHttp2(socket, firstBytes, this.#options));
+        this.#add(socket, serveHttp2(socket, remotePeer, firstBytes, this.#options));
       },
     };
-    // A connection decides itself what the end of its client's bytes means.
-    const accept = (socket: ClientSocket): void => this.#accept(socket);
-    if (tls === undefined) {
-      this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-        shareReads(socket);
-        accept(socket);
-      });
-    } else {
-      const accepts = { h2: (socket: ClientSocket) => this.#acceptHttp2(socket), "http/1.1": accept };
-      const secure = createSecureServer({ tls, handshakeTime: headerTime, accepts });
-      this.#server = secure.server;
-      this.#closeHandshakes = secure.closeHandshakes;
-    }
+    const { server, closeUnbegun } = this.#createServer(limits);
+    this.#server = server;
+    this.#closeUnbegun = closeUnbegun;
     if (overload !== undefined) this.#server.on("connection", () => overload.onConnection());
     this.#server.maxConnections = limits.maxConnections;
     // Timers run before sockets are read: where this process stood still, what is late may have arrived all the same.
@@ -138,15 +137,54 @@ export class HttpPort {
     clearInterval(this.#checks);
   }
 
-  #accept(socket: ClientSocket): void {
+  /** @returns the server, and what closes connections that have not begun */
+  #createServer(limits: Limits): { readonly server: Server; readonly closeUnbegun: () => void } {
+    const { tls, headerTime, proxyProtocol = "none", trustedProxies, log } = limits;
+    const isProxied = proxyProtocol !== "none" && trustedProxies !== undefined && log !== undefined;
+    /** Whom connections are from, by their TCP sockets, where PROXY headers say so. */
+    const peers = new WeakMap<Socket, Peer>();
+    const peerOf = (socket: Socket): Peer => peers.get(socket) ?? Peer.of(socket, trustedProxies);
+    const accepts = {
+      h2: (socket: ClientSocket, below: Socket) => this.#acceptHttp2(socket, peerOf(below)),
+      "http/1.1": (socket: ClientSocket, below: Socket) => this.#accept(socket, peerOf(below)),
+    };
+    const secure = tls && createSecureServer({ tls, handshakeTime: headerTime, accepts });
+    if (!isProxied) {
+      if (secure !== undefined) return { server: secure.server, closeUnbegun: secure.closeHandshakes };
+      const server = createServer(ACCEPTED, (socket) => this.#acceptPlain(socket, Peer.of(socket, trustedProxies)));
+      return { server, closeUnbegun() {} };
+    }
+    const onPeer = (socket: Socket, peer: Peer): void => {
+      if (secure === undefined) {
+        this.#acceptPlain(socket, peer);
+        socket.resume();
+        return;
+      }
+      peers.set(socket, peer);
+      secure.server.emit("connection", socket);
+    };
+    const proxied = new ProxiedConnections({ mode: proxyProtocol, proxies: trustedProxies, headerTime, log, onPeer });
+    const closeUnbegun = (): void => {
+      proxied.close();
+      secure?.closeHandshakes();
+    };
+    return { server: createServer(ACCEPTED, (socket) => proxied.accept(socket)), closeUnbegun };
+  }
+
+  #acceptPlain(socket: Socket, peer: Peer): void {
+    shareReads(socket);
+    this.#accept(socket, peer);
+  }
+
+  #accept(socket: ClientSocket, peer: Peer): void {
     socket.on("error", () => {}); // The event "close" follows.
-    this.#add(socket, new Http1Connection(socket, this.#options));
+    this.#add(socket, new Http1Connection(socket, peer, this.#options));
   }
 
   /** The protocol was agreed on by TLS. */
-  #acceptHttp2(socket: ClientSocket): void {
+  #acceptHttp2(socket: ClientSocket, peer: Peer): void {
     socket.on("error", () => {});
-    this.#add(socket, serveHttp2(socket, NOTHING_READ, this.#options));
+    this.#add(socket, serveHttp2(socket, peer, NOTHING_READ, this.#options));
   }
 
   #add(socket: ClientSocket, connection: PortConnection): void {
@@ -160,7 +198,7 @@ export class HttpPort {
   }
 
   #closeIdle(): void {
-    this.#closeHandshakes();
+    this.#closeUnbegun();
     for (const connection of this.#connections) connection.closeIdle();
   }
 
@@ -174,5 +212,7 @@ export class HttpPort {
   }
 }
 
+/** A connection decides itself what the end of its client's bytes means. */
+const ACCEPTED = { allowHalfOpen: true, noDelay: true };
 const NOTHING_READ = Buffer.alloc(0);
 const STOPPING = new HttpError(503, "Portico is stopping");

@@ -34,8 +34,8 @@ export interface SecureServerOptions {
   readonly tls: Certificates;
   /** How long a client may take for the handshake, in milliseconds. */
   readonly handshakeTime: number;
-  /** What takes a connection whose handshake is complete, by the protocol that was agreed on. */
-  readonly accepts: Readonly<Record<"h2" | "http/1.1", (socket: TLSSocket) => void>>;
+  /** What takes a connection whose handshake is complete, by the protocol that was agreed on; `below` is its TCP socket. */
+  readonly accepts: Readonly<Record<"h2" | "http/1.1", (socket: TLSSocket, below: Socket) => void>>;
 }
 
 export interface SecureServer {
@@ -71,8 +71,12 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
     socket.once("close", () => handshakes.delete(client));
   });
   server.on("secureConnection", (socket) => {
-    handshakes.delete(clientOf(socket));
-    accepts[socket.alpnProtocol === ALPN ? "h2" : "http/1.1"](socket);
+    const client = clientOf(socket);
+    const below = handshakes.get(client);
+    handshakes.delete(client);
+    // The client has gone meanwhile.
+    if (below === undefined) socket.destroy();
+    else accepts[socket.alpnProtocol === ALPN ? "h2" : "http/1.1"](socket, below);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: ClientErrorSocket) => {
     // TLS itself has sent the client an alert.

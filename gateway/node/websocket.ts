@@ -65,11 +65,11 @@ export class WebSockets {
     onAbort: (reason: HttpError) => void,
   ): void {
     this.#headers = headers;
-    const { req, socket, head } = upgrade;
+    const { req, socket, head, client } = upgrade;
     // A client may offer other protocols, too (RFC 9110 §7.8), at which the package would refuse.
     req.headers.upgrade = "websocket";
     this.#server.handleUpgrade(req as IncomingMessage, socket, head, (opened) => {
-      const memory = this.#budget.open(socket.remoteAddress ?? "unix");
+      const memory = this.#budget.open(client || "unix");
       socket.once("close", () => memory.close());
       const slowReader = new SlowReaderTimeout(socket, this.#stallMs, () => memory.isShort);
       session.open(new OpenWebSocket(opened, socket, session, onAbort, slowReader, memory, this.#heartbeatMs));
@@ -83,6 +83,8 @@ export interface Upgrade {
   readonly socket: Socket;
   /** Bytes that arrived after the request. */
   readonly head: Buffer;
+  /** The client's IP address. */
+  readonly client: string;
 }
 
 class OpenWebSocket implements MessageSocket {

@@ -6,6 +6,7 @@
 import type { ConnectionMemory } from "../../../src/memory-budget.js";
 import type { HttpError } from "../../errors.js";
 import {
+  agreedProtocol,
   type ClientSocket,
   type ConnectionLimits,
   type ConnectionOptions,
@@ -13,6 +14,7 @@ import {
   type PortConnection,
 } from "../connection.js";
 import { TOO_SLOW } from "../faults.js";
+import type { Peer } from "../peer.js";
 import { unshareReads } from "../shared-reads.js";
 import type { WebSockets } from "../websocket.js";
 import { ClientTime } from "./client-time.js";
@@ -44,6 +46,7 @@ export interface Http1Options extends ConnectionOptions {
 
 export class Http1Connection implements PortConnection, ExchangeConnection {
   readonly socket: ClientSocket;
+  readonly remotePeer: Peer;
   isLeaving = false;
   readonly #options: Http1Options;
   readonly #parser: RequestParser;
@@ -62,11 +65,11 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   /** Runs after the last response, until the client has closed its side. */
   #linger: NodeJS.Timeout | undefined;
   #memory: ConnectionMemory | undefined;
-  #remoteAddress: string | undefined;
   readonly #clientTime: ClientTime;
 
-  constructor(socket: ClientSocket, options: Http1Options) {
+  constructor(socket: ClientSocket, peer: Peer, options: Http1Options) {
     this.socket = socket;
+    this.remotePeer = peer;
     this.#options = options;
     this.#parser = new RequestParser(options.limits);
     this.#clientTime = new ClientTime(options.checkMs);
@@ -86,15 +89,10 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     return this.#options.keepAlive;
   }
 
-  get remoteAddress(): string {
-    this.#remoteAddress ??= this.socket.remoteAddress ?? "";
-    return this.#remoteAddress;
-  }
-
   /** Made when the connection first reserves anything, since most never do; closed with the connection. */
   get memory(): ConnectionMemory {
     if (this.#memory === undefined) {
-      this.#memory = this.#options.budget.open(this.socket.remoteAddress ?? "unix");
+      this.#memory = this.#options.budget.open(this.remotePeer.memoryAddress);
       // The event "close" of a destroyed socket may be over.
       if (this.socket.destroyed) this.#memory.close();
     }
@@ -309,16 +307,16 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     const { session, headers } = response;
     const { method, rawHeaders } = exchange;
     const req = { method, headers: handshakeHeaders(rawHeaders) };
-    this.#options.webSockets.accept({ req, socket: this.socket, head }, headers, session, (reason) =>
-      exchange.abort(reason),
-    );
+    const upgrade = { req, socket: this.socket, head, client: exchange.remoteAddress };
+    this.#options.webSockets.accept(upgrade, headers, session, (reason) => exchange.abort(reason));
     this.socket.resume();
   }
 
   /** Gives the connection to HTTP/2 where its preface is the first that has arrived. */
   #readHttp2(chunk: Buffer, from: number): number {
     const { end } = this.#parser;
-    if (this.#bytesBefore === undefined || this.#bytesBefore + end - from !== PREFACE.length) this.#fail(OTHER_VERSION);
+    const isFirst = this.#bytesBefore !== undefined && this.#bytesBefore + end - from === PREFACE.length;
+    if (!isFirst || agreedProtocol(this.socket) !== undefined) this.#fail(OTHER_VERSION);
     else {
       this.#detach();
       this.socket.off("close", this.#onClose).pause();

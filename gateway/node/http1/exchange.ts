@@ -14,6 +14,7 @@ import {
 import { Abort } from "../abort.js";
 import { type ClientSocket, type ConnectionLimits, MAX_TEXT } from "../connection.js";
 import { GONE, UNKNOWN_EXPECTATION } from "../faults.js";
+import type { Peer } from "../peer.js";
 import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { responseHead } from "./response-head.js";
@@ -47,7 +48,7 @@ export interface ExchangeConnection {
   readonly socket: ClientSocket;
   readonly limits: ConnectionLimits;
   readonly memory: ConnectionMemory;
-  readonly remoteAddress: string;
+  readonly remotePeer: Peer;
   /** The headers that keep the connection, each with the end of its line. */
   readonly keepAlive: string;
   readonly isLeaving: boolean;
@@ -122,7 +123,7 @@ export class Exchange implements GatewayRequest {
   }
 
   get remoteAddress(): string {
-    return this.#connection.remoteAddress;
+    return this.#connection.remotePeer.clientOf(this.#head);
   }
 
   get limits(): ConnectionLimits {

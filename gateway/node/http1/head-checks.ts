@@ -12,13 +12,17 @@ const CHUNKED_LAST = /(?:^|,)[ \t]*chunked$/i;
 
 const TOO_MANY = new HttpError(431, "There are too many headers");
 const BAD_CODING = new HttpError(400, "The request is not well-formed HTTP: the last transfer coding is not chunked");
+/** A proxy of HTTP/1.0 may have passed on the header without knowing it (RFC 9112 §6.1). */
+const OLD_CODING = new HttpError(400, "HTTP/1.0 has no Transfer-Encoding");
 const NO_HOST = new HttpError(400, "The header Host is missing");
 
 /** Why it is not known where the request ends: of too many headers the last ones are not read. */
-export function unclearEnd({ headers }: RequestHead, { maxHeaderCount }: ConnectionLimits): HttpError | undefined {
-  const { count, transferEncoding } = headers;
+export function unclearEnd(head: RequestHead, { maxHeaderCount }: ConnectionLimits): HttpError | undefined {
+  const { count, transferEncoding } = head.headers;
   if (count > maxHeaderCount) return TOO_MANY;
-  return transferEncoding === undefined || CHUNKED_LAST.test(transferEncoding) ? undefined : BAD_CODING;
+  if (transferEncoding === undefined) return undefined;
+  if (head.major === 1 && head.minor === 0) return OLD_CODING;
+  return CHUNKED_LAST.test(transferEncoding) ? undefined : BAD_CODING;
 }
 
 /** Bytes of the body that follows the head. */

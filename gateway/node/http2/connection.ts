@@ -9,6 +9,7 @@ import type { Stream } from "../../../src/http2/stream.js";
 import { HttpError, NO_MEMORY } from "../../errors.js";
 import { type GatewayRequest, type Handler, RequestHeaders } from "../../http.js";
 import type { ClientSocket, ConnectionOptions, PortConnection } from "../connection.js";
+import type { Peer } from "../peer.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 import { timeOfHold } from "../time-of-hold.js";
 import { type ExchangeConnection, type ExchangeLimits, Http2Exchange } from "./exchange.js";
@@ -33,15 +34,20 @@ const TOO_LARGE_HEAD: RequestHead = {
  * Serves a connection.
  * @param firstBytes what was read of it already, from the preface on
  */
-export function serveHttp2(socket: ClientSocket, firstBytes: Buffer, options: ConnectionOptions): Http2Connection {
-  const connection = new Http2Connection(socket, options);
+export function serveHttp2(
+  socket: ClientSocket,
+  peer: Peer,
+  firstBytes: Buffer,
+  options: ConnectionOptions,
+): Http2Connection {
+  const connection = new Http2Connection(socket, peer, options);
   if (firstBytes.length > 0) socket.unshift(firstBytes);
   socket.resume();
   return connection;
 }
 
 export class Http2Connection extends ServerConnection implements ExchangeConnection, PortConnection {
-  readonly remoteAddress: string;
+  readonly remotePeer: Peer;
   readonly exchangeLimits: ExchangeLimits;
   readonly #socket: ClientSocket;
   readonly #handler: Handler;
@@ -52,17 +58,16 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
   /** Bytes of DATA that had been sent when `#isSending` was asked last. */
   #sentBefore = 0;
 
-  constructor(socket: ClientSocket, { handler, limits, budget }: ConnectionOptions) {
+  constructor(socket: ClientSocket, peer: Peer, { handler, limits, budget }: ConnectionOptions) {
     const { maxBody, bodyTime, stallMs = SLOW_READER_MS, holdMs } = limits;
-    const remoteAddress = socket.remoteAddress ?? "";
     super(socket, {
       names: HEADER_NAMES,
-      memory: budget.open(socket.remoteAddress ?? "unix"),
+      memory: budget.open(peer.memoryAddress),
       limits,
       keepAlive: { ...KEEPALIVE, isSending: () => this.#isSending() },
       stallCheck: stallMs / MAX_STALLS,
     });
-    this.remoteAddress = remoteAddress;
+    this.remotePeer = peer;
     this.exchangeLimits = { maxBody, bodyTime, stallMs };
     this.#socket = socket;
     this.#handler = handler;
@@ -105,7 +110,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
 
   /** Has the handler record what never became a request. Its response is not sent. */
   #record(fault: HttpError): void {
-    this.#handler(noRequest(fault, this.remoteAddress));
+    this.#handler(noRequest(fault, this.remotePeer.address));
   }
 
   override streamError(stream: Stream, errorCode: number): void {

@@ -7,6 +7,7 @@ import { HttpError, NO_MEMORY } from "../../errors.js";
 import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
 import { Abort } from "../abort.js";
 import { bodyTooLarge, GONE, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
+import type { Peer } from "../peer.js";
 import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { type ResponseConnection, ResponseStream } from "./response-stream.js";
@@ -30,7 +31,7 @@ export interface ExchangeLimits {
 }
 
 export interface ExchangeConnection extends ResponseConnection {
-  readonly remoteAddress: string;
+  readonly remotePeer: Peer;
   readonly exchangeLimits: ExchangeLimits;
   /** Has refusals held back until `onHoldEnd` of each stream. @returns false where they are written at once */
   tryHold(): boolean;
@@ -90,7 +91,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   get remoteAddress(): string {
-    return this.connection.remoteAddress;
+    return this.connection.remotePeer.clientOf(this);
   }
 
   protected get requestBytes(): number {

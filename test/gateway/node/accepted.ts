@@ -28,8 +28,11 @@ export async function accepted(t: Test, onMessage: () => void, options: ClientOp
   });
   const gone: HttpError[] = [];
   const session = { open() {}, onMessage, onDrain() {} };
-  new WebSockets({ maxBody: 1024 }, new MemoryBudget()).accept({ req, socket, head }, [], session, (why) =>
-    gone.push(why),
+  new WebSockets({ maxBody: 1024 }, new MemoryBudget()).accept(
+    { req, socket, head, client: "127.0.0.1" },
+    [],
+    session,
+    (why) => gone.push(why),
   );
   await once(client, "open");
   return { client, socket, gone };

@@ -1,0 +1,105 @@
+/**
+ * Connections of a port that takes the PROXY protocol, until it is known whom they are from. Only trusted proxies may say so; the
+ * header is bounded in bytes and in time.
+ */
+import type { Socket } from "node:net";
+import type { TrustedProxies } from "../../src/client-address.js";
+import type { Config } from "../../src/config.js";
+import type { Logger } from "../../src/log.js";
+import { Peer } from "./peer.js";
+import { type Beginning, beginsProxyHeader, readBeginning } from "./proxy-protocol.js";
+
+export interface ProxiedOptions {
+  /** `accept`: a connection may begin with the header; `require`: it must. */
+  readonly mode: Exclude<Config["proxyProtocol"], "none">;
+  readonly proxies: TrustedProxies;
+  /** Time for the header, in milliseconds. */
+  readonly headerTime: number;
+  readonly log: Pick<Logger, "warn">;
+  /** Takes a connection, which is paused, without its PROXY header. */
+  readonly onPeer: (socket: Socket, peer: Peer) => void;
+}
+
+export class ProxiedConnections {
+  readonly #options: ProxiedOptions;
+  readonly #waiting = new Set<Socket>();
+
+  constructor(options: ProxiedOptions) {
+    this.#options = options;
+  }
+
+  accept(socket: Socket): void {
+    const { mode, proxies, headerTime } = this.#options;
+    const isTrusted = proxies.has(socket.remoteAddress ?? "");
+    socket.on("error", () => {}); // The event "close" follows.
+    if (mode === "require" && !isTrusted) {
+      this.#refuse(
+        socket,
+        "it is not from an address in PORTICO_TRUSTED_PROXIES, which PORTICO_PROXY_PROTOCOL requires",
+      );
+      return;
+    }
+    this.#waiting.add(socket);
+    let received: Buffer = NOTHING;
+    const onData = (chunk: Buffer): void => {
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+      const beginning = this.#read(socket, received, isTrusted);
+      if (beginning === undefined) return;
+      stop();
+      socket.pause();
+      if (received.length > beginning.length) socket.unshift(received.subarray(beginning.length));
+      this.#options.onPeer(socket, this.#peerOf(socket, beginning));
+    };
+    const onEnd = (): void => {
+      // A balancer that only looks whether the port is open sends nothing.
+      if (received.length > 0) this.#refuse(socket, "it ended before its PROXY header did");
+      else socket.destroy();
+    };
+    const onTimeout = (): void => {
+      if (this.#waiting.has(socket)) this.#refuse(socket, `its PROXY header did not arrive within ${headerTime} ms`);
+    };
+    // Timers run before sockets are read: where this process stood still, the header may have arrived all the same.
+    const timeout = setTimeout(() => setImmediate(onTimeout), headerTime);
+    const stop = (): void => {
+      clearTimeout(timeout);
+      this.#waiting.delete(socket);
+      socket.off("data", onData).off("end", onEnd).off("close", stop);
+    };
+    socket.on("data", onData).on("end", onEnd).on("close", stop);
+  }
+
+  /** Closes the connections whose header has not arrived. */
+  close(): void {
+    for (const socket of this.#waiting) socket.destroy();
+  }
+
+  /** @returns undefined while more bytes must come, and where the connection is refused */
+  #read(socket: Socket, received: Buffer, isTrusted: boolean): Beginning | undefined {
+    if (!isTrusted && beginsProxyHeader(received)) {
+      this.#refuse(socket, "it has a PROXY header, but is not from an address in PORTICO_TRUSTED_PROXIES");
+      return undefined;
+    }
+    try {
+      const beginning = readBeginning(received);
+      if (beginning?.length !== 0 || this.#options.mode === "accept") return beginning;
+      this.#refuse(socket, "it has no PROXY header, which PORTICO_PROXY_PROTOCOL requires");
+    } catch (error) {
+      this.#refuse(socket, `its PROXY header ${(error as SyntaxError).message}`);
+    }
+    return undefined;
+  }
+
+  #peerOf(socket: Socket, { length, source }: Beginning): Peer {
+    const { proxies } = this.#options;
+    if (length === 0) return Peer.of(socket, proxies);
+    return source === undefined ? Peer.unnamed(socket) : Peer.named(source, proxies);
+  }
+
+  #refuse(socket: Socket, reason: string): void {
+    this.#waiting.delete(socket);
+    this.#options.log.warn({ address: socket.remoteAddress }, `a connection to the HTTP port was closed: ${reason}`);
+    socket.destroy();
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
