@@ -21,7 +21,7 @@ export function unclearEnd(head: RequestHead, { maxHeaderCount }: ConnectionLimi
   const { count, transferEncoding } = head.headers;
   if (count > maxHeaderCount) return TOO_MANY;
   if (transferEncoding === undefined) return undefined;
-  if (head.major === 1 && head.minor === 0) return OLD_CODING;
+  if (hasOldCoding(head)) return OLD_CODING;
   return CHUNKED_LAST.test(transferEncoding) ? undefined : BAD_CODING;
 }
 
@@ -33,10 +33,16 @@ export function bodyLength({ method, headers: { transferEncoding, contentLength 
 }
 
 /** What is wrong with a head that llhttp has accepted: it lets HTTP/0.9 and HTTP/2.0 pass (RFC 9110 §15.6.6). */
-export function faultOf({ method, major, minor, headers }: RequestHead): HttpError | undefined {
+export function faultOf(head: RequestHead): HttpError | undefined {
+  const { method, major, minor, headers } = head;
   if (method === "CONNECT") return NO_TUNNEL;
   if (major !== 1 || minor > 1) return OTHER_VERSION;
+  if (hasOldCoding(head)) return OLD_CODING;
   return minor === 1 && headers.host === undefined ? NO_HOST : undefined;
+}
+
+function hasOldCoding({ minor, headers }: RequestHead): boolean {
+  return minor === 0 && headers.transferEncoding !== undefined;
 }
 
 /** Whether a WebSocket is asked for. Other protocols are not spoken here, and are not in HTTP/1.0 (RFC 9110 §7.8). */

@@ -61,6 +61,12 @@ export const wire: readonly HttpCase[] = [
     status: 400,
   },
   {
+    title: "request smuggling by a Transfer-Encoding in HTTP/1.0",
+    raw: "POST /helloworld HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    status: 400,
+    detail: /HTTP\/1.0 has no Transfer-Encoding/,
+  },
+  {
     title: "request smuggling by a Transfer-Encoding that is unknown",
     raw: "POST /helloworld HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
     status: 400,

@@ -47,6 +47,8 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
       upgrade,
     };
     const number = requests.push(request);
+    const { httpVersion, headers } = req;
+    if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) request.oldCoding = true;
     if (req.httpVersionMajor !== 1 || req.httpVersionMinor > 1) request.fault = 505;
     else if (req.httpVersionMinor === 1 && req.headers.host === undefined) request.fault = 400;
     return { request, number };

@@ -15,6 +15,8 @@ export interface RecordedRequest {
   readonly upgrade: boolean;
   /** Whether the trailers have a field Connection. Only node:http says it, which heeds it. */
   connectionInTrailers?: true;
+  /** Whether it has a Transfer-Encoding in HTTP/1.0. Only node:http says it, which reads such a body. */
+  oldCoding?: true;
   /** One character a byte; undefined where it never arrived to its end. */
   body?: string;
   /** The status with which the server refuses it. */
