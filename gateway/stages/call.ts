@@ -7,7 +7,7 @@ import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
-import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
+import { CLIENT_ADDRESS, type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import type { Route } from "../catalog/routes.js";
 import type { Alternatives, Target } from "../catalog/target.js";
 import { notOneMessage, toCallError, UnreachableError } from "../errors.js";
@@ -222,14 +222,16 @@ function metadataOf(
       // A token without a caller here has none at the authority either.
       if (token !== undefined && admission.caller !== undefined) metadata.push(["authorization", `Bearer ${token}`]);
       if (enrolment !== undefined && target.endpoint.service === "auth") {
-        metadata.push(["x-portico-gateway", enrolment], ["x-portico-client-address", request.remoteAddress]);
+        metadata.push(["x-portico-gateway", enrolment], [CLIENT_ADDRESS, request.remoteAddress]);
       }
       break;
     case "names":
       if (admission.caller !== undefined) metadata.push(["x-portico-account", admission.caller.account]);
-      metadata.push(["x-portico-namespace", admission.namespace]);
+      metadata.push(["x-portico-namespace", admission.namespace], [CLIENT_ADDRESS, request.remoteAddress]);
       break;
     case "context":
+      metadata.push([CLIENT_ADDRESS, request.remoteAddress]);
+      break;
     case "none":
   }
   return metadata;

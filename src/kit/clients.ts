@@ -14,7 +14,7 @@ import { Balancer } from "../rpc/balancer.js";
 import type { Channel } from "../rpc/channel.js";
 import { type CallOptions, repeated, stream, unary } from "../rpc/client.js";
 import type { MethodDefinition, ServiceDefinition } from "../rpc/definition.js";
-import { first, type Metadata } from "../rpc/metadata.js";
+import { CLIENT_ADDRESS, first, type Metadata } from "../rpc/metadata.js";
 import type { Context } from "../rpc/service.js";
 import type { Client } from "./client.js";
 
@@ -115,7 +115,8 @@ export class Clients {
       this.#contexts.set(key, delegated);
     }
     const passedOn = context.metadata.filter(([name]) => PASSED_ON.has(name));
-    return { metadata: [...delegated.metadata, ...passedOn], deadline: context.deadline, signal: context.signal };
+    const client = [CLIENT_ADDRESS, context.clientAddress] as const;
+    return { metadata: [...delegated.metadata, ...passedOn, client], deadline: context.deadline, signal: context.signal };
   }
 
   async #channelTo(service: string): Promise<Channel> {

@@ -18,7 +18,7 @@ import type { CallLimits } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply } from "./channel.js";
 import type { MethodDefinition } from "./definition.js";
 import { Health } from "./health.js";
-import { first, type Metadata } from "./metadata.js";
+import { CLIENT_ADDRESS, first, type Metadata } from "./metadata.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
@@ -44,7 +44,6 @@ export type FindMethod = (path: string, metadata: Metadata) => ServedMethod | un
 
 /** The header with a gateway's enrolment token, by which the client address that it forwards is believed. */
 const GATEWAY_TOKEN = "x-portico-gateway";
-const CLIENT_ADDRESS = "x-portico-client-address";
 
 export class Dispatcher {
   /** SERVING until `stop`; whoever composes the process may say otherwise. */
@@ -194,11 +193,13 @@ export class Dispatcher {
         throw misdirected(admission, endpoint);
       return { admission, clientAddress };
     }
-    const { token, context, namespace, gateway } = readCredentials(start.metadata);
+    const { token, context, namespace, gateway, client } = readCredentials(start.metadata);
     const admitted = this.#guard.admit({ token, context, opened, namespace, tokenRequired: false }, endpoint);
     if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
-    if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress }));
-    return { admission: admitted, clientAddress };
+    // Whoever can sign a context for this service is a gateway, or a service that acts for the caller.
+    const address = context === undefined ? clientAddress : client || clientAddress;
+    if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress: address }));
+    return { admission: admitted, clientAddress: address };
   };
 
   async #admitForwarded(
@@ -293,6 +294,8 @@ interface Credentials {
   readonly namespace: string | undefined;
   /** The token of the gateway that forwards the call. */
   readonly gateway: string | undefined;
+  /** The client's IP address, as the caller says. */
+  readonly client: string | undefined;
 }
 
 /**
@@ -303,6 +306,7 @@ function readCredentials(metadata: Metadata): Credentials {
   let context: string | undefined;
   let namespace: string | undefined;
   let gateway: string | undefined;
+  let client: string | undefined;
   for (const [name, value] of metadata) {
     if (name === "authorization") {
       if (authorization !== undefined) {
@@ -317,9 +321,10 @@ function readCredentials(metadata: Metadata): Credentials {
       context = value;
     } else if (name === "platform-namespace") namespace ??= value;
     else if (name === GATEWAY_TOKEN) gateway ??= value;
+    else if (name === CLIENT_ADDRESS) client ??= value;
   }
   const token = typeof authorization === "string" ? bearerOf(authorization) : undefined;
-  return { token, context, namespace, gateway };
+  return { token, context, namespace, gateway, client };
 }
 
 function misdirected(admission: Admission, endpoint: Endpoint): StatusError {

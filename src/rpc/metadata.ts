@@ -10,6 +10,9 @@ export type Metadata = ReadonlyArray<readonly [name: string, value: string | Uin
 
 export const NO_METADATA: Metadata = [];
 
+/** The name of the metadata with the client's IP address, believed only with what a gateway or a service shows. */
+export const CLIENT_ADDRESS = "x-portico-client-address";
+
 /** Whether the values of a name are bytes. */
 export function isBinaryName(name: string): boolean {
   return name.endsWith("-bin");

@@ -124,6 +124,15 @@ const FORWARDED: [what: string, metadata: Metadata, address: string][] = [
   ["nobody says", [], "in-process"],
   ["the client itself says", [["x-portico-client-address", "192.0.2.1"]], "in-process"],
   [
+    "who shows a signed context says",
+    [
+      ["x-portico-context", "signed"],
+      ["x-portico-client-address", "192.0.2.1"],
+    ],
+    "192.0.2.1",
+  ],
+  ["who shows a signed context does not say", [["x-portico-context", "signed"]], "in-process"],
+  [
     "an enrolled gateway says",
     [
       ["x-portico-gateway", "pte_gateway"],

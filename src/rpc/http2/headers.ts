@@ -8,7 +8,7 @@ import type { FrameWriter } from "../../http2/frame-writer.js";
 import { FIRST_OWN_KIND, type HeaderField, type HeaderList, HeaderNames, Kind } from "../../http2/header-fields.js";
 import { type Field, sizeOf } from "../../http2/static-table.js";
 import type { Status } from "../channel.js";
-import { isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../metadata.js";
+import { CLIENT_ADDRESS, isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../metadata.js";
 import {
   CONTENT_TYPE,
   DETAILS_TRAILER,
@@ -47,7 +47,7 @@ const METADATA = GrpcKind.TEXT | GrpcKind.BINARY | Kind.CONTENT_LENGTH;
 /** The header names of all our connections. */
 export const HEADER_NAMES = new HeaderNames({
   kindOf: (name) => KINDS.get(name) ?? (isBinaryName(name) ? GrpcKind.BINARY : GrpcKind.TEXT),
-  indexed: ["grpc-timeout", "platform-namespace", "x-request-id", "traceparent", "tracestate"],
+  indexed: ["grpc-timeout", "platform-namespace", "x-request-id", "traceparent", "tracestate", CLIENT_ADDRESS],
 });
 
 const NAME = /^[0-9a-z_.-]+$/;

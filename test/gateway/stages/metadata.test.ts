@@ -17,6 +17,7 @@ const always = [
 ];
 
 const SIGNED: [string, string] = ["x-portico-context", "signed"];
+const CLIENT: [string, string] = ["x-portico-client-address", "192.0.2.7"];
 const guard = { contextOf: () => ({ metadata: [SIGNED] }) } as unknown as SigningGuard;
 
 interface Case {
@@ -42,8 +43,8 @@ const cases: Case[] = [
     also: [["authorization", "Bearer t"]],
   },
   { title: "to the authority, a token that stands for nobody", identity: "token", token: "t", also: [] },
-  { title: "a caller, to a service that registered", identity: "context", caller: ADA, token: "t", also: [SIGNED] },
-  { title: "nobody, to a service that registered", identity: "context", also: [SIGNED] },
+  { title: "a caller, to a service that registered", identity: "context", caller: ADA, token: "t", also: [CLIENT, SIGNED] },
+  { title: "nobody, to a service that registered", identity: "context", also: [CLIENT, SIGNED] },
   { title: "a caller, to a service that joined by configuration", caller: ADA, token: "t", also: [] },
   {
     title: "a caller, to one whose configuration asks who calls",
@@ -53,12 +54,13 @@ const cases: Case[] = [
     also: [
       ["x-portico-account", "ada"],
       ["x-portico-namespace", "default"],
+      CLIENT,
     ],
   },
   {
     title: "nobody, to one whose configuration asks who calls",
     identity: "names",
-    also: [["x-portico-namespace", "default"]],
+    also: [["x-portico-namespace", "default"], CLIENT],
   },
   { title: "a gateway apart, to any service", enrolment: "pte", also: [] },
   {
@@ -68,7 +70,7 @@ const cases: Case[] = [
     enrolment: "pte",
     also: [
       ["x-portico-gateway", "pte"],
-      ["x-portico-client-address", "192.0.2.7"],
+      CLIENT,
     ],
   },
   { title: "to what only calls itself the authority", service: "auth", enrolment: "pte", also: [] },
