@@ -69,7 +69,7 @@ export async function openGateway(
   { registry, guard, enrolment }: GatewayOptions,
 ): Promise<{ http: Address; admin: Address; notReady: Running["notReady"]; routes: Routes }> {
   const { config, log, metrics, budget, shutdown } = context;
-  const { omitZeros } = config;
+  const { omitZeros, publicUrl } = config;
   const options = { ...registry, readContract: readConnection };
   const catalog = new Catalog({ ...options, omitZeros, maxMessage: messageLimits(config).maxBody });
   shutdown.add(() => catalog.close());
@@ -79,7 +79,7 @@ export async function openGateway(
   serveOwnGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
   // scripts/build-web.mjs puts the pages beside the bundle.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
-  const documents = new ServedDocuments({ catalog, guard, omitZeros });
+  const documents = new ServedDocuments({ catalog, guard, omitZeros, publicUrl });
   const usage = new Usage(options);
   shutdown.add(() => usage.close());
   const own = [health, documents, pages];

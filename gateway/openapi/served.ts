@@ -30,6 +30,8 @@ export interface ServedDocumentsOptions {
   readonly guard: Guard;
   /** As the catalog's codecs. */
   readonly omitZeros?: boolean;
+  /** The gateway's address, which the documents name; default the one that a document was read from. */
+  readonly publicUrl?: string | undefined;
 }
 
 /** Documents kept in memory. Callers who may call the same endpoints share one. */
@@ -39,13 +41,15 @@ export class ServedDocuments implements OwnPaths {
   readonly #routes: Routes;
   readonly #guard: Guard;
   readonly #omitZeros: boolean | undefined;
+  readonly #server: string;
   /** By service and which of its endpoints are shown; valid as long as the service has these targets. */
   readonly #kept = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: string }>(MAX_KEPT);
 
-  constructor({ catalog, guard, omitZeros }: ServedDocumentsOptions) {
+  constructor({ catalog, guard, omitZeros, publicUrl = "/" }: ServedDocumentsOptions) {
     this.#routes = catalog.routes;
     this.#guard = guard;
     this.#omitZeros = omitZeros;
+    this.#server = publicUrl;
   }
 
   reply(path: string, request: GatewayRequest): Promise<Reply> | undefined {
@@ -89,7 +93,8 @@ export class ServedDocuments implements OwnPaths {
     if (kept?.targets === targets) return kept.document;
     const endpoints = shown.map(({ endpoint }) => endpoint);
     const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
-    const document = openApi({ service, endpoints, types, bindings, server: "/", omitZeros: this.#omitZeros });
+    const [server, omitZeros] = [this.#server, this.#omitZeros];
+    const document = openApi({ service, endpoints, types, bindings, server, omitZeros });
     this.#kept.set(key, { targets, document });
     return document;
   }

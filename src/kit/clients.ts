@@ -116,7 +116,11 @@ export class Clients {
     }
     const passedOn = context.metadata.filter(([name]) => PASSED_ON.has(name));
     const client = [CLIENT_ADDRESS, context.clientAddress] as const;
-    return { metadata: [...delegated.metadata, ...passedOn, client], deadline: context.deadline, signal: context.signal };
+    return {
+      metadata: [...delegated.metadata, ...passedOn, client],
+      deadline: context.deadline,
+      signal: context.signal,
+    };
   }
 
   async #channelTo(service: string): Promise<Channel> {

@@ -17,6 +17,8 @@ const BEHAVIOURS: Readonly<Record<string, (call: Call) => Promise<string> | stri
   count: async (call) => `${await call.store("counts").increment("greetings")}`,
   // Asks this service itself, as another service would.
   "ask who": async (call) => (await call.client(HelloworldService, "front").call({ name: "who" })).message,
+  where: ({ clientAddress }) => clientAddress,
+  "ask where": async (call) => (await call.client(HelloworldService, "front").call({ name: "where" })).message,
   "ask helloworld": async (call) => (await call.client(HelloworldService, "helloworld").call({ name: "Ada" })).message,
   "ask nobody": async (call) => (await call.client(HelloworldService, "nobody").call({ name: "Ada" })).message,
   // Says what the caller sent as x-tenant, and what that cost.

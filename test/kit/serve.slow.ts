@@ -9,7 +9,7 @@ import { administrator, call, start } from "../support/process.js";
 const folder = t.testdir();
 const data = await installation(folder);
 const program = await bundleInto(folder, "test/kit/front.ts");
-const server = await start(["server"], { PORTICO_DATA: data });
+const server = await start(["server"], { PORTICO_DATA: data, PORTICO_TRUSTED_PROXIES: "127.0.0.1" });
 t.teardown(() => server.stop());
 const http = server.address("HTTP");
 const admin = await administrator(http, data);
@@ -91,6 +91,14 @@ t.test("it calls others for its own caller, as far as the rules allow both", asy
   const [status, detail] = await greet("ask helloworld");
   t.equal(status, 401);
   t.match(detail, /Unauthorized call made to helloworld:Helloworld.Call by service front/);
+});
+
+t.test("it is told the client's address, and so are those that it calls", async (t) => {
+  await served(t);
+  const forwarded = { ...admin, "x-forwarded-for": "203.0.113.66, 192.0.2.7" };
+  t.same(await greet("where", forwarded), [200, "192.0.2.7"]);
+  t.same(await greet("ask where", forwarded), [200, "192.0.2.7"]);
+  t.same(await greet("where", { ...forwarded, "x-portico-client-address": "203.0.113.66" }), [200, "192.0.2.7"]);
 });
 
 t.test("at SIGTERM it finishes what is in flight, leaves, and exits with 0", async (t) => {

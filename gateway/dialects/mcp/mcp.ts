@@ -41,7 +41,7 @@ import {
   type RpcMessage,
   resultText,
 } from "./message.js";
-import { challenge, METADATA_PATHS, resourceMetadata } from "./protected-resource.js";
+import { METADATA_PATHS, ProtectedResource } from "./protected-resource.js";
 import { isStateless, metaOf } from "./revision.js";
 import { discovered, initialized, membersOf, NOT_CACHED } from "./server-info.js";
 import { ToolStreamFormat } from "./stream-format.js";
@@ -57,7 +57,9 @@ const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
 
 export interface McpOptions extends SubscriptionsOptions {
   readonly guard: SigningGuard;
-  readonly config: SubscriptionsOptions["config"] & Pick<Config, "maxBody">;
+  readonly config: SubscriptionsOptions["config"] &
+    Pick<Config, "maxBody"> &
+    Partial<Pick<Config, "publicUrl" | "httpTlsCert">>;
 }
 
 /** A message that has been received. */
@@ -83,18 +85,20 @@ export class Mcp implements Dialect {
   readonly name = "mcp";
   readonly #options: McpOptions;
   readonly #subscriptions: Subscriptions;
+  readonly #resource: ProtectedResource;
   /** The calls of tools whose responses have not begun. */
   readonly #calls = new WeakMap<GatewayRequest, ToolCall>();
 
   constructor(options: McpOptions) {
     this.#options = options;
     this.#subscriptions = new Subscriptions(options);
+    this.#resource = new ProtectedResource(options.config);
   }
 
   findRoute(request: GatewayRequest, routes: Routes): Promise<Route | Reply> | Reply | undefined {
     const path = pathOf(request.target);
     if (path === PATH) return this.#answer(request, routes);
-    return METADATA_PATHS.includes(path) ? answerMetadata(request) : undefined;
+    return METADATA_PATHS.includes(path) ? answerMetadata(this.#resource, request) : undefined;
   }
 
   methods(): Allow {
@@ -152,7 +156,10 @@ export class Mcp implements Dialect {
       return { status: 200, body: resultText(call.id, failedResult(String(body), call.members)) };
     }
     const { status, message } = failure;
-    return errorReply(call?.id, new RpcError(status, status, message, undefined, challenged(request, failure)));
+    return errorReply(
+      call?.id,
+      new RpcError(status, status, message, undefined, challenged(this.#resource, request, failure)),
+    );
   }
 
   #callOf(request: GatewayRequest): ToolCall {
@@ -187,7 +194,7 @@ export class Mcp implements Dialect {
       if (params.cursor !== undefined)
         throw badParams("There are no further pages: the cursor is not one of this server");
       const tools = listedTools(viewer, this.#options);
-      if (tools === "[]" && viewer.caller === undefined) throw tokenNeeded(request);
+      if (tools === "[]" && viewer.caller === undefined) throw tokenNeeded(this.#resource, request);
       return `{${members}${stateless ? NOT_CACHED : ""}"tools":${tools}}`;
     }
     if (stateless && method === "server/discover") return discovered(members);
@@ -288,10 +295,10 @@ async function admitViewer(request: GatewayRequest, routes: Routes, guard: Signi
   throw new StatusError(Code.UNAUTHENTICATED, "The token is not valid, or not in this namespace");
 }
 
-function answerMetadata(request: GatewayRequest): Reply {
+function answerMetadata(resource: ProtectedResource, request: GatewayRequest): Reply {
   const { method } = request;
   if (method === "OPTIONS") return { status: 204, body: "", headers: GET_ONLY.header };
-  if (GET_ONLY.methods.includes(method)) return resourceMetadata(request);
+  if (GET_ONLY.methods.includes(method)) return resource.metadata(request);
   throw new HttpError(405, "The method must be GET or HEAD", { headers: GET_ONLY.header });
 }
 
@@ -300,15 +307,25 @@ function acceptsEvents({ rawHeaders }: GatewayRequest): boolean {
 }
 
 /** The headers of a refusal, with the challenge where it is one. */
-function challenged(request: GatewayRequest, { status, message, headers }: Failure): readonly string[] {
-  if (status === 403) return challenge(request, { error: "insufficient_scope", description: message });
+function challenged(
+  resource: ProtectedResource,
+  request: GatewayRequest,
+  { status, message, headers }: Failure,
+): readonly string[] {
+  if (status === 403) return resource.challenge(request, { error: "insufficient_scope", description: message });
   if (status !== 401) return headers;
   const sent = request.headers.authorization !== undefined;
-  return challenge(request, sent ? { error: "invalid_token", description: message } : undefined);
+  return resource.challenge(request, sent ? { error: "invalid_token", description: message } : undefined);
 }
 
-function tokenNeeded(request: GatewayRequest): RpcError {
-  return new RpcError(401, 401, "No tool may be called without a token", undefined, challenge(request, undefined));
+function tokenNeeded(resource: ProtectedResource, request: GatewayRequest): RpcError {
+  return new RpcError(
+    401,
+    401,
+    "No tool may be called without a token",
+    undefined,
+    resource.challenge(request, undefined),
+  );
 }
 
 function badParams(message: string): RpcError {

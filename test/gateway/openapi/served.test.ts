@@ -174,6 +174,16 @@ t.test("says what is left out of answers where zeros are", async (t) => {
   t.equal(await required(true), undefined);
 });
 
+t.test("the address of the gateway is the one that is set, else the one that the document was read from", async (t) => {
+  const servers = async (publicUrl?: string) => {
+    const documents = new ServedDocuments({ ...deployment, publicUrl });
+    const { body } = (await documents.reply("/openapi/registry.json", ANONYMOUS))!;
+    return JSON.parse(String(body)).servers;
+  };
+  t.same(await servers(), [{ url: "/" }]);
+  t.same(await servers("https://api.example.com"), [{ url: "https://api.example.com" }]);
+});
+
 t.test("before the catalog has arrived it says so, and not that there is nothing", async (t) => {
   const documents = new ServedDocuments({ ...deployment, catalog: { routes: new Routes() } });
   await t.rejects(documents.reply("/openapi", ANONYMOUS)!, { message: "The catalog of services has not arrived yet" });

@@ -43,7 +43,13 @@ const cases: Case[] = [
     also: [["authorization", "Bearer t"]],
   },
   { title: "to the authority, a token that stands for nobody", identity: "token", token: "t", also: [] },
-  { title: "a caller, to a service that registered", identity: "context", caller: ADA, token: "t", also: [CLIENT, SIGNED] },
+  {
+    title: "a caller, to a service that registered",
+    identity: "context",
+    caller: ADA,
+    token: "t",
+    also: [CLIENT, SIGNED],
+  },
   { title: "nobody, to a service that registered", identity: "context", also: [CLIENT, SIGNED] },
   { title: "a caller, to a service that joined by configuration", caller: ADA, token: "t", also: [] },
   {
@@ -51,11 +57,7 @@ const cases: Case[] = [
     identity: "names",
     caller: ADA,
     token: "t",
-    also: [
-      ["x-portico-account", "ada"],
-      ["x-portico-namespace", "default"],
-      CLIENT,
-    ],
+    also: [["x-portico-account", "ada"], ["x-portico-namespace", "default"], CLIENT],
   },
   {
     title: "nobody, to one whose configuration asks who calls",
@@ -68,10 +70,7 @@ const cases: Case[] = [
     service: "auth",
     identity: "token",
     enrolment: "pte",
-    also: [
-      ["x-portico-gateway", "pte"],
-      CLIENT,
-    ],
+    also: [["x-portico-gateway", "pte"], CLIENT],
   },
   { title: "to what only calls itself the authority", service: "auth", enrolment: "pte", also: [] },
   { title: "in one process, to the authority", service: "auth", also: [] },
