@@ -59,6 +59,7 @@ const cases: [what: string, lines: readonly string[], address: string][] = [
   ["a quotation over two hops", ['Forwarded: for=203.0.113.66;x=", for="10.0.0.2"'], "10.0.0.2"],
   ["a comma in what the proxy quotes", ['Forwarded: for=192.0.2.7;host="a, for=203.0.113.66"'], CLIENT],
   ["a quotation mark in what the proxy quotes", ['Forwarded: for=192.0.2.7;host="a\\", for=203.0.113.66"'], CLIENT],
+  ["the same behind a comma", ['Forwarded: for=192.0.2.7;host="a, for=203.0.113.66\\""'], CLIENT],
 
   ["both headers, of one client", ["Forwarded: for=192.0.2.7", "X-Forwarded-For: 192.0.2.7"], CLIENT],
   ["one client, by way of other hops", ["Forwarded: for=192.0.2.7", "X-Forwarded-For: 192.0.2.7, 10.0.0.2"], CLIENT],

@@ -13,7 +13,7 @@ import type { HttpPort, Limits } from "../../../gateway/node/listen.js";
 import { TrustedProxies } from "../../../src/client-address.js";
 import { MemoryBudget } from "../../../src/memory-budget.js";
 import { createAuthority } from "../../http2/certificates.js";
-import { until } from "../../support/until.js";
+import { inTime, until } from "../../support/until.js";
 import { answer, dial, open, post } from "./dial.js";
 import { binary, Command, Family, ipv4, ipv6 } from "./proxy-headers.js";
 
@@ -263,11 +263,11 @@ t.test("the log has no line for a connection that only looks whether the port is
 });
 
 t.test("a port that closes does not wait for PROXY headers", async (t) => {
-  const { port } = await proxied(t);
+  const { port } = await proxied(t, { headerTime: 300_000 });
   const client = await dial(port);
   client.socket.write("PROXY ");
-  const closed = port.close(60_000);
-  t.equal(await client.rest(), "");
+  const closed = port.close(300_000);
+  t.equal(await inTime(client.rest(), () => "the connection is closed", 20_000), "");
   await closed;
 });
 
