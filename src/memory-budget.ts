@@ -74,17 +74,29 @@ export class MemoryBudget {
    */
   open(address: string): ConnectionMemory {
     if (this.#trustedProxies?.has(address)) return new ConnectionMemory(this, CONNECTION_SHARE, NO_BOUND, NOTHING);
+    const { use, onClose } = this.#useOf(address);
+    return new ConnectionMemory(this, CONNECTION_SHARE, use, onClose);
+  }
+
+  /**
+   * The memory of one client of a proxy, over the proxy's connection: bounded as that is and by the client's address. To be closed
+   * when the client's request is over.
+   */
+  openClient(connection: ConnectionMemory, address: string): ClientMemory {
+    const { use, onClose } = this.#useOf(address);
+    return new ClientMemory(this, connection, use, onClose);
+  }
+
+  /** What an address holds, which counts one connection more until `onClose`. */
+  #useOf(address: string): { readonly use: AddressUse; readonly onClose: () => void } {
     const network = networkOf(address);
-    let use = this.#addresses.get(network);
-    if (use === undefined) {
-      use = { reserved: 0, connections: 0 };
-      this.#addresses.set(network, use);
-    }
+    const use = this.#addresses.get(network) ?? { reserved: 0, connections: 0 };
+    this.#addresses.set(network, use);
     use.connections++;
-    const left = use;
-    return new ConnectionMemory(this, CONNECTION_SHARE, use, () => {
-      if (--left.connections === 0) this.#addresses.delete(network);
-    });
+    const onClose = (): void => {
+      if (--use.connections === 0) this.#addresses.delete(network);
+    };
+    return { use, onClose };
   }
 
   /**
@@ -99,8 +111,29 @@ export class MemoryBudget {
 const NO_BOUND = undefined;
 const NOTHING = (): void => {};
 
+/** Memory that is reserved for one purpose. */
+abstract class Reservation {
+  /** Reserves further bytes. @returns false where they do not fit: then nothing is reserved, and they must not be kept */
+  abstract tryReserve(bytes: number): boolean;
+  /** Releases bytes that were reserved. No effect after `close`, which has released everything. */
+  abstract release(bytes: number): void;
+
+  /**
+   * Makes a reservation larger or smaller.
+   * @returns false where more does not fit; then it is as it was
+   */
+  tryResize(from: number, to: number): boolean {
+    if (to > from) return this.tryReserve(to - from);
+    this.release(from - to);
+    return true;
+  }
+}
+
+/** What the bytes of a request are reserved in. */
+export type RequestMemory = Pick<Reservation, "tryResize" | "release">;
+
 /** The memory that one connection holds. */
-export class ConnectionMemory {
+export class ConnectionMemory extends Reservation {
   /** Bytes. */
   reserved = 0;
   readonly #budget: MemoryBudget;
@@ -110,6 +143,7 @@ export class ConnectionMemory {
   #closed = false;
 
   constructor(budget: MemoryBudget, share: number, address: AddressUse | undefined, onClose: () => void) {
+    super();
     this.#budget = budget;
     this.#share = share;
     this.#address = address;
@@ -121,7 +155,6 @@ export class ConnectionMemory {
     return this.#budget.isShort;
   }
 
-  /** Reserves further bytes. @returns false where they do not fit: then nothing is reserved, and they must not be kept */
   tryReserve(bytes: number): boolean {
     if (this.#closed) return false;
     const budget = this.#budget;
@@ -137,7 +170,6 @@ export class ConnectionMemory {
     return true;
   }
 
-  /** Releases bytes that were reserved. No effect after `close`, which has released everything. */
   release(bytes: number): void {
     if (this.#closed) return;
     this.reserved -= bytes;
@@ -145,20 +177,54 @@ export class ConnectionMemory {
     if (this.#address !== undefined) this.#address.reserved -= bytes;
   }
 
-  /**
-   * Makes a reservation larger or smaller.
-   * @returns false where more does not fit; then it is as it was
-   */
-  tryResize(from: number, to: number): boolean {
-    if (to > from) return this.tryReserve(to - from);
-    this.release(from - to);
-    return true;
-  }
-
   /** Releases everything: the connection is closed. */
   close(): void {
     if (this.#closed) return;
     this.release(this.reserved);
+    this.#closed = true;
+    this.#onClose();
+  }
+}
+
+/** What a request of a client holds of a proxy's connection. */
+export class ClientMemory extends Reservation {
+  readonly #budget: MemoryBudget;
+  readonly #connection: ConnectionMemory;
+  readonly #address: AddressUse;
+  readonly #onClose: () => void;
+  #reserved = 0;
+  #closed = false;
+
+  constructor(budget: MemoryBudget, connection: ConnectionMemory, address: AddressUse, onClose: () => void) {
+    super();
+    this.#budget = budget;
+    this.#connection = connection;
+    this.#address = address;
+    this.#onClose = onClose;
+  }
+
+  tryReserve(bytes: number): boolean {
+    if (this.#closed) return false;
+    const { limit, reserved } = this.#budget;
+    const isLarge = this.#reserved + bytes > ALWAYS;
+    if (isLarge && this.#address.reserved + bytes > limit - reserved - bytes) return false;
+    if (!this.#connection.tryReserve(bytes)) return false;
+    this.#address.reserved += bytes;
+    this.#reserved += bytes;
+    return true;
+  }
+
+  release(bytes: number): void {
+    if (this.#closed) return;
+    this.#address.reserved -= bytes;
+    this.#reserved -= bytes;
+    this.#connection.release(bytes);
+  }
+
+  /** Releases everything: the request is over. */
+  close(): void {
+    if (this.#closed) return;
+    this.release(this.#reserved);
     this.#closed = true;
     this.#onClose();
   }

@@ -1,6 +1,7 @@
 /** The other end of a connection: a client, or a trusted proxy, whose requests name their clients in headers. */
 import type { Socket } from "node:net";
 import type { TrustedProxies } from "../../src/client-address.js";
+import type { ClientMemory, ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js";
 import { forwardedClient } from "../forwarded.js";
 
 export class Peer {
@@ -40,6 +41,20 @@ export class Peer {
   /** The address by which its memory is counted. */
   get memoryAddress(): string {
     return this.address || "unix";
+  }
+
+  /**
+   * The memory of one client of a proxy; undefined where requests draw on that of the connection, because there is no proxy, or
+   * it names none. To be closed with the request.
+   */
+  openClient(
+    request: { readonly rawHeaders: readonly string[] },
+    budget: MemoryBudget,
+    connection: ConnectionMemory,
+  ): ClientMemory | undefined {
+    if (!this.isProxy) return undefined;
+    const client = this.clientOf(request);
+    return this.#proxies?.has(client) ? undefined : budget.openClient(connection, client);
   }
 
   /** The address of the client of a request. */

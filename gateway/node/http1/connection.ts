@@ -3,7 +3,7 @@
  * responses are written in the same order. Every error is answered by the handler, even of bytes that never became a request:
  * so all errors look the same, are logged and are counted.
  */
-import type { ConnectionMemory } from "../../../src/memory-budget.js";
+import type { ClientMemory, ConnectionMemory } from "../../../src/memory-budget.js";
 import type { HttpError } from "../../errors.js";
 import {
   agreedProtocol,
@@ -18,7 +18,7 @@ import type { Peer } from "../peer.js";
 import { unshareReads } from "../shared-reads.js";
 import type { WebSockets } from "../websocket.js";
 import { ClientTime } from "./client-time.js";
-import { CHUNKED, Exchange, type ExchangeConnection, NO_HEAD } from "./exchange.js";
+import { CHUNKED, Exchange, type ExchangeConnection, type Head, NO_HEAD } from "./exchange.js";
 import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
 import { ReadDelay } from "./read-delay.js";
 import type { RequestBody } from "./request-body.js";
@@ -97,6 +97,10 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
       if (this.socket.destroyed) this.#memory.close();
     }
     return this.#memory;
+  }
+
+  openClient(head: Head): ClientMemory | undefined {
+    return this.remotePeer.openClient(head, this.#options.budget, this.memory);
   }
 
   get isShort(): boolean {
@@ -392,6 +396,5 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   };
 
   readonly #onDrain = (): void => this.#exchanges[0]?.onDrain();
-
   readonly #onTimeout = (): void => this.destroy();
 }

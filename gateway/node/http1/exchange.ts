@@ -1,5 +1,5 @@
 /** One request over HTTP/1.1 and its response, which is written no faster than the client reads it. */
-import type { ConnectionMemory } from "../../../src/memory-budget.js";
+import type { ClientMemory, ConnectionMemory, RequestMemory } from "../../../src/memory-budget.js";
 import type { UnreadRequests } from "../../backlog.js";
 import { HttpError } from "../../errors.js";
 import {
@@ -49,6 +49,8 @@ export interface ExchangeConnection {
   readonly limits: ConnectionLimits;
   readonly memory: ConnectionMemory;
   readonly remotePeer: Peer;
+  /** The memory of the client that a proxy names; undefined where it names none. */
+  openClient(head: Head): ClientMemory | undefined;
   /** The headers that keep the connection, each with the end of its line. */
   readonly keepAlive: string;
   readonly isLeaving: boolean;
@@ -102,6 +104,9 @@ export class Exchange implements GatewayRequest {
   #writer: StreamWriter | undefined;
   /** Bytes reserved for the response, until the client has read it. */
   #reserved = 0;
+  /** The memory of the client, where a proxy names one; until the exchange is over. */
+  #client: ClientMemory | undefined;
+  #isOver = false;
   readonly #abort = new Abort();
 
   constructor(connection: ExchangeConnection, head: Head, { fault, bodyLength, upgrade }: ExchangeOptions) {
@@ -130,8 +135,11 @@ export class Exchange implements GatewayRequest {
     return this.#connection.limits;
   }
 
-  get memory(): ConnectionMemory {
-    return this.#connection.memory;
+  get memory(): RequestMemory {
+    const connection = this.#connection;
+    if (!connection.remotePeer.isProxy) return connection.memory;
+    if (this.#client === undefined && !this.#isOver) this.#client = connection.openClient(this.#head);
+    return this.#client ?? connection.memory;
   }
 
   /** Whether all of the request has arrived. */
@@ -182,7 +190,9 @@ export class Exchange implements GatewayRequest {
 
   /** Reserves memory for a pipelined request, which waits until those before it are answered. */
   tryReservePipelined(): boolean {
-    return this.#tryResize(EXCHANGE_OVERHEAD);
+    if (this.#tryResize(EXCHANGE_OVERHEAD)) return true;
+    this.#closeMemory();
+    return false;
   }
 
   tryReserveResponse(bytes: number): boolean {
@@ -221,6 +231,7 @@ export class Exchange implements GatewayRequest {
     this.#tryResize(0);
     this.abort(GONE);
     this.requestBody?.drop();
+    this.#closeMemory();
   }
 
   /** The handler has answered. */
@@ -287,6 +298,13 @@ export class Exchange implements GatewayRequest {
   release(): void {
     this.requestBody?.release();
     this.#tryResize(0);
+    this.#closeMemory();
+  }
+
+  #closeMemory(): void {
+    this.#isOver = true;
+    this.#client?.close();
+    this.#client = undefined;
   }
 
   #sendStream(response: GatewayResponse, body: BodyStream, hasBody: boolean): void {
@@ -328,7 +346,7 @@ export class Exchange implements GatewayRequest {
 
   #tryResize(bytes: number): boolean {
     if (bytes === this.#reserved) return true;
-    if (!this.#connection.memory.tryResize(this.#reserved, bytes)) return false;
+    if (!this.memory.tryResize(this.#reserved, bytes)) return false;
     this.#reserved = bytes;
     return true;
   }

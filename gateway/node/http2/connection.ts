@@ -6,6 +6,7 @@ import { ErrorCode } from "../../../src/http2/errors.js";
 import type { HeaderList } from "../../../src/http2/header-fields.js";
 import { MAX_STALLS, ServerConnection } from "../../../src/http2/server-connection.js";
 import type { Stream } from "../../../src/http2/stream.js";
+import type { ClientMemory, MemoryBudget } from "../../../src/memory-budget.js";
 import { HttpError, NO_MEMORY } from "../../errors.js";
 import { type GatewayRequest, type Handler, RequestHeaders } from "../../http.js";
 import type { ClientSocket, ConnectionOptions, PortConnection } from "../connection.js";
@@ -49,6 +50,7 @@ export function serveHttp2(
 export class Http2Connection extends ServerConnection implements ExchangeConnection, PortConnection {
   readonly remotePeer: Peer;
   readonly exchangeLimits: ExchangeLimits;
+  readonly #budget: MemoryBudget;
   readonly #socket: ClientSocket;
   readonly #handler: Handler;
   readonly #holdMs: number | undefined;
@@ -69,9 +71,14 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     });
     this.remotePeer = peer;
     this.exchangeLimits = { maxBody, bodyTime, stallMs };
+    this.#budget = budget;
     this.#socket = socket;
     this.#handler = handler;
     this.#holdMs = holdMs;
+  }
+
+  openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined {
+    return this.remotePeer.openClient(request, this.#budget, this.memory);
   }
 
   get date(): string {

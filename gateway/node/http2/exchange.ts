@@ -3,6 +3,7 @@
  * and memory, and no faster than its reader takes it.
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
+import type { ClientMemory, RequestMemory } from "../../../src/memory-budget.js";
 import { HttpError, NO_MEMORY } from "../../errors.js";
 import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
 import { Abort } from "../abort.js";
@@ -32,6 +33,8 @@ export interface ExchangeLimits {
 
 export interface ExchangeConnection extends ResponseConnection {
   readonly remotePeer: Peer;
+  /** The memory of the client that a proxy names; undefined where it names none. */
+  openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined;
   readonly exchangeLimits: ExchangeLimits;
   /** Has refusals held back until `onHoldEnd` of each stream. @returns false where they are written at once */
   tryHold(): boolean;
@@ -53,6 +56,9 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   /** When the exchange must have gone on, in milliseconds of `performance.now()`; the connection calls `expire` after that. */
   deadline = NEVER;
   declare protected readonly connection: ExchangeConnection;
+  /** The memory of the client, where a proxy names one. */
+  #client: ClientMemory | undefined;
+  #isReleased = false;
   readonly #body = new RequestBody();
   /** Of the header Content-Length. */
   readonly #announced: number | undefined;
@@ -92,6 +98,19 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   get remoteAddress(): string {
     return this.connection.remotePeer.clientOf(this);
+  }
+
+  protected override memoryOf(connection: ExchangeConnection): RequestMemory {
+    if (!connection.remotePeer.isProxy) return connection.memory;
+    if (this.#client === undefined && !this.#isReleased) this.#client = connection.openClient(this);
+    return this.#client ?? connection.memory;
+  }
+
+  override releaseMemory(): void {
+    super.releaseMemory();
+    this.#isReleased = true;
+    this.#client?.close();
+    this.#client = undefined;
   }
 
   protected get requestBytes(): number {
@@ -331,6 +350,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   onLost(): void {
     this.#leave(GONE);
+    this.releaseMemory();
   }
 
   /** The stream is about to be reset for what the client did on it. */

@@ -20,6 +20,8 @@ import { binary, Command, Family, ipv4, ipv6 } from "./proxy-headers.js";
 const LOOPBACK = TrustedProxies.parse("127.0.0.1");
 const OTHERS = TrustedProxies.parse("192.0.2.1");
 const NAMED = "PROXY TCP4 192.0.2.7 10.0.0.1 4711 8080\r\n";
+/** Bytes of a part of a body: of a million, an address may hold eight of them, while no connection holds too much. */
+const PART = 57_000;
 const authority = createAuthority("authority");
 const tls = authority.issue("localhost");
 
@@ -270,6 +272,65 @@ t.test("a port that closes does not wait for PROXY headers", async (t) => {
   t.equal(await inTime(client.rest(), () => "the connection is closed", 20_000), "");
   await closed;
 });
+
+t.test("what a client sends through a proxy counts as its own", async (t) => {
+  for (const isHttp2 of [false, true]) {
+    const budget = new MemoryBudget({ limit: 1_000_000, trustedProxies: LOOPBACK });
+    const handler: Handler = async (request) => {
+      try {
+        await request.body();
+        return answer("received");
+      } catch (error) {
+        return answer("refused", (error as { status: number }).status);
+      }
+    };
+    const port = await open(t, handler, { trustedProxies: LOOPBACK, budget });
+    /** Sends a part of a body from each of several connections of the proxy, of one client or of two. */
+    const send = async (clients: readonly string[]): Promise<boolean[]> => {
+      const held: (() => void)[] = [];
+      const taken: boolean[] = [];
+      for (const client of clients) {
+        const before = budget.reserved;
+        const { isAnswered, end } = await (isHttp2 ? upload2 : upload1)(port, client);
+        held.push(end);
+        await until(() => budget.reserved >= before + PART || isAnswered(), { what: () => "the part is dealt with" });
+        taken.push(!isAnswered());
+      }
+      for (const end of held) end();
+      await until(() => budget.reserved === 0 && budget.addresses === 0, { what: () => "all is released" });
+      return taken;
+    };
+    const [most, taken] = [Array(8).fill("192.0.2.7"), Array(8).fill(true)];
+    t.same(await send([...most, "192.0.2.7"]), [...taken, false], `HTTP/${isHttp2 ? 2 : 1}`);
+    t.same(await send([...most, "192.0.2.8"]), [...taken, true]);
+  }
+});
+
+/** Begins an upload through a connection of its own, whose client a header names. */
+async function upload1(port: HttpPort, client: string) {
+  const { socket, until } = await dial(port);
+  let isAnswered = false;
+  void until(/HTTP/).then(
+    () => {
+      isAnswered = true;
+    },
+    () => {},
+  );
+  socket.write(post(200_000).replace("\r\n\r\n", `\r\nX-Forwarded-For: ${client}\r\n\r\n${"x".repeat(PART)}`));
+  return { isAnswered: () => isAnswered, end: () => void socket.destroy() };
+}
+
+async function upload2({ address }: HttpPort, client: string) {
+  const session = connectHttp2(`http://127.0.0.1:${address.port}`);
+  const stream = session.request({ ":method": "POST", "x-forwarded-for": client });
+  stream.on("error", () => {});
+  let isAnswered = false;
+  stream.on("response", () => {
+    isAnswered = true;
+  });
+  stream.write("x".repeat(PART));
+  return { isAnswered: () => isAnswered, end: () => session.destroy() };
+}
 
 t.test("the memory of a connection counts as that of the client which a PROXY header names", async (t) => {
   const budget = new MemoryBudget();
