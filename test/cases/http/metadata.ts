@@ -29,6 +29,7 @@ export const metadata: readonly HttpCase[] = [
       namespace: "default",
       metadata: {
         "x-portico-context": "signed",
+        "x-portico-client-address": "its address",
         "platform-namespace": "default",
         "x-request-id": "abc-1.2_3",
         traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -47,7 +48,14 @@ export const metadata: readonly HttpCase[] = [
       ["tracestate", "a=1"],
     ],
     status: 200,
-    answer: { metadata: { "x-portico-context": "signed", "platform-namespace": "default", "x-request-id": "r" } },
+    answer: {
+      metadata: {
+        "x-portico-context": "signed",
+        "x-portico-client-address": "its address",
+        "platform-namespace": "default",
+        "x-request-id": "r",
+      },
+    },
     calls: TELL,
   },
   {
@@ -58,7 +66,14 @@ export const metadata: readonly HttpCase[] = [
       ["Authorization", "Bearer {stranger}"],
     ],
     status: 200,
-    answer: { metadata: { "x-portico-context": "signed", "platform-namespace": "default", "x-request-id": "r" } },
+    answer: {
+      metadata: {
+        "x-portico-context": "signed",
+        "x-portico-client-address": "its address",
+        "platform-namespace": "default",
+        "x-request-id": "r",
+      },
+    },
     calls: TELL,
   },
   {
