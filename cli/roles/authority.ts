@@ -4,12 +4,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Health } from "../../gateway/own/health.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { createRegistry } from "../../services/registry/registry.js";
+import type { AuthorityAccess } from "../../src/access/authority-access.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { formatAddress } from "../../src/address.js";
 import type { Flags } from "../../src/config.js";
 import { Code, StatusError } from "../../src/errors.js";
+import { type ListNamespaces, listNamespacesOf } from "../../src/kit/namespace-data.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
+import { addStore } from "../../src/process/service.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Service } from "../../src/rpc/service.js";
@@ -41,7 +44,7 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
 }
 
 async function openAuthorityProcess(context: ProcessContext, options: StoreOptions): Promise<Omit<Running, "stop">> {
-  const { guard, grpc, firstStart } = await openCore(context, [], options);
+  const { guard, grpc, firstStart } = await openCore(context, () => [], options);
   const why = (): string | undefined => whyNotReady(health.missing, { guard });
   const health: Health = new Health({ guard: () => guard.state === "ready" }, why);
   const admin = await openAdminPort(context, health);
@@ -61,12 +64,12 @@ export interface Core {
 
 /**
  * Opens the store, the authority, the registry, and the gRPC port.
- * @param more services that the same process serves.
+ * @param more gives the services that the same process serves, which may ask the authority
  * @throws {CommandError|StoreError}
  */
 export async function openCore(
   context: ProcessContext,
-  more: readonly Service[],
+  more: (list: ListNamespaces) => readonly Service[],
   { acceptTime }: StoreOptions,
 ): Promise<Core> {
   const { config, log, transport, shutdown } = context;
@@ -86,7 +89,11 @@ export async function openCore(
     limits: messageLimits(config),
     log,
   });
-  const guard = new OpenGuard({ channel: new InProcessChannel(toAuthority), admission: SYSTEM, log });
+  const asked: Pick<AuthorityAccess, "channel" | "admission"> = {
+    channel: new InProcessChannel(toAuthority),
+    admission: SYSTEM,
+  };
+  const guard = new OpenGuard({ ...asked, log });
   shutdown.add(() => guard.close());
   // Before the port is open: gateways that know its address from before call as soon as they are connected.
   await guard.ready();
@@ -97,11 +104,14 @@ export async function openCore(
   shutdown.add(followServices({ file: config.configFile, registry, log }));
   // Before the port is open, too: gateways then find these services from their first look on.
   await Promise.race([registry.tried(), sleep(CONFIGURED_WAIT_MS, undefined, { ref: false })]);
-  const served = [authority.service, registry.service, ...more];
+  const served = [authority.service, registry.service, ...more(listNamespacesOf(asked))];
+  // Before the port is open, too: a store that cannot be used ends the start.
+  for (const service of served) await service.store?.();
   const grpc = await openGrpcPort(context, served, guard);
   // Before the port: its streams would never end by themselves.
   shutdown.add(() => registry.close());
   const instances = served.map((service) => instanceOf(service, grpc, config));
+  for (const [index, instance] of instances.entries()) await addStore(instance, served[index]!);
   for (const instance of instances) registry.add(instance);
   const names = instances.map(({ service }) => service);
   log.info({ services: names.join(", ") }, `the ${names.length} services of this process joined`);

@@ -3,27 +3,34 @@ import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Clients } from "../../src/kit/clients.js";
 import type { ListNamespaces } from "../../src/kit/namespace-data.js";
 import { createLazyService } from "../../src/kit/service.js";
-import { openStoreIn } from "../../src/kit/shared-store.js";
+import { installationStore } from "../../src/kit/shared-store.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { Service } from "../../src/rpc/service.js";
 import { KEEPING, OWN_SERVICES } from "./own-services.js";
 
+/** How own services are made. */
+export interface OpenServicesOptions {
+  /** Makes the clients of a service, when it first calls another. */
+  readonly clientsOf: (service: string) => Clients;
+  /** Asks the authority of the installation. */
+  readonly list: ListNamespaces;
+  /** The service of a process that has joined; undefined for the process that has the authority. */
+  readonly joined?: string | undefined;
+}
+
 /**
- * Opens the store of those that keep anything: an instance registers with it, so that no two keep their data in different ones.
+ * Makes services whose code is loaded for their first call. Those that keep anything open one store before they register, so
+ * that no two keep their data in different ones.
  * @param names keys of OWN_SERVICES
- * @param clientsOf makes the clients of a service, when it first calls another
- * @param list as for `openStoreIn`
- * @throws {StoreError} (rejects) where the store cannot be used
  */
-export async function openServices(
+export function openServices(
   { config, log, shutdown }: ProcessContext,
   names: readonly string[],
-  clientsOf: (service: string) => Clients,
-  list?: ListNamespaces,
-): Promise<Service[]> {
-  const store = openStoreIn(config.data, config.serviceStore, { warn: (message) => log.warn(message), list });
+  { clientsOf, list, joined }: OpenServicesOptions,
+): Service[] {
+  const { serviceStore: url, data: dataFolder } = config;
+  const store = installationStore({ url, dataFolder, services: names, joined, list, log });
   shutdown.add(() => store.close());
-  const { id, name } = names.some((service) => KEEPING.has(service)) ? await store.open() : { id: "", name: "" };
   return names.map((service) => {
     const load = OWN_SERVICES[service];
     if (load === undefined) throw new Error(`there is no service ${service}`);
@@ -37,7 +44,7 @@ export async function openServices(
         return clients;
       },
     };
-    const kept = KEEPING.has(service) ? { id, name } : undefined;
+    const kept = KEEPING.has(service) ? store.open : undefined;
     return createLazyService(load, { descriptors: descriptorsOf(service), environment, store: kept });
   });
 }

@@ -6,7 +6,6 @@ import { SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
 import { type Config, ConfigError, type Flags, SETTINGS } from "../../src/config.js";
 import type { Clients } from "../../src/kit/clients.js";
-import { type ListNamespaces, listNamespacesOf } from "../../src/kit/namespace-data.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { GrpcPort } from "../../src/process/grpc-port.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
@@ -40,10 +39,8 @@ export interface OpenServer extends Omit<Running, "stop"> {
 export async function openServer(context: ProcessContext, options: StoreOptions): Promise<OpenServer> {
   const { log, transport } = context;
   const clientsOf = (service: string): Clients => clientsWithin(service, context, core.grpc.dispatcher);
-  const list: ListNamespaces = () =>
-    listNamespacesOf({ channel: new InProcessChannel(core.grpc.dispatcher), admission: SYSTEM })();
-  const services = await openServices(context, ownServicesOf(context.config), clientsOf, list);
-  const core = await openCore(context, services, options);
+  const names = ownServicesOf(context.config);
+  const core = await openCore(context, (list) => openServices(context, names, { clientsOf, list }), options);
   const { guard, grpc, isLocal, firstStart, enrol } = core;
   const { routes, ...gateway } = await openGateway(context, {
     guard,

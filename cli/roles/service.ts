@@ -35,11 +35,12 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
 async function openService(context: ProcessContext, name: string): Promise<Omit<Running, "stop">> {
   const joined = await joinAuthority(context, name);
   const clients = () => clientsOf(context, joined);
-  const [service] = (await openServices(context, [name], clients, listNamespacesOf(joined))) as [Service];
-  const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
+  const list = listNamespacesOf(joined);
+  const [service] = openServices(context, [name], { clientsOf: clients, list, joined: name }) as [Service];
+  const { guard, grpc, registration, stored } = await openServiceProcess(context, joined, service);
   const notReady = () => whyNotReady(health.missing, { guard }, joined.authorities.all);
   const health: Health = new Health({ guard: () => guard.state === "ready" }, notReady);
   const admin = await openAdminPort(context, health);
-  await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));
+  await waitForAuthority(Promise.all([guard.ready(), stored, registration.registered()]));
   return { grpc: grpc.target, admin, notReady };
 }

@@ -10,9 +10,9 @@ import type { Logger } from "pino";
 import { ConfigError } from "../../src/config.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Service } from "../../src/rpc/service.js";
-import { readInstallation, recordInstallation } from "../../src/store/installation.js";
+import { readInstallation, recordInstallation, recordInstallationId } from "../../src/store/installation.js";
 import type { Store } from "../../src/store/store.js";
-import { bootstrap, deletePasswordFileOnceChanged, type FirstStart } from "./bootstrap.js";
+import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, installationCreated } from "./bootstrap.js";
 import { accounts } from "./endpoints/accounts.js";
 import { audit } from "./endpoints/audit.js";
 import { auth } from "./endpoints/auth.js";
@@ -71,6 +71,8 @@ const OTHER_STORE =
 /** An open authority. */
 export interface Authority {
   readonly service: Service;
+  /** Tells the installation from all others. */
+  readonly installationId: string;
   /** The administrator's password, where this start made it up. */
   readonly firstStart: FirstStart | undefined;
   /** Makes sure that the data folder holds a valid enrolment token of a service of this machine; returns it. */
@@ -109,8 +111,9 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     adminPassword,
   });
   await enrolNew({ journal, dataFolder, services: options.services ?? [], log });
-  record(store, dataFolder, log);
-  await journal.commit(PORTICO, ({ contextSecret }) => (contextSecret.length > 0 ? [] : [contextSecretCreated()]));
+  await completeState(journal);
+  const installationId = journal.state.installationId;
+  record({ store, dataFolder, installationId, log });
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
   const changes = new Changes({ journal, leases });
   const slowdown = new Slowdown({ clock: clock.now });
@@ -145,7 +148,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await Promise.all([storedTime.close(), leases.close()]);
   };
   const enrol: Authority["enrol"] = (name) => enrolLocally(journal, dataFolder, name);
-  return { service, firstStart, enrol, announceStop: () => stopping.abort(), count: () => 1 + claims.others, close };
+  const announceStop = (): void => stopping.abort();
+  return { service, installationId, firstStart, enrol, announceStop, count: () => 1 + claims.others, close };
 }
 
 /** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */
@@ -171,8 +175,21 @@ async function openLeases(
   return { leases, claims, stopTelling };
 }
 
-function record(store: Store, dataFolder: string, log: Logger): void {
+/** Adds what stores of older versions lack. */
+async function completeState(journal: Journal): Promise<void> {
+  await journal.commit(PORTICO, ({ contextSecret, installationId }) => [
+    ...(contextSecret.length > 0 ? [] : [contextSecretCreated()]),
+    ...(installationId !== "" ? [] : [installationCreated()]),
+  ]);
+}
+
+interface Recorded extends Pick<AuthorityOptions, "store" | "dataFolder" | "log"> {
+  readonly installationId: string;
+}
+
+function record({ store, dataFolder, installationId, log }: Recorded): void {
   try {
+    recordInstallationId(dataFolder, installationId);
     const before = recordInstallation(dataFolder, store.name);
     if (before !== undefined) log.warn({ store: store.name, before }, OTHER_STORE);
   } catch (error) {

@@ -3,6 +3,7 @@
  * a crash in between loses nothing: the next start uses what the files say. So do two processes that start at once on one
  * data folder, of which one writes the entry.
  */
+import { randomUUID } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
@@ -12,9 +13,10 @@ import { writeOnce } from "../../src/folder.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../src/gen/portico/auth/v1/rules.js";
 import { type Installation, lostInstallation } from "../../src/store/installation.js";
+import { refuseServicesLeft } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
 import { contextSecretCreated, enrolmentCreated } from "./endpoints/enrolments.js";
-import type { Decide } from "./log/decide.js";
+import type { Decide, LogEvent } from "./log/decide.js";
 import { type Journal, PORTICO } from "./log/journal.js";
 import { isPassword, type Passwords, randomPassword } from "./login/passwords.js";
 
@@ -45,6 +47,7 @@ export async function bootstrap(options: {
     const lost = lostInstallation(store, dataFolder, installation);
     throw new StoreError(`store ${store} is without any entry, ${lost}`);
   }
+  await refuseServicesLeft(dataFolder);
   const passwordFile = passwordFileIn(dataFolder);
   const created: string[] = [];
   const keep = (file: string, make: () => string, check: (text: string) => boolean): string => {
@@ -95,12 +98,18 @@ export function firstEntry(password: PasswordHash, enrolments: { name: string; t
   const namespace = DEFAULT_NAMESPACE;
   const rule = { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
   return [
+    installationCreated(),
     { $case: "namespaceCreated", value: { name: namespace } },
     { $case: "accountCreated", value: { namespace, name: ADMIN, scopes: [ADMIN_SCOPE], password } },
     { $case: "ruleCreated", value: { namespace, rule } },
     ...enrolments.map(({ name, token }) => enrolmentCreated(name, token, { beside: true })),
     contextSecretCreated(),
   ];
+}
+
+/** The event that tells an installation from all others. */
+export function installationCreated(): LogEvent {
+  return { $case: "installationCreated", value: { id: randomUUID() } };
 }
 
 function passwordFileIn(dataFolder: string): string {

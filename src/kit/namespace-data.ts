@@ -1,26 +1,46 @@
 /**
  * Keeps what services store for a namespace apart from what an earlier namespace of the same name has left, and deletes the
- * latter.
+ * latter, 30 days after the authority no longer knew the namespace.
  *
  * In the store's keys a namespace is `acme@<id>`: it has an identity from its creation on. For `default`, and for those that a
  * version before identities created, it is the name alone. What is under another identity cannot be reached by any call.
+ *
+ * The trash is a mark for each of these, `~trash/<service>/acme@<id>`. The data stays where it is: calls reach it again, and the
+ * mark goes, where the namespace is back, such as after a failover or the restoration of a backup of the authority.
+ *
+ *     gone ──► mark ──► seen gone on 30 days ──► deleted
+ *      ▲        │
+ *      └─ back ◄┘
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { AuthorityAccess } from "../access/authority-access.js";
+import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { PolicyService } from "../gen/portico/auth/v1/policy.js";
+import type { Logger } from "../log.js";
 import { repeated } from "../rpc/client.js";
-import type { ServiceStore } from "../store/service-store.js";
+import type { ServiceStore, StoredEntry } from "../store/service-store.js";
 
-/** When a process first deletes what is left, after it has opened the store, and how often then; in milliseconds. */
+/** When a process first looks for what is left, after it has opened the store, and how often then; in milliseconds. */
 const FIRST_MS = 60_000;
 const INTERVAL_MS = 600_000;
-/** Entries that one commit deletes. */
+/** How often a namespace must have been seen gone, and how long after each other; in milliseconds. */
+export const TRASH_DAYS = 30;
+const DAY_MS = 86_400_000;
+/** Entries that one commit deletes, and marks that are read at a time. */
 const MAX_DELETED = 100;
 /** Between two commits, so that others are not kept waiting; in milliseconds. */
 const PAUSE_MS = 20;
 
-/** The identities of the namespaces that there are, by their names; empty for one without. */
-export type ListNamespaces = () => Promise<ReadonlyMap<string, string>>;
+/** What the authority knows. */
+export interface KnownNamespaces {
+  /** The ID of its installation; empty where an older version does not say. */
+  readonly installation: string;
+  /** The identities of the namespaces that there are, by their names; empty for one without. */
+  readonly ids: ReadonlyMap<string, string>;
+}
+
+/** Gives what the authority knows, as of a moment after the question. */
+export type ListNamespaces = () => Promise<KnownNamespaces>;
 
 /** The segment of the store's keys that stands for a namespace. @param id as in Admission */
 export function namespaceSegment(name: string, id: string | undefined): string {
@@ -31,61 +51,155 @@ export function namespaceSegment(name: string, id: string | undefined): string {
 export function listNamespacesOf(access: Pick<AuthorityAccess, "channel" | "metadata" | "admission">): ListNamespaces {
   const { channel, metadata, admission } = access;
   return async () => {
-    const { namespaces } = await repeated(channel, PolicyService.listNamespaceIds, {}, { metadata, admission });
-    return new Map(namespaces.map(({ name, id }) => [name, id ?? ""]));
+    const answer = await repeated(channel, PolicyService.listNamespaceIds, {}, { metadata, admission });
+    return {
+      installation: answer.installationId,
+      ids: new Map(answer.namespaces.map(({ name, id }) => [name, id ?? ""])),
+    };
   };
 }
 
+/** Whose data is looked through, and who is told. */
+export interface SweepOptions {
+  /** The services of this process. Data of others is theirs. */
+  readonly services: readonly string[];
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** In milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** The mark of a namespace in the trash. */
+interface Mark {
+  /** When it was first seen gone, in milliseconds since 1970. */
+  readonly since: number;
+  /** When it was counted last, and how often. A clock that jumps counts once, however far. */
+  readonly counted: number;
+  readonly days: number;
+}
+
 /**
- * Deletes all that is kept for namespaces that are gone and were gone the last time, too. Once is not enough: during a failover of
- * its database, an authority's list may be an older one. May be ended and begun again at any time, by several processes at once.
- * @param goneBefore what the last time returned
- * @returns the prefixes of what is kept for namespaces that are gone
+ * Marks what is kept for namespaces that are gone, and deletes what was seen gone on 30 days. May be ended and begun again at
+ * any time, by several processes at once.
+ * @returns why nothing was done; undefined where it was
  * @throws {StoreError} {StatusError} (rejects) where the store or the authority fails
  */
-export async function deleteLeft(
+export async function sweepNamespaces(
   store: ServiceStore,
   list: ListNamespaces,
-  { goneBefore, signal }: { readonly goneBefore: ReadonlySet<string>; readonly signal: AbortSignal },
-): Promise<ReadonlySet<string>> {
+  options: SweepOptions,
+): Promise<string | undefined> {
+  const places: Place[] = [];
   // What is in the store is read first: a namespace that has kept something was there before the authority is asked.
-  const kept = await keptFor(store);
-  if (kept.length === 0) return new Set();
-  const present = await list();
-  const gone = kept.filter(({ segment }) => isGone(segment, present)).map(({ prefix }) => prefix);
-  for (const prefix of gone) if (goneBefore.has(prefix)) await deleteAll(store, prefix, signal);
-  return new Set(gone);
-}
-
-/** Each service's namespaces that have entries. Keys begin with a service's name: with a digit or a small letter. */
-async function keptFor(store: ServiceStore): Promise<{ prefix: string; segment: string }[]> {
-  const kept: { prefix: string; segment: string }[] = [];
-  for (let from = "0"; ; ) {
-    const { entries } = await store.range({ from, afterFrom: false, to: "{", limit: 1, reverse: false });
-    const [entry] = entries;
-    if (entry === undefined) return kept;
-    const [service, segment = ""] = entry.key.split("/", 2);
-    const prefix = `${service}/${segment}/`;
-    kept.push({ prefix, segment });
-    from = endOf(prefix);
+  for (const service of options.services) places.push(...(await placesOf(store, service)));
+  if (places.length === 0) return undefined;
+  const known = await list();
+  const doubt = doubtOf(known, await store.owner());
+  if (doubt !== undefined) return doubt;
+  for (const place of places) {
+    options.signal.throwIfAborted();
+    if (isGone(place.segment, known.ids)) await markOrDelete(store, place, options);
+    else if (place.mark !== undefined) await unmark(store, place, options);
   }
+  return undefined;
 }
 
-function isGone(segment: string, present: ReadonlyMap<string, string>): boolean {
+/** Why the list must not be gone by; undefined where it may. */
+function doubtOf({ installation, ids }: KnownNamespaces, owner: string | undefined): string | undefined {
+  if (installation === "") return "the authority is of a version that does not say which installation it is of";
+  if (installation !== owner) return `the store belongs to the installation ${owner}, the authority to ${installation}`;
+  return ids.has(DEFAULT_NAMESPACE) ? undefined : `the authority knows no namespace ${DEFAULT_NAMESPACE}`;
+}
+
+/** What a service keeps for a namespace. */
+interface Place {
+  readonly service: string;
+  readonly segment: string;
+  /** Where it is in the trash. */
+  readonly mark: StoredEntry | undefined;
+}
+
+/** A service's namespaces that have entries, or marks. */
+async function placesOf(store: ServiceStore, service: string): Promise<Place[]> {
+  const marks = new Map<string, StoredEntry>();
+  const marked = markKey(service, "");
+  for (let [from, more] = [marked, true]; more; ) {
+    const page = await store.range({ from, afterFrom: true, to: endOf(marked), limit: MAX_DELETED });
+    for (const entry of page.entries) marks.set(entry.key.slice(marked.length), entry);
+    from = page.entries.at(-1)?.key ?? from;
+    more = page.more;
+  }
+  const segments = new Set(marks.keys());
+  for (let from = `${service}/`; ; ) {
+    const { entries } = await store.range({ from, to: endOf(`${service}/`), limit: 1 });
+    if (entries[0] === undefined) break;
+    const segment = entries[0].key.split("/", 2)[1] ?? "";
+    segments.add(segment);
+    from = endOf(`${service}/${segment}/`);
+  }
+  return [...segments].map((segment) => ({ service, segment, mark: marks.get(segment) }));
+}
+
+function isGone(segment: string, ids: ReadonlyMap<string, string>): boolean {
   const [name = "", id = ""] = segment.split("@", 2);
-  const current = present.get(name);
+  const current = ids.get(name);
   // A namespace without identity never comes after one that had: an authority of an older version has lost it then.
   return current === undefined || (current !== "" && current !== id);
 }
 
-async function deleteAll(store: ServiceStore, prefix: string, signal: AbortSignal): Promise<void> {
-  const range = { from: prefix, afterFrom: false, to: endOf(prefix), limit: MAX_DELETED, reverse: false };
-  for (;;) {
+async function markOrDelete(store: ServiceStore, place: Place, options: SweepOptions): Promise<void> {
+  const { service, segment, mark } = place;
+  const now = (options.now ?? Date.now)();
+  const told = { service, namespace: segment };
+  if (mark === undefined) {
+    if (!(await setMark(store, place, { since: now, counted: now, days: 0 }))) return;
+    const entries = await store.count(`${service}/${segment}/`, endOf(`${service}/${segment}/`));
+    const what = `the authority does not know this namespace: what is kept for it is deleted in ${TRASH_DAYS} days`;
+    options.log.warn({ ...told, entries }, what);
+    return;
+  }
+  let { since, counted, days } = JSON.parse(mark.value) as Mark;
+  if (days < TRASH_DAYS) {
+    if (Math.abs(now - counted) < DAY_MS) return;
+    days += 1;
+    if (!(await setMark(store, place, { since, counted: now, days })) || days < TRASH_DAYS) return;
+  }
+  const entries = await deleteAll(store, `${service}/${segment}/`, options.signal);
+  await store.commit([{ kind: "delete", key: mark.key }]);
+  const what = "deleted what was kept for a namespace that the authority has not known for so long";
+  options.log.warn({ ...told, entries, days }, what);
+}
+
+/** The namespace is there again. */
+async function unmark(store: ServiceStore, { service, segment, mark }: Place, { log }: SweepOptions): Promise<void> {
+  const { key, version } = mark as StoredEntry;
+  const { committed } = await store.commit([{ kind: "delete", key, condition: { version } }]);
+  if (committed)
+    log.info({ service, namespace: segment }, "the authority knows this namespace again: what is kept for it stays");
+}
+
+/** Whether no other process was first. */
+async function setMark(store: ServiceStore, { service, segment, mark }: Place, value: Mark): Promise<boolean> {
+  const condition = mark === undefined ? "absent" : { version: mark.version };
+  const key = markKey(service, segment);
+  const write = { kind: "set", key, value: JSON.stringify(value), expires: undefined, condition } as const;
+  return (await store.commit([write])).committed;
+}
+
+/** Keys of entries begin with a service's name: with a digit or a small letter. */
+function markKey(service: string, segment: string): string {
+  return `~trash/${service}/${segment}`;
+}
+
+/** @returns how many entries it has deleted */
+async function deleteAll(store: ServiceStore, prefix: string, signal: AbortSignal): Promise<number> {
+  const range = { from: prefix, to: endOf(prefix), limit: MAX_DELETED };
+  for (let deleted = 0; ; ) {
     signal.throwIfAborted();
     const { entries, more } = await store.range(range);
-    if (entries.length > 0)
-      await store.commit(entries.map(({ key }) => ({ key, condition: undefined, kind: "delete" })));
-    if (!more) return;
+    if (entries.length > 0) await store.commit(entries.map(({ key }) => ({ key, kind: "delete" })));
+    deleted += entries.length;
+    if (!more) return deleted;
     await pause(PAUSE_MS, undefined, { signal });
   }
 }
@@ -95,18 +209,18 @@ function endOf(prefix: string): string {
   return `${prefix.slice(0, -1)}0`;
 }
 
-/** Deletes what is left of namespaces again and again, until it is closed. */
+/** Looks again and again for what is left of namespaces, until it is closed. */
 export class LeftData {
-  readonly #store: ServiceStore;
-  readonly #list: ListNamespaces;
+  readonly #sweep: (signal: AbortSignal) => Promise<string | undefined>;
+  readonly #log: Logger;
   readonly #end = new AbortController();
   #timer: NodeJS.Timeout;
   #running: Promise<void> = Promise.resolve();
-  #gone: ReadonlySet<string> = new Set();
+  #doubt: string | undefined;
 
-  constructor(store: ServiceStore, list: ListNamespaces) {
-    this.#store = store;
-    this.#list = list;
+  constructor(store: ServiceStore, list: ListNamespaces, options: Omit<SweepOptions, "signal">) {
+    this.#sweep = (signal) => sweepNamespaces(store, list, { ...options, signal });
+    this.#log = options.log;
     this.#timer = this.#after(FIRST_MS);
   }
 
@@ -120,13 +234,19 @@ export class LeftData {
   #after(milliseconds: number): NodeJS.Timeout {
     return setTimeout(() => {
       // What fails is done the next time: nothing can reach the data meanwhile.
-      const last = { goneBefore: this.#gone, signal: this.#end.signal };
-      this.#running = deleteLeft(this.#store, this.#list, last)
-        .catch(() => new Set<string>())
-        .then((gone) => {
-          this.#gone = gone;
+      this.#running = this.#sweep(this.#end.signal)
+        .then((doubt) => this.#tell(doubt))
+        .catch((err) => this.#log.debug({ err }, "data of deleted namespaces was not looked for; trying again"))
+        .then(() => {
           if (!this.#end.signal.aborted) this.#timer = this.#after(INTERVAL_MS);
         });
     }, milliseconds).unref();
+  }
+
+  #tell(doubt: string | undefined): void {
+    if (doubt !== undefined && doubt !== this.#doubt) {
+      this.#log.warn({ reason: doubt }, "data of deleted namespaces is kept: it is not sure which these are");
+    }
+    this.#doubt = doubt;
   }
 }

@@ -11,12 +11,13 @@ import { ListenError } from "../process/listen.js";
 import { openServiceProcess } from "../process/service.js";
 import { Shutdown } from "../process/shutdown.js";
 import type { ServiceDefinition } from "../rpc/definition.js";
+import { StoreError } from "../store/store.js";
 import { clientsOf } from "./clients.js";
 import { descriptorsOf } from "./loaded-definition.js";
 import { listNamespacesOf } from "./namespace-data.js";
 import { type Implementation, type Part, part } from "./part.js";
 import { createService } from "./service.js";
-import { openStoreIn } from "./shared-store.js";
+import { installationStore } from "./shared-store.js";
 
 /** How a service is served. */
 export interface ServeOptions {
@@ -89,21 +90,21 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
   try {
     const context = await createContext({ config, log, shutdown });
     const joined = await joinAuthority(context, name);
-    const warn = (message: string) => log.warn(message);
-    const store = openStoreIn(config.data, config.serviceStore, { warn, list: listNamespacesOf(joined) });
+    const { data: dataFolder, serviceStore: url } = config;
+    const list = listNamespacesOf(joined);
+    const store = installationStore({ url, dataFolder, services: [name], joined: name, list, log });
     shutdown.add(() => store.close());
     const clients = clientsOf(context, joined);
-    // Whether handlers keep anything shows only when they do. Naming a store says that they do.
-    const named = config.serviceStore === "sqlite:" ? undefined : await store.open();
     const service = createService(parts, {
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
       environment: { service: name, log, openStore: store.open, clients: () => clients },
-      store: named && { id: named.id, name: named.name },
+      // Whether handlers keep anything shows only when they do. Naming a store says that they do.
+      store: url === "sqlite:" ? async () => ({ name: await store.check() }) : store.open,
       bindingPrefix: bindings?.prefix,
       metadata,
     });
-    const { guard, grpc, registration } = await openServiceProcess(context, joined, service);
-    await waitForAuthority(Promise.all([guard.ready(), registration.registered()]));
+    const { guard, grpc, registration, stored } = await openServiceProcess(context, joined, service);
+    await waitForAuthority(Promise.all([guard.ready(), stored, registration.registered()]));
     const close = closeOnce(() => shutdown.run({ noticeMs: 0, drainMs: config.drain }));
     return { address: formatGrpcTarget(grpc.target), close };
   } catch (error) {
@@ -114,7 +115,8 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
 
 /** A failure of a start is for the operator: what Node prints of it then is its message alone. */
 function withoutStack(error: unknown): unknown {
-  if (error instanceof ConfigError || error instanceof ListenError) error.stack = error.message;
+  const isForOperator = [ConfigError, ListenError, StoreError].some((type) => error instanceof type);
+  if (isForOperator) (error as Error).stack = (error as Error).message;
   return error;
 }
 

@@ -12,7 +12,7 @@ export interface ServiceOptions {
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
   readonly environment: Environment;
-  /** Where it keeps what callers give it; undefined where it keeps nothing, or it is not known yet. */
+  /** As of a Service. */
   readonly store?: Service["store"];
   /** What stands before the paths of its `google.api.http` annotations. */
   readonly bindingPrefix?: string | undefined;

@@ -1,5 +1,9 @@
 /** The store of services of a process: opened when a service first uses it, and shared by all. */
+
+import { StatusError } from "../errors.js";
+import type { Logger } from "../log.js";
 import type { ServiceStore } from "../store/service-store.js";
+import { StoreError } from "../store/store.js";
 import { LeftData, type ListNamespaces } from "./namespace-data.js";
 
 export interface SharedStore {
@@ -10,15 +14,18 @@ export interface SharedStore {
 
 /**
  * @param open opens it
- * @param list the namespaces that there are; without it, what others have left stays in the store
+ * @param onOpened may begin something with it, and gives what ends that
  */
-export function sharedStore(open: () => Promise<ServiceStore>, list?: ListNamespaces): SharedStore {
-  let leftData: LeftData | undefined;
+export function sharedStore(
+  open: () => Promise<ServiceStore>,
+  onOpened?: (store: ServiceStore) => { close(): Promise<void> },
+): SharedStore {
+  let user: { close(): Promise<void> } | undefined;
   let opening: Promise<ServiceStore> | undefined;
   return {
     open() {
       opening ??= open().then((store) => {
-        if (list !== undefined) leftData = new LeftData(store, list);
+        user = onOpened?.(store);
         return store;
       });
       opening.catch(() => {
@@ -28,27 +35,71 @@ export function sharedStore(open: () => Promise<ServiceStore>, list?: ListNamesp
     },
     async close() {
       const store = await opening?.catch(() => undefined);
-      await leftData?.close();
+      await user?.close();
       await store?.close();
     },
   };
 }
 
-/** What a store of services is opened with. */
-export interface StoreOptions {
-  /** Told what puts acknowledged writes at risk. */
-  readonly warn?: (message: string) => void;
-  /** As for `sharedStore`. */
-  readonly list?: ListNamespaces | undefined;
+/** What the store of the services of a process is opened with. */
+export interface ServicesStoreOptions {
+  /** As the settings say. */
+  readonly url: string;
+  readonly dataFolder: string;
+  /** The services of this process. */
+  readonly services: readonly string[];
+  /** The service of a process that has joined; undefined for the process that has the authority. */
+  readonly joined?: string | undefined;
+  /** Asks the authority of the installation. */
+  readonly list: ListNamespaces;
+  readonly log: Logger;
 }
 
-/**
- * The store that a setting names. The code of its engine too is loaded when it is first used.
- * @param dataFolder where `sqlite:` is services.sqlite
- */
-export function openStoreIn(dataFolder: string, url = "sqlite:", { warn, list }: StoreOptions = {}): SharedStore {
-  return sharedStore(
-    async () => (await import("../store/open.js")).openServiceStore(url, dataFolder, warn && { warn }),
-    list,
+/** The store of an installation's services. */
+export interface InstallationStore extends SharedStore {
+  /**
+   * The file that `open` opens, `/var/lib/portico/services.sqlite`, of a store that is a file. One that is there already is opened,
+   * unless it is in the installation's own folder: a start learns so that it is another installation's.
+   * @throws {StoreError} (rejects) also until the authority has answered
+   */
+  check(): Promise<string>;
+}
+
+/** The store of services of the installation that the authority is of. The code of its engine is loaded when it is first used. */
+export function installationStore(options: ServicesStoreOptions): InstallationStore {
+  const { list, log, services } = options;
+  const owned = async () => ({
+    ...options,
+    installation: await installationOf(list),
+    warn: (message: string) => log.warn(message),
+  });
+  const load = () => import("../store/owned-services.js");
+  const adopted = (store: string): void =>
+    log.warn({ store }, "this store had data and no installation: it belongs to this installation from now on");
+  const store = sharedStore(
+    async () => (await load()).openOwnedServices(await owned(), adopted),
+    (opened) => new LeftData(opened, list, { services, log }),
   );
+  const check = async (): Promise<string> => {
+    const [{ serviceStoreOf, isThereElsewhere }, known] = await Promise.all([load(), owned()]);
+    const file = serviceStoreOf(known);
+    if (isThereElsewhere(file, known.installation)) await store.open();
+    return file;
+  };
+  return { ...store, check };
+}
+
+/** @throws {StoreError} (rejects) where the authority does not answer, or is of an older version. */
+async function installationOf(list: ListNamespaces): Promise<string> {
+  const unopened = "the store of services cannot be opened before the authority says which installation it belongs to";
+  let installation: string;
+  try {
+    installation = (await list()).installation;
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    throw new StoreError(`${unopened}: ${error.message}`, { cause: error });
+  }
+  if (installation === "")
+    throw new StoreError(`${unopened}, and it is of an older version: upgrade the authority first`);
+  return installation;
 }

@@ -7,7 +7,7 @@ import { createLog } from "../log.js";
 import type { Context } from "../rpc/service.js";
 import type { Call } from "./call.js";
 import { ServiceCall } from "./service-call.js";
-import { openStoreIn } from "./shared-store.js";
+import { type SharedStore, sharedStore } from "./shared-store.js";
 
 /** What a test says of a call. */
 export interface TestCallOptions {
@@ -45,10 +45,10 @@ function noClients(): never {
   throw new Error("call.client: a handler that calls other services is tested with a Portico");
 }
 
-let store: ReturnType<typeof openStoreIn> | undefined;
+let store: SharedStore | undefined;
 
-function openStore(): ReturnType<ReturnType<typeof openStoreIn>["open"]> {
-  store ??= openStoreIn(temporaryFolder());
+function openStore(): ReturnType<SharedStore["open"]> {
+  store ??= sharedStore(async () => (await import("../store/open.js")).openServiceStore("sqlite:", temporaryFolder()));
   return store.open();
 }
 

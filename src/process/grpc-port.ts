@@ -65,7 +65,7 @@ function withTls(address: Address, { tlsCert }: Config): GrpcTarget {
   return tlsCert === undefined ? address : { ...address, tls: true };
 }
 
-/** What the registry is told of a service that this process serves. */
+/** What the registry is told of a service that this process serves, but for its store. */
 export function instanceOf(service: Service, { target }: GrpcPort, config: Config): Instance {
   const advertised = config.advertise === undefined ? target : withTls(config.advertise, config);
   return Instance.fromPartial({
@@ -76,7 +76,6 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
     descriptors: asBuffer(service.descriptors),
     grpcServices: service.parts.map((part) => part.grpcService),
     reflected: true,
-    store: service.store,
     bindingPrefix: service.bindingPrefix ?? "",
     metadata: [...(service.metadata ?? [])],
   });

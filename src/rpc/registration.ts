@@ -24,8 +24,11 @@ export interface RegistrationOptions {
   /** With the enrolment token of the service's name, `["authorization", "Bearer pte_…"]`. */
   readonly metadata: Metadata;
   readonly instance: Instance;
-  /** Resolves when the instance can answer, which is when it registers: gateways call it from then on. Default: at once. */
-  readonly ready?: Promise<unknown>;
+  /**
+   * Resolves when the instance can answer, which is when it registers: gateways call it from then on. Default: at once. The log
+   * line `registered` says where its data is.
+   */
+  readonly ready?: Promise<{ readonly store?: string } | undefined>;
   readonly log: Logger;
 }
 
@@ -42,7 +45,7 @@ export interface Registration {
 
 /** Keeps the instance registered until the registration is closed. */
 export function register(options: RegistrationOptions): Registration {
-  const { instance, ready = Promise.resolve() } = options;
+  const { instance, ready = Promise.resolve(undefined) } = options;
   const log = options.log.child({ service: instance.service, id: instance.id });
   const closing = new AbortController();
   let onRegistered: () => void = () => {};
@@ -55,13 +58,13 @@ export function register(options: RegistrationOptions): Registration {
   // The rejection is for those who call `registered`; without them it is not an error.
   registered.catch(() => {});
   const told = new Set<string>();
-  const keep = () =>
+  const keep = (details: { readonly store?: string } | undefined) =>
     follow({
       source: "the registry",
       attempt: ({ signal, answered }) =>
         hold(options, signal, ({ problems }) => {
           answered();
-          log.info({ addresses: instance.addresses }, "registered");
+          log.info({ addresses: instance.addresses, ...details }, "registered");
           for (const problem of problems.filter((problem) => !told.has(problem))) {
             told.add(problem);
             log.warn({ problem }, "the service is registered, and not served as declared");

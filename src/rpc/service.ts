@@ -86,8 +86,12 @@ export interface Service {
   readonly parts: readonly (Part | LazyPart)[];
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
-  /** Where it keeps what callers give it; undefined where it keeps nothing. */
-  readonly store?: { readonly id: string; readonly name: string } | undefined;
+  /**
+   * Gives where it keeps what callers give it, which a process that has joined knows once the authority has answered; undefined
+   * where it keeps nothing. Without an ID where it is not known yet whether it does.
+   * @throws {Error} (rejects) where it cannot keep anything there
+   */
+  readonly store?: (() => Promise<{ readonly id?: string; readonly name: string }>) | undefined;
   /** What stands before the paths of its `google.api.http` annotations, such as `/api`. */
   readonly bindingPrefix?: string | undefined;
   /** Names of headers and metadata that pass between its callers and it, in lower case. */

@@ -8,6 +8,9 @@ import { join } from "node:path";
 import { writeAnew } from "../folder.js";
 import { StoreError } from "./store.js";
 
+/** The file with the installation's ID: stores of services belong to it (service-place.ts). */
+const ID_FILE = "installation-id";
+
 /** What a data folder says of the installation that it belongs to. */
 export interface Installation {
   /** The store that it was set up with; undefined where the folder does not say. */
@@ -41,6 +44,25 @@ export function recordInstallation(dataFolder: string, store: string): string | 
   if (before === store) return undefined;
   writeAnew(fileIn(dataFolder), store);
   return before && (before.includes("://") || existsSync(before)) ? before : undefined;
+}
+
+/**
+ * The ID of the installation whose authority uses the data folder; undefined where none does, or none of this version yet.
+ * @throws {StoreError} when it cannot be read.
+ */
+export function readInstallationId(dataFolder: string): string | undefined {
+  const file = join(dataFolder, ID_FILE);
+  try {
+    return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
+  } catch (error) {
+    const remedy = "give this user the right to read it";
+    throw new StoreError(`${file} cannot be read (${(error as Error).message}); ${remedy}`, { cause: error });
+  }
+}
+
+/** Records that an authority of the installation uses the data folder: data without an owner in it is the installation's. */
+export function recordInstallationId(dataFolder: string, id: string): void {
+  if (readInstallationId(dataFolder) !== id) writeAnew(join(dataFolder, ID_FILE), id);
 }
 
 /** What is wrong and what to do, where `store` holds nothing of the installation. */

@@ -15,6 +15,8 @@ const DEADLINE = 10_000;
 const AUTHORITY_FILE = "portico.sqlite";
 const SERVICES_FILE = "services.sqlite";
 
+const FIRST_ENTRY = { from: "", to: "\u{10ffff}", limit: 1 };
+
 /** How a store is opened. */
 export interface OpenOptions {
   /** How long an operation may take, in milliseconds. */
@@ -90,6 +92,33 @@ export async function fillServiceStore(
   if (!isPostgresUrl(url)) return fillServiceSqlite(fileOf(url, dataFolder, SERVICES_FILE), DEADLINE, fill);
   const { fillServicePostgres } = await import("./service-postgres.js");
   return fillServicePostgres({ url, deadline: DEADLINE, warn, mustExist: false }, fill);
+}
+
+/**
+ * Refuses to set up a new installation in a data folder that has data of services: it is another installation's, perhaps of
+ * one whose own store was lost.
+ * @throws {StoreError} naming the file.
+ */
+export async function refuseServicesLeft(dataFolder: string): Promise<void> {
+  const file = join(dataFolder, SERVICES_FILE);
+  if (!existsSync(file)) return;
+  const store = await openServiceSqlite(file, DEADLINE);
+  try {
+    const isFree = (await store.owner()) === undefined && (await store.range(FIRST_ENTRY)).entries.length === 0;
+    if (isFree) return;
+  } finally {
+    await store.close();
+  }
+  throw new StoreError(
+    `store ${file} has data of services, and this start would set up a new installation beside it: put the store of its own ` +
+      "installation back, or name that in PORTICO_STORE. To start anew on purpose, name an empty folder in PORTICO_DATA, or " +
+      "move the file away",
+  );
+}
+
+/** @throws {StoreError} unless the URL is one of SQLite. */
+export function serviceFileOf(url: string, dataFolder: string): string {
+  return fileOf(url, dataFolder, SERVICES_FILE);
 }
 
 /** @throws {StoreError} unless the URL is one of SQLite. */

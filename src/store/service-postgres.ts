@@ -42,7 +42,8 @@ const KIND: SchemaKind = {
       "CREATE INDEX expiring ON entries (expires) WHERE expires IS NOT NULL",
     ],
   ],
-  tables: {},
+  // The ID of the installation that it belongs to, in at most one row.
+  tables: { installation: "(one boolean PRIMARY KEY DEFAULT true CHECK (one), id text NOT NULL)" },
 };
 const SETTING = "PORTICO_SERVICE_STORE";
 
@@ -130,7 +131,7 @@ class PostgresServiceStore implements ServiceStore {
     this.id = id;
     this.#schema = schema;
     this.#database = database;
-    this.#statements = statementsOf(`${schema}.entries`);
+    this.#statements = statementsOf(`${schema}.entries`, `${schema}.installation`);
     this.#queue = new CommitQueue({
       deadline,
       maxTogether: MAX_TOGETHER,
@@ -161,6 +162,16 @@ class PostgresServiceStore implements ServiceStore {
 
   commit(writes: readonly StoredWrite[]): Promise<CommitResult> {
     return this.#queue.commit(writes);
+  }
+
+  async owner(): Promise<string | undefined> {
+    const [row] = await this.#database.read(this.#statements.owner, []);
+    return row?.id as string | undefined;
+  }
+
+  async claim(installation: string, { withEntries = false } = {}): Promise<string | undefined> {
+    await this.#database.write(this.#statements.claim, [installation, withEntries]);
+    return this.owner();
   }
 
   async sweep(): Promise<void> {
@@ -205,7 +216,7 @@ class PostgresServiceStore implements ServiceStore {
 }
 
 /** The statements on the table. Numbers are given as text: what is not UTF-8 comes damaged (see `queryOf`). */
-function statementsOf(table: string) {
+function statementsOf(table: string, owner: string) {
   const columns = "key, value, version, expires::text";
   const present = `(expires IS NULL OR expires > ${msOf("now()")})`;
   // The sizes are read without the values, so that only what is given is read.
@@ -225,6 +236,11 @@ function statementsOf(table: string) {
     count: {
       name: "count",
       text: `SELECT count(*)::text AS number FROM ${table} WHERE key >= $1 AND key < $2 AND ${present}`,
+    },
+    owner: { name: "owner", text: `SELECT id FROM ${owner}` },
+    claim: {
+      name: "claim",
+      text: `INSERT INTO ${owner} (id) SELECT $1 WHERE $2::boolean OR NOT EXISTS (SELECT 1 FROM ${table}) ON CONFLICT DO NOTHING`,
     },
     read: { name: "read", text: `SELECT ${columns} FROM ${table} WHERE key = ANY($1::bytea[])` },
     write: {

@@ -54,6 +54,9 @@ const COMPLETE = [
 /** The store's ID, in a table of one row. Files of versions without IDs get one. */
 const IDENTITY = "identity";
 
+/** The ID of the installation that it belongs to, in a table of at most one row. Files of older versions get the table. */
+const OWNER = "installation";
+
 /** Writes of the commits that are made together. */
 const MAX_TOGETHER = 1024;
 const MAX_SWEPT = 500;
@@ -120,8 +123,10 @@ interface Opened {
 }
 
 async function readId(writer: KeyvSqlite): Promise<string> {
-  const tables = await writer.query("SELECT 1 FROM sqlite_schema WHERE name = ?", IDENTITY);
-  if (tables.length === 0) await writer.query(`CREATE TABLE IF NOT EXISTS ${IDENTITY} (id TEXT NOT NULL)`);
+  for (const table of [IDENTITY, OWNER]) {
+    const tables = await writer.query("SELECT 1 FROM sqlite_schema WHERE name = ?", table);
+    if (tables.length === 0) await writer.query(`CREATE TABLE IF NOT EXISTS ${table} (id TEXT NOT NULL)`);
+  }
   const read = () => writer.query(`SELECT id FROM ${IDENTITY}`);
   const statement = `INSERT INTO ${IDENTITY} SELECT ? WHERE NOT EXISTS (SELECT 1 FROM ${IDENTITY})`;
   if ((await read()).length === 0) await writer.query(statement, randomUUID());
@@ -186,6 +191,25 @@ class SqliteServiceStore implements ServiceStore {
 
   commit(writes: readonly StoredWrite[]): Promise<CommitResult> {
     return this.#queue.commit(writes);
+  }
+
+  async owner(): Promise<string | undefined> {
+    const rows: { readonly id: string }[] = await this.#within(this.#reader.query(`SELECT id FROM ${OWNER}`));
+    return rows[0]?.id;
+  }
+
+  async claim(installation: string, { withEntries = false } = {}): Promise<string | undefined> {
+    // One statement, which takes the lock for writes before it reads.
+    const isFree = `NOT EXISTS (SELECT 1 FROM ${OWNER}) AND (? OR NOT EXISTS (SELECT 1 FROM ${TABLE}))`;
+    const statement = `INSERT INTO ${OWNER} SELECT ? WHERE ${isFree}`;
+    await this.#within(
+      this.#queue.inTurn(async () => {
+        this.#checkFile();
+        await this.#writer.query(statement, installation, withEntries ? 1 : 0);
+        this.#checkFile();
+      }),
+    );
+    return this.owner();
   }
 
   async sweep(): Promise<void> {

@@ -90,6 +90,14 @@ export interface ServiceStore {
    * RESOURCE_EXHAUSTED while too many commits wait; nothing is written then
    */
   commit(writes: readonly StoredWrite[]): Promise<CommitResult>;
+  /** The ID of the installation that the store belongs to; undefined where it belongs to none. A copy of its file has the same. */
+  owner(): Promise<string | undefined>;
+  /**
+   * Has the store belong to an installation, unless it belongs to one. It must have no entry, unless `withEntries` is set. Of
+   * several that race one gets it. It is on disk when this resolves.
+   * @returns the installation that it belongs to now; undefined where it has entries and belongs to none.
+   */
+  claim(installation: string, options?: { readonly withEntries?: boolean }): Promise<string | undefined>;
   /** Deletes entries whose time has passed, for their room on disk. */
   sweep(): Promise<void>;
   close(): Promise<void>;

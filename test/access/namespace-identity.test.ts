@@ -30,7 +30,7 @@ async function scene(t: Parameters<typeof openDoor>[0]) {
   return {
     ...{ create, join, guard, service },
     remove: () => call(NamespacesService.delete, { name: namespace }, admin),
-    idOf: async (name: string) => (await list()).get(name),
+    idOf: async (name: string) => (await list()).ids.get(name),
     /** What a gateway sends with a call. */
     contextOf: async (shown: Parameters<typeof ask>[2]) =>
       String(guard.contextOf(await ask(guard, endpoint, { namespace, ...shown })).metadata[0]?.[1]),

@@ -139,7 +139,7 @@ export class ScriptedAuthority {
         part("portico.auth.v1.Policy", PolicyService, {
           watch: (requests) => this.#watch(requests),
           resolve: (request) => this.#resolve(request),
-          listNamespaceIds: () => ({ namespaces: [] }),
+          listNamespaceIds: () => ({ namespaces: [], installationId: "" }),
           batchResolve: async ({ sha256 }) => {
             this.batches.push(sha256.length);
             if (!this.knowsBatches) throw new StatusError(Code.UNIMPLEMENTED, "no endpoint is served at this path");

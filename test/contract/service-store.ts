@@ -214,6 +214,33 @@ const BEHAVIOURS: Record<string, Check> = {
     await race("absent");
     await race({ version: (await store.get(["key"]))[0]?.version ?? "" });
   },
+  "belongs to no installation until one claims it, and to that one for good": async (t, store, openAgain) => {
+    t.equal(await store.owner(), undefined);
+    t.equal(await store.claim("a"), "a");
+    const other = await openAgain();
+    t.equal(await other.claim("b"), "a");
+    t.equal(await other.claim("b", { withEntries: true }), "a");
+    t.equal(await other.claim("a"), "a");
+    t.equal(await other.owner(), "a");
+  },
+  "is not claimed with entries, unless that is said": async (t, store, openAgain) => {
+    await store.commit([set("key")]);
+    t.equal(await store.claim("a"), undefined);
+    t.equal(await store.owner(), undefined);
+    const other = await openAgain();
+    t.equal(await other.claim("b", { withEntries: true }), "b");
+    t.equal(await store.owner(), "b");
+    t.equal(await value(store, "key"), "1", "its entries stay");
+  },
+  "is claimed by one of several that race": async (t, store, openAgain) => {
+    const others = await Promise.all([openAgain(), openAgain(), openAgain()]);
+    await store.commit([set("key")]);
+    const owners = await Promise.all(
+      [store, ...others].map((one, index) => one.claim(`installation ${index}`, { withEntries: true })),
+    );
+    t.match(owners[0], /^installation [0-3]$/);
+    t.same([...new Set(owners)], [await store.owner()], "all are told the same");
+  },
   "lets others see all writes of a commit at one moment": async (t, store, openAgain) => {
     const other = await openAgain();
     let writing = true;

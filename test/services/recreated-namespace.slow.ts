@@ -15,7 +15,7 @@ import {
   ListRequest as ListWallets,
   WalletService,
 } from "../../src/gen/wallet/wallet.js";
-import { deleteLeft, listNamespacesOf } from "../../src/kit/namespace-data.js";
+import { listNamespacesOf, sweepNamespaces, TRASH_DAYS } from "../../src/kit/namespace-data.js";
 import { createLog } from "../../src/log.js";
 import { createContext } from "../../src/process/context.js";
 import { Shutdown } from "../../src/process/shutdown.js";
@@ -44,7 +44,7 @@ async function run() {
   const none = (): never => {
     throw new Error("these services call no others");
   };
-  const { grpc } = await openCore(context, await openServices(context, SERVICES, none), {});
+  const { grpc } = await openCore(context, (list) => openServices(context, SERVICES, { clientsOf: none, list }), {});
   const channel = new InProcessChannel(grpc.dispatcher);
   const login = async (namespace: string, password: string): Promise<Call> => {
     const { accessToken } = await unary(channel, AuthService.login, { account: "admin", password, namespace });
@@ -100,7 +100,7 @@ t.test("a namespace that is created again sees nothing of the one before, and wh
   const call = await first.create();
   await keep(call);
   t.same(await shown(call), [1, 1, 1, 1]);
-  const id = (await first.list()).get("team");
+  const id = (await first.list()).ids.get("team");
   await first.remove();
   const again = await first.create();
   t.same(await shown(again), [0, 0, 0, 0], "created again");
@@ -117,10 +117,14 @@ t.test("a namespace that is created again sees nothing of the one before, and wh
 
   const store = await openServiceStore("sqlite:", data);
   const { signal } = new AbortController();
-  const goneBefore = await deleteLeft(store, second.list, { goneBefore: new Set(), signal });
-  await deleteLeft(store, second.list, { goneBefore, signal });
+  const log = createLog("silent");
+  for (let day = 0; day <= TRASH_DAYS; day++) {
+    const now = () => Date.now() + day * 86_400_000;
+    t.equal(await sweepNamespaces(store, second.list, { services: SERVICES, log, signal, now }), undefined);
+    if (day < TRASH_DAYS) t.equal((await segments()).length, 4, `on day ${day} all is there`);
+  }
   await store.close();
-  const current = (await second.list()).get("team");
+  const current = (await second.list()).ids.get("team");
   t.not(current, id);
   t.same(await segments(), ["default", `team@${current}`], "what is left is deleted");
   t.same(await shown(last), [1, 1, 1, 1]);

@@ -170,6 +170,8 @@ export function overriding(store: ServiceStore, methods: Partial<ServiceStore>):
     range: (range) => store.range(range),
     count: (from, to) => store.count(from, to),
     commit: (writes) => store.commit(writes),
+    owner: () => store.owner(),
+    claim: (installation, options) => store.claim(installation, options),
     sweep: () => store.sweep(),
     close: () => store.close(),
     ...methods,

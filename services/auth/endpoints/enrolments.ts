@@ -12,14 +12,12 @@ import {
 } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
-import type { Decide } from "../log/decide.js";
+import type { LogEvent } from "../log/decide.js";
 import { hex, type State } from "../log/state.js";
 import { accountOfDefault, checkName } from "./checks.js";
 
 const MAX_ENROLMENTS = 1_000;
 const MAX_OF_NAME = 100;
-
-type LogEvent = ReturnType<Decide>[number];
 
 /** The gRPC service portico.auth.v1.Enrolments. */
 export function enrolments({ changes }: { changes: Changes }): Part {

@@ -367,7 +367,8 @@ async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<Re
 
 async function listNamespaceIds(journal: Journal): Promise<ListNamespaceIdsResponse> {
   await journal.sync();
-  return { namespaces: [...journal.state.namespaces.values()].map(({ name, id }) => ({ name, id })) };
+  const { namespaces, installationId } = journal.state;
+  return { namespaces: [...namespaces.values()].map(({ name, id }) => ({ name, id })), installationId };
 }
 
 /** The callers of many tokens, with one reading of the log. */

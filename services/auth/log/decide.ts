@@ -19,7 +19,10 @@ export interface Author {
  * look at no other state, because that may lack changes that come before.
  * @throws {StatusError} to refuse the change.
  */
-export type Decide = (state: State, now: number) => NonNullable<Event["event"]>[];
+export type Decide = (state: State, now: number) => LogEvent[];
+
+/** One event of an entry. */
+export type LogEvent = NonNullable<Event["event"]>;
 
 /** A change that is asked for. */
 export interface Proposal {

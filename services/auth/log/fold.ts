@@ -175,6 +175,10 @@ const FOLD: Fold = {
     state.keyGenerations.set(GATEWAY, state.revision);
     return { changes: keysChanged(state, GATEWAY) };
   },
+  installationCreated: (state, { id }) => {
+    state.installationId = id;
+    return {};
+  },
 };
 
 /** Removes enrolments of one name, and replaces its key, which every holder of one of them has. */

@@ -27,6 +27,7 @@ export interface FrozenState {
   readonly namespaces: readonly FrozenNamespace[];
   readonly enrolments: readonly Enrolment[];
   readonly contextSecret: Buffer;
+  readonly installationId: string;
   readonly keyGenerations: readonly (readonly [name: string, generation: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
@@ -90,9 +91,9 @@ export function* partsOf(state: FrozenState): Generator<Buffer> {
 
 /** Messages of which each holds one thing. Protobuf messages joined end to end are one message with the fields of all. */
 function* piecesOf(state: FrozenState): Generator<Buffer> {
-  const { revision, contextSecret, keyGenerations } = state;
+  const { revision, contextSecret, installationId, keyGenerations } = state;
   const generations = keyGenerations.map(([name, generation]) => ({ name, generation: BigInt(generation) }));
-  yield encode({ revision: BigInt(revision), contextSecret, keyGenerations: generations });
+  yield encode({ revision: BigInt(revision), contextSecret, installationId, keyGenerations: generations });
   for (const { name, created, id, accounts, rules, audit } of state.namespaces) {
     const inNamespace = (some: Partial<Namespace>) => encode({ namespaces: [{ ...EMPTY_NAMESPACE, name, ...some }] });
     yield inNamespace({ created, id });

@@ -19,6 +19,7 @@ import { DraftMap, type Entries } from "./draft-map.js";
 import { DraftTable } from "./records/draft-table.js";
 import { type Records, RecordTable } from "./records/record-table.js";
 import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
+import { placeOf } from "./sorted.js";
 
 /** An account with what belongs to it. It is replaced, never changed, so that a copy of the namespace stays as it is. */
 export type AccountState = FrozenAccount;
@@ -58,6 +59,8 @@ export class State {
   readonly enrolments: Entries<string, Enrolment> = new Map();
   /** What the keys of contexts are derived from; empty in stores of older versions, until the authority makes it. */
   contextSecret = Buffer.alloc(0);
+  /** Tells the installation from all others; empty in stores of older versions, until the authority makes it. */
+  installationId = "";
   /** By which revision each name's key was replaced last. */
   readonly keyGenerations: Entries<string, number> = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
@@ -70,6 +73,7 @@ export class State {
     this.namespaces = new DraftMap(base.namespaces, draftOf);
     this.enrolments = new DraftMap(base.enrolments);
     this.contextSecret = base.contextSecret;
+    this.installationId = base.installationId;
     this.keyGenerations = new DraftMap(base.keyGenerations);
     this.#keys = new DraftTable(base.#keys, KEYS);
     this.#logins = new DraftTable(base.#logins, LOGINS);
@@ -191,6 +195,7 @@ export class State {
       namespaces,
       enrolments: [...this.enrolments.values()],
       contextSecret: this.contextSecret,
+      installationId: this.installationId,
       keyGenerations: [...this.keyGenerations],
       keys,
       logins,
@@ -221,6 +226,7 @@ export class State {
     }
     for (const enrolment of snapshot.enrolments) this.addEnrolment(enrolment);
     if (snapshot.contextSecret.length > 0) this.contextSecret = Buffer.from(snapshot.contextSecret);
+    this.installationId = snapshot.installationId || this.installationId;
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
   }
 
@@ -380,17 +386,6 @@ function tokenOf(login: Login, sha256: Buffer): TokenState | undefined {
   if (access !== undefined) return { kind: "access", login, token: access };
   const spent = login.spent.find(isIt);
   return spent && { kind: "spent", login, token: spent };
-}
-
-/** The place of a text among others, which ascend; where it is absent, the place at which it would be. */
-function placeOf(texts: readonly string[], text: string): number {
-  let [low, high] = [0, texts.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (texts[middle]! < text) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** How hashes are written as keys of maps. */

@@ -56,7 +56,11 @@ const asking = createService(
 const none = (): never => {
   throw new Error("helloworld calls no other service");
 };
-const core = await openCore(context, [asking, ...(await openServices(context, ["helloworld"], none))], {});
+const core = await openCore(
+  context,
+  (list) => [asking, ...openServices(context, ["helloworld"], { clientsOf: none, list })],
+  {},
+);
 const clients = clientsWithin("url", context, core.grpc.dispatcher);
 const channel = new InProcessChannel(core.grpc.dispatcher);
 const login = { account: "admin", password: PASSWORD, namespace: "" };

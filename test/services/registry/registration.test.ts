@@ -61,13 +61,13 @@ t.test("registers, again when the connection is lost, and no more when closed; e
 t.test("registers when it is ready, not before", async (t) => {
   const { said, log } = listen();
   const next = await watch(t);
-  const ready = deferred();
+  const ready = deferred<undefined>();
   const metadata = await mesh.enrol("greeter");
   const registration = register({ channel: mesh.connect(), metadata, instance: greeter(), ready: ready.promise, log });
   // An answer of the registry to a later request: by then the instance would be registered.
   await unary(mesh.connect(), RegistryService.list, {});
   t.same(said, []);
-  ready.resolve();
+  ready.resolve(undefined);
   await registration.registered();
   t.equal(await next(), "+greeter/one complete");
   registration.close();

@@ -200,6 +200,8 @@ export interface ListNamespaceIdsRequest {
 export interface ListNamespaceIdsResponse {
   /** At most 1,000. */
   namespaces: ListNamespaceIdsResponse_Namespace[];
+  /** Which installation the authority is of. What services keep belongs to one installation. */
+  installationId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2241,13 +2243,16 @@ export const ListNamespaceIdsRequest: MessageFns<ListNamespaceIdsRequest> = {
 };
 
 function createBaseListNamespaceIdsResponse(): ListNamespaceIdsResponse {
-  return { namespaces: [], _unknownFields: undefined };
+  return { namespaces: [], installationId: "", _unknownFields: undefined };
 }
 
 export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
   encode(message: ListNamespaceIdsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.namespaces) {
       ListNamespaceIdsResponse_Namespace.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.installationId !== "") {
+      writer.uint32(18).string(message.installationId);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2281,6 +2286,14 @@ export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
             message.namespaces.push(ListNamespaceIdsResponse_Namespace.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.installationId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2307,6 +2320,7 @@ export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
   fromPartial<I extends Exact<DeepPartial<ListNamespaceIdsResponse>, I>>(object: I): ListNamespaceIdsResponse {
     const message = createBaseListNamespaceIdsResponse();
     message.namespaces = object.namespaces?.map((e) => ListNamespaceIdsResponse_Namespace.fromPartial(e)) || [];
+    message.installationId = object.installationId ?? "";
     return message;
   },
 };

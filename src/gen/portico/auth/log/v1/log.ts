@@ -46,6 +46,7 @@ export interface Event {
     | { $case: "enrolmentDeleted"; value: EnrolmentDeleted }
     | { $case: "loginsFailed"; value: LoginsFailed }
     | { $case: "contextSecretCreated"; value: ContextSecretCreated }
+    | { $case: "installationCreated"; value: InstallationCreated }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -189,6 +190,15 @@ export interface ContextSecretCreated {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/**
+ * Gives the installation an ID. The first entry has it. In a store of an older version it comes with the first start of a
+ * newer one, and in a copy that becomes an installation of its own, once more: the latest counts.
+ */
+export interface InstallationCreated {
+  id: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface PasswordHash {
   salt: Buffer;
   hash: Buffer;
@@ -220,6 +230,8 @@ export interface Snapshot {
   enrolments: Enrolment[];
   contextSecret: Buffer;
   keyGenerations: KeyGeneration[];
+  /** As in InstallationCreated. */
+  installationId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -465,6 +477,9 @@ export const Event: MessageFns<Event> = {
       case "contextSecretCreated":
         ContextSecretCreated.encode(message.event.value, writer.uint32(162).fork()).join();
         break;
+      case "installationCreated":
+        InstallationCreated.encode(message.event.value, writer.uint32(170).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -645,6 +660,17 @@ export const Event: MessageFns<Event> = {
             };
             continue;
           }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.event = {
+              $case: "installationCreated",
+              value: InstallationCreated.decode(reader, reader.uint32()),
+            };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -785,6 +811,12 @@ export const Event: MessageFns<Event> = {
             $case: "contextSecretCreated",
             value: ContextSecretCreated.fromPartial(object.event.value),
           };
+        }
+        break;
+      }
+      case "installationCreated": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "installationCreated", value: InstallationCreated.fromPartial(object.event.value) };
         }
         break;
       }
@@ -2478,6 +2510,77 @@ export const ContextSecretCreated: MessageFns<ContextSecretCreated> = {
   },
 };
 
+function createBaseInstallationCreated(): InstallationCreated {
+  return { id: "", _unknownFields: undefined };
+}
+
+export const InstallationCreated: MessageFns<InstallationCreated> = {
+  encode(message: InstallationCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): InstallationCreated {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseInstallationCreated();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = (message._unknownFields ??= {})[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<InstallationCreated>, I>>(base?: I): InstallationCreated {
+    return InstallationCreated.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<InstallationCreated>, I>>(object: I): InstallationCreated {
+    const message = createBaseInstallationCreated();
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
 function createBasePasswordHash(): PasswordHash {
   return { salt: Buffer.alloc(0), hash: Buffer.alloc(0), n: 0, r: 0, p: 0, _unknownFields: undefined };
 }
@@ -2774,6 +2877,7 @@ function createBaseSnapshot(): Snapshot {
     enrolments: [],
     contextSecret: Buffer.alloc(0),
     keyGenerations: [],
+    installationId: "",
     _unknownFields: undefined,
   };
 }
@@ -2803,6 +2907,9 @@ export const Snapshot: MessageFns<Snapshot> = {
     }
     for (const v of message.keyGenerations) {
       KeyGeneration.encode(v!, writer.uint32(90).fork()).join();
+    }
+    if (message.installationId !== "") {
+      writer.uint32(170).string(message.installationId);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2884,6 +2991,14 @@ export const Snapshot: MessageFns<Snapshot> = {
             message.keyGenerations.push(KeyGeneration.decode(reader, reader.uint32()));
             continue;
           }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.installationId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2916,6 +3031,7 @@ export const Snapshot: MessageFns<Snapshot> = {
     message.enrolments = object.enrolments?.map((e) => Enrolment.fromPartial(e)) || [];
     message.contextSecret = object.contextSecret ?? Buffer.alloc(0);
     message.keyGenerations = object.keyGenerations?.map((e) => KeyGeneration.fromPartial(e)) || [];
+    message.installationId = object.installationId ?? "";
     return message;
   },
 };
