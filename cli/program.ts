@@ -17,6 +17,7 @@ import { login, logout } from "./nouns/login.js";
 import { usage } from "./nouns/usage.js";
 import { user } from "./nouns/user.js";
 import { report, usageError } from "./report.js";
+import { adoptServices } from "./roles/adopt-services.js";
 import { roles } from "./roles/commands.js";
 import { addService, removeService } from "./roles/configured-services.js";
 import { examples, newCommand, pathOf } from "./terminal/command.js";
@@ -95,7 +96,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
   group("Log in:", [login(io), logout(io), user(io)]);
   group("Manage:", [auth(io), usage(io)]);
   group("Call services:", [
-    services(io).addCommand(addService(io)).addCommand(removeService(io)),
+    services(io).addCommand(addService(io)).addCommand(removeService(io)).addCommand(adoptServices(io)),
     describe(io),
     openapi(io),
     call(io),

@@ -51,11 +51,13 @@ function store(io: Io): Command {
   copy.option("--services", "the store of services, which PORTICO_SERVICE_STORE names, not the authority's");
   const stopped = new Option("--stopped", "no authority runs, although one that was killed has left its claim");
   copy.addOption(stopped.conflicts("services"));
+  copy.option("--as-copy", "the copy is for another installation, which runs beside the original");
   examples(
     copy,
     "portico store copy sqlite: postgres://portico@127.0.0.1/portico",
     "portico store copy postgres://portico@127.0.0.1/portico sqlite:copy.sqlite",
     "portico store copy --services sqlite: postgres://services@127.0.0.1/portico",
+    "portico store copy --as-copy sqlite: sqlite:staging/portico.sqlite",
   );
   copy.addHelpText("after", "\nThe database's password is taken from PGPASSWORD, or from ~/.pgpass.");
   copy.action(async (from: string, to: string, flags: CopyFlags) =>

@@ -1,4 +1,5 @@
 /** `portico store copy FROM TO`: copies a store, such as that of a file to a database. */
+import { makeOwnInstallation } from "../../services/auth/change-store.js";
 import { loadConfig } from "../../src/config.js";
 import { copyStore, isInUse } from "../../src/store/copy.js";
 import { copyServices } from "../../src/store/copy-services.js";
@@ -7,6 +8,7 @@ import type { ServiceStore } from "../../src/store/service-store.js";
 import { type CollectionName, type Store, StoreError } from "../../src/store/store.js";
 import { CommandError } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
+import { openRoleLog } from "./log.js";
 
 /** What an entry of each collection is, for people. */
 const CONTENTS: Readonly<Record<CollectionName, string>> = {
@@ -23,6 +25,8 @@ export interface CopyFlags {
   readonly services?: boolean;
   /** Whether no authority runs on the store, although one left a claim there, as it does when it is killed. */
   readonly stopped?: boolean;
+  /** Whether the copy is to be of another installation; else it takes the place of the original. */
+  readonly asCopy?: boolean;
 }
 
 /** Two stores, and where they are. */
@@ -30,31 +34,37 @@ interface Places {
   readonly from: string;
   readonly to: string;
   readonly dataFolder: string;
+  readonly asCopy: boolean;
   readonly warn: (message: string) => void;
 }
 
 /** @throws {CommandError} where TO is not a complete copy. Then no authority, and no service, opens it. */
 export async function copy(from: string, to: string, flags: CopyFlags, io: Io): Promise<void> {
-  const { services = false, stopped = false, data } = flags;
+  const { services = false, stopped = false, asCopy = false, data } = flags;
   const { data: dataFolder } = loadConfig(data === undefined ? {} : { data }, io.env);
   const warn = (message: string): void => void io.stderr.write(`${message}\n`);
-  const places: Places = { from, to, dataFolder, warn };
+  const places: Places = { from, to, dataFolder, asCopy, warn };
   try {
-    io.stdout.write(services ? await copyOfServices(places) : await copyOfAuthority(places, stopped));
+    io.stdout.write(services ? await copyOfServices(places) : await copyOfAuthority(places, stopped, io));
   } catch (error) {
     throw error instanceof StoreError ? new CommandError(error.message) : error;
   }
 }
 
 /** Copies the authority's store; gives what was copied, for people. */
-async function copyOfAuthority({ from, to, dataFolder, warn }: Places, stopped: boolean): Promise<string> {
+async function copyOfAuthority(places: Places, stopped: boolean, io: Io): Promise<string> {
+  const { from, to, dataFolder, asCopy, warn } = places;
   const source = await openStore(from, dataFolder, { mustExist: true });
   let done = "";
   const fill = async (target: Store): Promise<void> => {
     const rows = Object.entries(await copyStore(source, target)).map(
       ([name, count]) => `  ${`${count}`.padStart(6)} ${CONTENTS[name as CollectionName]}\n`,
     );
-    done = summary(source, target, rows, { setting: "PORTICO_STORE", user: "authority" });
+    const own = asCopy ? await makeOwnInstallation(target, openRoleLog("warn", io).log) : undefined;
+    done =
+      own === undefined
+        ? summary(source, target, rows, { setting: "PORTICO_STORE", user: "authority" })
+        : ownInstallation(source, target, rows, own);
   };
   try {
     if (!stopped && (await isInUse(source))) throw new StoreError(inUse(source.name));
@@ -66,12 +76,14 @@ async function copyOfAuthority({ from, to, dataFolder, warn }: Places, stopped: 
 }
 
 /** Copies the store of services; gives what was copied, for people. */
-async function copyOfServices({ from, to, dataFolder, warn }: Places): Promise<string> {
+async function copyOfServices({ from, to, dataFolder, asCopy, warn }: Places): Promise<string> {
   const source = await openServiceStore(from, dataFolder, { mustExist: true });
   let done = "";
   const fill = async (target: ServiceStore): Promise<void> => {
-    const rows = [`  ${`${await copyServices(source, target)}`.padStart(6)} entries of services\n`];
-    done = summary(source, target, rows, { setting: "PORTICO_SERVICE_STORE", user: "service" });
+    const rows = [`  ${`${await copyServices(source, target, { asCopy })}`.padStart(6)} entries of services\n`];
+    done = asCopy
+      ? ownServices(source, target, rows)
+      : summary(source, target, rows, { setting: "PORTICO_SERVICE_STORE", user: "service" });
   };
   try {
     await fillServiceStore(to, dataFolder, fill, warn);
@@ -92,16 +104,37 @@ interface Named {
   readonly name: string;
 }
 
+type Rows = readonly string[];
+
+function copied(source: Named, target: Named, rows: Rows, then: string): string {
+  return [`Copied ${source.name}\nto ${target.name}, and compared:\n\n`, ...rows, `\n${then}`].join("");
+}
+
 function summary(
   source: Named,
   target: Named,
-  rows: readonly string[],
+  rows: Rows,
   { setting, user }: { readonly setting: string; readonly user: string },
 ): string {
-  return [
-    `Copied ${source.name}\nto ${target.name}, and compared:\n\n`,
-    ...rows,
-    `\nName the copy in ${setting}. Start no ${user} on the old store again: it would not know\n` +
-      "what is changed in the new one.\n",
-  ].join("");
+  const then =
+    `Name the copy in ${setting}. Start no ${user} on the old store again: it would not know\n` +
+    "what is changed in the new one.\n";
+  return copied(source, target, rows, then);
+}
+
+/** What is done next with a copy of the authority's store that is an installation of its own. */
+function ownInstallation(source: Named, target: Named, rows: Rows, id: string): string {
+  const then =
+    `The copy is an installation of its own, ${id}. Start it with a data folder of its own\n` +
+    "(PORTICO_DATA). Accounts, API keys and enrolment tokens are those of the original: delete what must not be\n" +
+    "valid in both. What services keep is copied by portico store copy --services --as-copy.\n";
+  return copied(source, target, rows, then);
+}
+
+/** What is done next with a copy of the store of services for another installation. */
+function ownServices(source: Named, target: Named, rows: Rows): string {
+  const then =
+    "The copy belongs to no installation yet. As services.sqlite in the data folder of an installation it is taken\n" +
+    "by its next start. Elsewhere, give it to one: portico services adopt STORE --installation ID\n";
+  return copied(source, target, rows, then);
 }

@@ -16,6 +16,8 @@ export interface OpenServicesOptions {
   readonly list: ListNamespaces;
   /** The service of a process that has joined; undefined for the process that has the authority. */
   readonly joined?: string | undefined;
+  /** Whether this start sets the installation up. */
+  readonly isNew?: boolean;
 }
 
 /**
@@ -26,10 +28,10 @@ export interface OpenServicesOptions {
 export function openServices(
   { config, log, shutdown }: ProcessContext,
   names: readonly string[],
-  { clientsOf, list, joined }: OpenServicesOptions,
+  { clientsOf, list, joined, isNew }: OpenServicesOptions,
 ): Service[] {
   const { serviceStore: url, data: dataFolder } = config;
-  const store = installationStore({ url, dataFolder, services: names, joined, list, log });
+  const store = installationStore({ url, dataFolder, services: names, joined, isNew, list, log });
   shutdown.add(() => store.close());
   return names.map((service) => {
     const load = OWN_SERVICES[service];

@@ -9,6 +9,7 @@ import type { Clients } from "../../src/kit/clients.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { GrpcPort } from "../../src/process/grpc-port.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { readInstallation } from "../../src/store/installation.js";
 import type { Io } from "../terminal/io.js";
 import { openCore, type StoreOptions } from "./authority.js";
 import { openGateway } from "./gateway.js";
@@ -40,7 +41,8 @@ export async function openServer(context: ProcessContext, options: StoreOptions)
   const { log, transport } = context;
   const clientsOf = (service: string): Clients => clientsWithin(service, context, core.grpc.dispatcher);
   const names = ownServicesOf(context.config);
-  const core = await openCore(context, (list) => openServices(context, names, { clientsOf, list }), options);
+  const isNew = readInstallation(context.config.data) === undefined;
+  const core = await openCore(context, (list) => openServices(context, names, { clientsOf, list, isNew }), options);
   const { guard, grpc, isLocal, firstStart, enrol } = core;
   const { routes, ...gateway } = await openGateway(context, {
     guard,

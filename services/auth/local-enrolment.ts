@@ -7,14 +7,12 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import { createToken, hashToken } from "../../src/access/token.js";
 import { writeOnce } from "../../src/folder.js";
-import { type Store, StoreError } from "../../src/store/store.js";
+import type { Store } from "../../src/store/store.js";
+import { changeStore } from "./change-store.js";
 import { checkName } from "./endpoints/checks.js";
 import { checkRoom, enrolmentCreated } from "./endpoints/enrolments.js";
-import { ChangeLog } from "./log/change-log.js";
-import { Clock, MACHINE_CLOCKS } from "./log/clock.js";
-import { Journal, PORTICO } from "./log/journal.js";
+import { type Journal, PORTICO } from "./log/journal.js";
 import type { State } from "./log/state.js";
-import { StoredTime } from "./log/stored-time.js";
 
 /**
  * Makes sure that the file of a service's enrolment token, `enrolment/<name>`, holds a valid one. A token that was revoked
@@ -52,18 +50,7 @@ export async function enrolInStore(options: {
 }): Promise<string> {
   const { store, dataFolder, log, name } = options;
   checkName("name", name);
-  const clock = new Clock({ clocks: MACHINE_CLOCKS, log });
-  const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
-  if (journal.state.revision === 0) {
-    throw new StoreError(`store ${store.name} is not set up yet; start portico authority or portico server first`);
-  }
-  const stored = await new StoredTime({ rows: store.collection("time"), journal, clock, log }).read();
-  clock.start({ stored, accept: false });
-  try {
-    return await enrolLocally(journal, dataFolder, name);
-  } finally {
-    await journal.close();
-  }
+  return changeStore(store, log, (journal) => enrolLocally(journal, dataFolder, name));
 }
 
 /**

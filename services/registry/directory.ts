@@ -206,9 +206,16 @@ export class Directory {
     for (const other of this.#services.get(service) ?? []) {
       if (other.instance.id === id || other.store === undefined || other.store.id === store.id) continue;
       const [mine, theirs] = [store, other.store].map(({ name }) => name.slice(0, 200));
+      const isLocal = other.instance.joined === Joined.WITH_AUTHORITY;
+      const who = isLocal ? "the one in the authority's own process" : `one that runs (${other.instance.id})`;
+      const remedy = isLocal
+        ? `. On the authority's machine, name that store in PORTICO_SERVICE_STORE, or the authority's data folder in PORTICO_DATA; ` +
+          `or leave ${service} out of PORTICO_OWN_SERVICES there`
+        : "";
       throw failedPrecondition(
-        `this instance of ${service} keeps its data in ${mine}, and one that runs (${other.instance.id}) in ${theirs}: name one ` +
-          "store for both in PORTICO_SERVICE_STORE, which is a database where they run on several machines; or stop the other",
+        `this instance of ${service} keeps its data in ${mine}, and ${who} in ${theirs}: name one ` +
+          "store for both in PORTICO_SERVICE_STORE, which is a database where they run on several machines; or stop the other" +
+          remedy,
       );
     }
   }

@@ -50,6 +50,8 @@ export interface ServicesStoreOptions {
   readonly services: readonly string[];
   /** The service of a process that has joined; undefined for the process that has the authority. */
   readonly joined?: string | undefined;
+  /** As of OpenOptions. */
+  readonly isNew?: boolean | undefined;
   /** Asks the authority of the installation. */
   readonly list: ListNamespaces;
   readonly log: Logger;

@@ -12,13 +12,17 @@ const CLOCK_TOLERANCE_MS = 2_000;
 /**
  * Copies every entry of a store that nobody writes to. Entries have other versions in the copy.
  * @param to empty, or with entries of an earlier copy
+ * @param options whether the copy belongs to no installation yet, so that another one may take it; else to that of the original
  * @returns how many entries the copy has
  * @throws {StoreError} where the two differ afterwards.
  */
-export async function copyServices(from: ServiceStore, to: ServiceStore): Promise<number> {
+export async function copyServices(from: ServiceStore, to: ServiceStore, { asCopy = false } = {}): Promise<number> {
   for await (const entries of batchesOf(from)) {
     await to.commit(entries.map(({ key, value, expires }) => ({ kind: "set", key, value, expires })));
   }
+  const owner = asCopy ? undefined : await from.owner();
+  if (owner !== undefined) await to.claim(owner, { withEntries: true });
+  if ((await to.owner()) !== owner) throw differ(from, to);
   await checkContains(to, from, differ(from, to));
   return checkContains(from, to, differ(from, to));
 }

@@ -25,6 +25,8 @@ export interface OpenOptions {
   readonly warn?: (message: string) => void;
   /** Whether a store that is absent is an error. Else it is made. */
   readonly mustExist?: boolean;
+  /** Whether this start sets the installation up: then a store that is absent is not missed. */
+  readonly isNew?: boolean | undefined;
 }
 
 /**
@@ -64,11 +66,11 @@ export async function fillStore(url: string, dataFolder: string, fill: Fill, war
 export async function openServiceStore(
   url: string,
   dataFolder: string,
-  { deadline = DEADLINE, warn = () => {}, mustExist = false }: OpenOptions = {},
+  { deadline = DEADLINE, warn = () => {}, mustExist = false, isNew = false }: OpenOptions = {},
 ): Promise<ServiceStore> {
   if (!isPostgresUrl(url)) {
     const file = fileOf(url, dataFolder, SERVICES_FILE);
-    const isMissed = !existsSync(file) && readInstallation(dataFolder) !== undefined;
+    const isMissed = !isNew && !existsSync(file) && readInstallation(dataFolder) !== undefined;
     const store = await openServiceSqlite(file, deadline, mustExist);
     if (isMissed)
       warn(`store ${file} was not there: it is made anew, and empty. If services kept anything, restore it`);

@@ -16,7 +16,7 @@ import type { ServiceStore } from "./service-store.js";
 import { StoreError } from "./store.js";
 
 /** Whose store, and where the settings say that it is. */
-export interface OwnedOptions extends Pick<OpenOptions, "warn"> {
+export interface OwnedOptions extends Pick<OpenOptions, "warn" | "isNew"> {
   /** The setting PORTICO_SERVICE_STORE. */
   readonly url: string;
   /** The setting PORTICO_DATA. */
@@ -60,12 +60,12 @@ export async function openOwnedServices(
   options: OwnedOptions,
   onAdopted: (store: string) => void = () => {},
 ): Promise<ServiceStore> {
-  const { installation, dataFolder, warn } = options;
+  const { installation, dataFolder, warn = () => {}, isNew } = options;
   const place = serviceStoreOf(options);
   const isFile = !isPostgresUrl(place);
   // The folder says whether a file that is absent is missed.
   const folder = options.url === "sqlite:" ? dirname(place) : dataFolder;
-  const store = await openServiceStore(isFile ? `sqlite:${place}` : place, folder, { warn: warn ?? (() => {}) });
+  const store = await openServiceStore(isFile ? `sqlite:${place}` : place, folder, { warn, isNew });
   try {
     const owner = await store.claim(installation);
     if (owner === installation) return store;
