@@ -37,6 +37,17 @@ async function cached(http: string, key = "of"): Promise<unknown> {
   return (body as { value?: unknown }).value;
 }
 
+/** Creates the namespace `team`, whose accounts may call everything; gives the header of its administrator. */
+async function createTeam(http: string, admin: Record<string, string>): Promise<{ authorization: string }> {
+  const created = await call(`${http}/v1/auth/Namespaces/Create`, { name: "team" }, admin);
+  const password = (created.body as { adminPassword: string }).adminPassword;
+  const { body } = await call(`${http}/auth/login`, { account: "admin", password, namespace: "team" });
+  const team = { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
+  const rule = { id: "all", scope: "*", access: "GRANTED", resource: "*:*:*" };
+  await call(`${http}/v1/auth/Rules/Create`, { rule }, team);
+  return team;
+}
+
 const put = (http: string, value: string) => call(`${http}/cache/set`, { key: "of", value });
 
 t.test("a service that joins B on A's machine, with A's data folder, keeps its data apart from A's", async (t) => {
@@ -45,8 +56,9 @@ t.test("a service that joins B on A's machine, with A's data folder, keeps its d
   const a = await started(t, ["server"], { PORTICO_DATA: dataA });
   const [httpA, administratorA] = [a.address("HTTP"), await administrator(a.address("HTTP"), dataA)];
   await put(httpA, "A");
-  // Of a namespace that B does not know, nor that A will know.
-  await call(`${httpA}/v1/auth/Namespaces/Create`, { name: "team" }, administratorA);
+  // Of a namespace that B does not know.
+  const team = await createTeam(httpA, administratorA);
+  await call(`${httpA}/v1/cache/set`, { key: "of", value: "A's team" }, team);
   const own = { PORTICO_DATA: dataB, PORTICO_OWN_SERVICES: "helloworld", PORTICO_LOG_LEVEL: "info" };
   const b = await started(t, ["server"], own);
   const httpB = b.address("HTTP");
@@ -65,6 +77,7 @@ t.test("a service that joins B on A's machine, with A's data folder, keeps its d
   const before = asked();
   await until(() => asked() >= before + 3, { what: () => `it looks for left data; the log is ${b.errors()}` });
   t.equal(await cached(httpA), "A", "after the sweeps");
+  t.match((await call(`${httpA}/v1/cache/get`, { key: "of" }, team)).body, { value: "A's team" });
   t.equal(await cached(httpB), "B");
 
   const shared = { ...joined, PORTICO_SERVICE_STORE: `sqlite:${join(dataA, "services.sqlite")}` };
