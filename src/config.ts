@@ -52,7 +52,7 @@ export const SETTINGS = {
   serviceStore: setting(
     "PORTICO_SERVICE_STORE",
     "sqlite:",
-    "what services keep; sqlite: is services.sqlite in the data folder, postgres://… a database",
+    "what services keep; sqlite: is services.sqlite in the data folder, for a service alone in services/<name> there unless the folder is its installation's; postgres://… a database",
     storeUrl,
     SERVICE_STORE,
   ),
