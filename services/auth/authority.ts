@@ -102,14 +102,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const { leases, claims, stopTelling } = await openLeases(options, { journal, clock, now });
   const passwords = new Passwords(options.passwordCost);
-  const firstStart = await bootstrap({
-    journal,
-    store: store.name,
-    installation,
-    passwords,
-    dataFolder,
-    adminPassword,
-  });
+  const setUp = { journal, store: store.name, installation, passwords, dataFolder, adminPassword };
+  const firstStart = await bootstrap(setUp);
   await enrolNew({ journal, dataFolder, services: options.services ?? [], log });
   await completeState(journal);
   const installationId = journal.state.installationId;
