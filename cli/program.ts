@@ -13,6 +13,7 @@ import { build, dev } from "./dev/commands.js";
 import { mcp } from "./mcp/mcp.js";
 import { newService } from "./new/new-service.js";
 import { auth } from "./nouns/auth.js";
+import { releaseNames } from "./nouns/grpc-name.js";
 import { login, logout } from "./nouns/login.js";
 import { usage } from "./nouns/usage.js";
 import { user } from "./nouns/user.js";
@@ -96,7 +97,11 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
   group("Log in:", [login(io), logout(io), user(io)]);
   group("Manage:", [auth(io), usage(io)]);
   group("Call services:", [
-    services(io).addCommand(addService(io)).addCommand(removeService(io)).addCommand(adoptServices(io)),
+    services(io)
+      .addCommand(addService(io))
+      .addCommand(removeService(io))
+      .addCommand(releaseNames(io))
+      .addCommand(adoptServices(io)),
     describe(io),
     openapi(io),
     call(io),

@@ -79,7 +79,9 @@ export async function openCore(
   const services = Object.keys(OWN_SERVICES);
   const name = `${hostname()} ${formatAddress(config.grpc)}`;
   const given = { store, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, acceptTime };
-  const authority = await openAuthority(given);
+  // The registry is opened later: until then nobody deletes an enrolment.
+  const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
+  const authority = await openAuthority({ ...given, joinsOtherwise });
   shutdown.onBegin(() => authority.announceStop());
   shutdown.add(() => authority.close());
   // The guard asks the authority, and calls on the gRPC port pass the guard. So the guard has a dispatcher of its own.
@@ -97,9 +99,23 @@ export async function openCore(
   shutdown.add(() => guard.close());
   // Before the port is open: gateways that know its address from before call as soon as they are connected.
   await guard.ready();
+  // Before those of others join: what this process serves is at its own gRPC names.
+  for (const { name, parts } of [authority.service, ...more]) {
+    await authority.grpcNames.claim(
+      name,
+      parts.map(({ grpcService }) => grpcService),
+    );
+  }
   const { services: foreign } = config;
   const authorities = (): number => authority.count();
-  const registry = createRegistry({ guard, foreign, connect: transport.connect, log, authorities });
+  const registry = createRegistry({
+    guard,
+    foreign,
+    owners: authority.grpcNames,
+    connect: transport.connect,
+    log,
+    authorities,
+  });
   shutdown.add(() => registry.close());
   shutdown.add(followServices({ file: config.configFile, registry, log }));
   // Before the port is open, too: gateways then find these services from their first look on.
@@ -112,7 +128,7 @@ export async function openCore(
   shutdown.add(() => registry.close());
   const instances = served.map((service) => instanceOf(service, grpc, config));
   for (const [index, instance] of instances.entries()) await addStore(instance, served[index]!);
-  for (const instance of instances) registry.add(instance);
+  for (const instance of instances) await registry.add(instance);
   const names = instances.map(({ service }) => service);
   log.info({ services: names.join(", ") }, `the ${names.length} services of this process joined`);
   const localIds = new Set(instances.map(({ service, id }) => `${service} ${id}`));

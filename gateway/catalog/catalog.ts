@@ -13,8 +13,9 @@ import { type Lookup, lookupAll, ResolvedNames } from "../../src/resolved-names.
 import type { Channel } from "../../src/rpc/channel.js";
 import { Contracts, type ContractsOptions } from "./contracts.js";
 import { type ConnectOptions, Instances, isSame, type KnownInstance, toKnownInstance } from "./instances.js";
-import { keyOf, RegistryWatch, type WatchListener, type WatchOptions } from "./registry-watch.js";
+import { type KnownOwners, keyOf, RegistryWatch, type WatchListener, type WatchOptions } from "./registry-watch.js";
 import { Routes } from "./routes.js";
+import type { Owners } from "./rpc-routes.js";
 
 export interface CatalogOptions extends ConnectOptions, ContractsOptions, WatchOptions {
   /** Leads to the registry, where there is one. */
@@ -43,6 +44,7 @@ export class Catalog implements WatchListener {
   readonly #closing = new AbortController();
   readonly #watches = new Map<Authority, RegistryWatch>();
   readonly #resolving: NodeJS.Timeout;
+  #owners: Owners | undefined;
   #rounds = 0;
   #ready = false;
   #onArrived = (): void => {};
@@ -103,6 +105,7 @@ export class Catalog implements WatchListener {
   }
 
   onNews(_watch: RegistryWatch, { joined, left }: WatchResponse): void {
+    this.#setOwners();
     const changed = new Set<string>();
     for (const instance of left) {
       for (const watch of this.#watches.values()) watch.forgetUnlessSent(keyOf(instance));
@@ -122,6 +125,17 @@ export class Catalog implements WatchListener {
     if (!watches.every(({ hasAnswered }) => hasAnswered) || !watches.some(({ isComplete }) => isComplete)) return;
     this.#ready = true;
     this.#onArrived();
+  }
+
+  /** All registries read one log, so the one that has read more of it is right. */
+  #setOwners(): void {
+    let best: KnownOwners | undefined;
+    for (const { owners } of this.#watches.values()) {
+      if (owners !== undefined && owners.revision >= (best?.revision ?? 0)) best = owners;
+    }
+    if (best === undefined || best.byService === this.#owners) return;
+    this.#owners = best.byService;
+    this.routes.rpc.owners = best.byService;
   }
 
   /** @returns whether anything is different from before */

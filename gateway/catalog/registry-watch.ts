@@ -9,6 +9,7 @@ import { type Attempt, follow } from "../../src/follow.js";
 import { type Instance, RegistryService, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { stream } from "../../src/rpc/client.js";
 import type { Metadata } from "../../src/rpc/metadata.js";
+import type { Owners } from "./rpc-routes.js";
 
 /** Pauses between attempts to reach the registry, in milliseconds. */
 const FIRST_RETRY_MS = 100;
@@ -32,6 +33,13 @@ export interface WatchOptions {
   readonly graceMs?: number;
 }
 
+/** Whose each gRPC name is, as one registry says. */
+export interface KnownOwners {
+  /** The revision of the authority's log that last changed it: of two, the higher one is right. */
+  readonly revision: number;
+  readonly byService: Owners;
+}
+
 /** What an instance is known by, among those of all registries. */
 export function keyOf({ service, id }: Pick<Instance, "service" | "id">): string {
   return `${service}/${id}`;
@@ -40,6 +48,8 @@ export function keyOf({ service, id }: Pick<Instance, "service" | "id">): string
 export class RegistryWatch {
   /** Keys of the instances that it knows, or knew when it was last reached. */
   readonly names = new Set<string>();
+  /** Whose each gRPC name is, by service; undefined where it has not said so, as a registry of an earlier version. */
+  owners: KnownOwners | undefined;
   /** Whether it is followed now, and has named all its instances. */
   isComplete = false;
   /** Whether it has named all its instances once, or could not be reached. */
@@ -53,6 +63,8 @@ export class RegistryWatch {
   readonly #closing = new AbortController();
   /** Names of an earlier watch that the present one has not sent yet. */
   #stale = new Set<string>();
+  /** Owners as the present watch has sent them. */
+  #sentOwners = new Map<string, readonly string[]>();
   #grace: NodeJS.Timeout | undefined;
 
   constructor(authority: Authority, options: WatchOptions, listener: WatchListener) {
@@ -95,6 +107,7 @@ export class RegistryWatch {
     this.#grace = undefined;
     this.#isFollowed = true;
     this.#stale = new Set(this.names);
+    this.#sentOwners = new Map();
     for await (const news of watch.responses) {
       this.fault = undefined;
       this.#take(news);
@@ -109,11 +122,22 @@ export class RegistryWatch {
       this.names.add(keyOf(instance));
       this.#stale.delete(keyOf(instance));
     }
+    this.#takeOwners(news);
     if (news.complete) this.isComplete = true;
     this.#listener.onNews(this, news);
     if (!news.complete) return;
     this.#turn();
     if (this.#stale.size > 0) this.#grace ??= setTimeout(() => this.#dropStale(), this.#options.graceMs ?? GRACE_MS);
+  }
+
+  #takeOwners({ owners, ownersRevision }: WatchResponse): void {
+    for (const { service, names } of owners) {
+      if (names.length > 0) this.#sentOwners.set(service, names);
+      else this.#sentOwners.delete(service);
+    }
+    const revision = Number(ownersRevision);
+    if (revision === 0 || (owners.length === 0 && this.owners?.revision === revision)) return;
+    this.owners = { revision, byService: new Map(this.#sentOwners) };
   }
 
   #dropStale(): void {

@@ -10,13 +10,8 @@ import { NAME, RESERVED_NAMES } from "../../src/contract/names.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { HttpError } from "../errors.js";
 import { Bindings } from "./bindings.js";
-import type { Target } from "./target.js";
-
-export interface Route {
-  readonly target: Target;
-  /** Whether the path is of the shape `/v1/…`: POST only, and never without a valid token. */
-  readonly versioned: boolean;
-}
+import { RpcRoutes } from "./rpc-routes.js";
+import type { Route, Target } from "./target.js";
 
 /** A path of unreserved characters, for which no decoding is needed (RFC 3986 §2.3). */
 const PLAIN = /^\/[A-Za-z0-9._~/-]*$/;
@@ -25,14 +20,12 @@ const PERCENT = /%(?:([0-9A-Fa-f]{2})|)/g;
 /** The characters of a URI's path (RFC 3986 §3.3). */
 const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
 
-const NONE: readonly Route[] = [];
-
 export class Routes {
   /** The paths that services have by annotations. */
   readonly bindings = new Bindings();
+  /** The paths that they have in gRPC. */
+  readonly rpc = new RpcRoutes();
   readonly #routes = new Map<string, Route>();
-  /** By exact gRPC path; one for each service that has it. */
-  readonly #rpc = new Map<string, readonly Route[]>();
   /** The gateway's own, by exact gRPC path. */
   readonly #own = new Map<string, Route>();
   readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
@@ -56,7 +49,7 @@ export class Routes {
     const before = new Set(this.#services.get(service)?.paths);
     this.#remove(service);
     for (const [path, route] of routes) this.#routes.set(path, route);
-    for (const target of targets) this.#setRpc(target);
+    for (const target of targets) this.rpc.add(target);
     const paths = [...routes.keys()];
     this.#services.set(service, { targets, paths });
     const hidden = paths.flatMap((path) => (before.has(path) ? [] : (this.#hiddenAt(service, path) ?? [])));
@@ -74,7 +67,7 @@ export class Routes {
   #remove(service: string): void {
     const { paths = [], targets = [] } = this.#services.get(service) ?? {};
     for (const path of paths) this.#routes.delete(path);
-    for (const target of targets) this.#deleteRpc(target);
+    for (const target of targets) this.rpc.delete(target);
     this.#services.delete(service);
   }
 
@@ -102,14 +95,10 @@ export class Routes {
 
   /** The service that has the path, as far as that is found without decoding it. */
   serviceAt(method: string, path: string): string | undefined {
-    const route = this.#routes.get(path) ?? this.findRpc(path)[0] ?? this.#routes.get(path.toLowerCase());
+    const rpc = this.rpc.find(path);
+    const route = this.#routes.get(path) ?? rpc?.first ?? rpc?.routes[0] ?? this.#routes.get(path.toLowerCase());
     if (route !== undefined) return route.target.endpoint.service;
     return this.bindings.isEmpty ? undefined : this.bindings.find(method, path)?.entry.target.endpoint.service;
-  }
-
-  /** The routes of a gRPC path as sent, `/helloworld.Helloworld/Call`: one for each service that has it. */
-  findRpc(path: string): readonly Route[] {
-    return this.#rpc.get(path) ?? NONE;
   }
 
   /** The endpoints of the gateway itself, which have a gRPC path alone, and are of no service. */
@@ -123,24 +112,12 @@ export class Routes {
 
   /** Whether it is the gRPC path of an endpoint. */
   isRpc(path: string): boolean {
-    return this.#rpc.has(path) || this.#own.has(path);
+    return this.rpc.find(path) !== undefined || this.#own.has(path);
   }
 
   /** The route of a gRPC path of the gateway itself. */
   findOwn(path: string): Route | undefined {
     return this.#own.get(path);
-  }
-
-  #setRpc(target: Target): void {
-    const { path, callers } = target.endpoint;
-    if (callers === Callers.ENROLLED) return;
-    this.#rpc.set(path, [...this.findRpc(path), { target, versioned: false }]);
-  }
-
-  #deleteRpc({ endpoint: { path, service } }: Target): void {
-    const left = this.findRpc(path).filter((route) => route.target.endpoint.service !== service);
-    if (left.length > 0) this.#rpc.set(path, left);
-    else this.#rpc.delete(path);
   }
 
   /** For a path without a route: the service that its first segment names, and the route's path that is most like it. */

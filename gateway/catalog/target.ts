@@ -128,3 +128,10 @@ export class Target {
     return this.#response;
   }
 }
+
+/** What a path leads to. */
+export interface Route {
+  readonly target: Target;
+  /** Whether the path is of the shape `/v1/…`: POST only, and never without a valid token. */
+  readonly versioned: boolean;
+}

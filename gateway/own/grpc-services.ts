@@ -56,8 +56,10 @@ export class GrpcServices {
   }
 
   seenBy(viewer: Viewer): Sees<GrpcService> {
-    return ({ service, targets }) => {
-      const isAsked = viewer.only === undefined || viewer.only === service || service === OWN_SERVICE;
+    return ({ name, service, targets }) => {
+      // Without the header Portico-Service a name leads to its owner alone.
+      const isMeant = viewer.only === undefined ? this.#routes.rpc.isFirst(name, service) : viewer.only === service;
+      const isAsked = isMeant || service === OWN_SERVICE;
       return isAsked && targets.some(({ endpoint }) => isVisible(this.#guard, viewer, endpoint));
     };
   }

@@ -5,8 +5,8 @@
  */
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
-import type { Route, Routes } from "../catalog/routes.js";
-import type { Target } from "../catalog/target.js";
+import type { Routes } from "../catalog/routes.js";
+import type { Route, Target } from "../catalog/target.js";
 import type { Failure } from "../errors.js";
 import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
 import type { StreamOptions } from "./stream-call.js";

@@ -3,7 +3,7 @@
  * decides, logs and calls by the endpoint, never by the path. Paths that are no service's are answered by Portico itself.
  */
 import { Code, StatusError } from "../../src/errors.js";
-import type { Route } from "../catalog/routes.js";
+import type { Route } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
 import { type GatewayRequest, type OwnPaths, pathOf, printablePath, type Reply } from "../http.js";
 import { foreignPage } from "./cors.js";

@@ -11,8 +11,7 @@ import type { Admission, FollowedStream, Guard } from "../../src/access/admissio
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
-import type { Route } from "../catalog/routes.js";
-import type { Target } from "../catalog/target.js";
+import type { Route, Target } from "../catalog/target.js";
 import { type Failure, toCallError } from "../errors.js";
 
 /** How an admitted call begins. */

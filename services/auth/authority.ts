@@ -19,11 +19,13 @@ import { auth } from "./endpoints/auth.js";
 import { delegation } from "./endpoints/delegation.js";
 import { contextSecretCreated, enrolments } from "./endpoints/enrolments.js";
 import { KeyUses, keys } from "./endpoints/keys.js";
+import { names } from "./endpoints/names.js";
 import { namespaces } from "./endpoints/namespaces.js";
 import { policy } from "./endpoints/policy.js";
 import { rules } from "./endpoints/rules.js";
 import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
+import { GrpcNameOwners } from "./grpc-name-owners.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
@@ -61,6 +63,11 @@ export interface AuthorityOptions {
   readonly clocks?: Clocks | undefined;
   /** Whether the machine's clock is right, whatever the store says; else one that went back is not believed. */
   readonly acceptTime?: boolean | undefined;
+  /**
+   * Whether a service joins without an enrolment, too: in the authority's process or by configuration. Then it keeps its gRPC
+   * names when its last enrolment is deleted. Default: none does.
+   */
+  readonly joinsOtherwise?: ((service: string) => boolean) | undefined;
 }
 
 /** A start on a store from before it was moved looks like any other, and grants what was revoked since. */
@@ -79,6 +86,8 @@ export interface Authority {
   enrol(name: string): Promise<string>;
   /** Tells guards of other processes to go to another authority, and takes no new ones. */
   announceStop(): void;
+  /** Which service each gRPC name belongs to. */
+  readonly grpcNames: GrpcNameOwners;
   /** How many authorities run on the store, with this one. */
   count(): number;
   /** Writes down what waits. */
@@ -90,7 +99,16 @@ export interface Authority {
  * @throws {ConfigError} when the password is too short or too long.
  */
 export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
-  const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
+  const {
+    store,
+    dataFolder,
+    adminPassword,
+    maxRules,
+    leaseMs,
+    log,
+    clocks = MACHINE_CLOCKS,
+    joinsOtherwise = () => false,
+  } = options;
   if (adminPassword !== undefined && !isPassword(adminPassword)) {
     throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
   }
@@ -126,7 +144,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       accounts({ changes, passwords, attempts }),
       keys({ changes, keyUses }),
       namespaces({ changes, passwords }),
-      enrolments({ changes }),
+      enrolments({ changes, joinsOtherwise }),
+      names({ changes }),
       audit({ changes }),
       usage({ changes, window }),
       policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, stopping: stopping.signal }),
@@ -142,8 +161,10 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await Promise.all([storedTime.close(), leases.close()]);
   };
   const enrol: Authority["enrol"] = (name) => enrolLocally(journal, dataFolder, name);
+  const grpcNames = new GrpcNameOwners(journal);
   const announceStop = (): void => stopping.abort();
-  return { service, installationId, firstStart, enrol, announceStop, count: () => 1 + claims.others, close };
+  const count = (): number => 1 + claims.others;
+  return { service, installationId, firstStart, enrol, grpcNames, announceStop, count, close };
 }
 
 /** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */

@@ -16,6 +16,7 @@ import {
 import { asBuffer } from "../../src/buffer.js";
 import { DescriptorSet } from "../../src/contract/descriptor-set.js";
 import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
+import { isReservedGrpcName } from "../../src/contract/names.js";
 import { isOwnSet } from "../../src/contract/own-files.js";
 
 /** In bytes; leaves room for the rest of an instance in a message of 4 MiB. */
@@ -57,7 +58,7 @@ export function readContract(service: string, descriptors: Uint8Array, grpcServi
   }
   const { set, given, ordered } = readSet(descriptors);
   const own = grpcServices.filter((name) => !isInfrastructure(name));
-  checkServiceNames(own);
+  checkServiceNames(own, service);
   const endpoints = endpointsOf(service, set, own);
   checkEndpoints(endpoints);
   return { given: { descriptors: given, grpcServices }, descriptors: ordered, grpcServices: own, endpoints };
@@ -198,12 +199,17 @@ function fillJsonNames(messages: readonly DescriptorProto[]): boolean {
   return filled;
 }
 
-function checkServiceNames(names: readonly string[]): void {
+function checkServiceNames(names: readonly string[], service: string): void {
   if (names.length === 0) throw new Error("no gRPC service is named (health and reflection do not count)");
   if (names.length > MAX_GRPC_SERVICES) throw new Error(`more than ${MAX_GRPC_SERVICES} gRPC services`);
   for (const name of names) {
     if (name.length > MAX_NAME || !DOTTED_NAME.test(name)) {
       throw new Error(`${JSON.stringify(name.slice(0, 64))} is not the full name of a gRPC service`);
+    }
+    if (isReservedGrpcName(name, service)) {
+      throw new Error(
+        `the gRPC service ${name} is in a package that is Portico's alone (portico.* and grpc.*): rename it`,
+      );
     }
   }
   if (new Set(names).size < names.length) throw new Error("a gRPC service is named twice");

@@ -15,9 +15,16 @@ import {
   resourceExhausted,
   StatusError,
 } from "../../src/errors.js";
-import { type DataStore, Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import {
+  type DataStore,
+  type GrpcNames,
+  Instance,
+  Joined,
+  type WatchResponse,
+} from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type Contract, isContractOf, readContract } from "./contract.js";
+import type { NameOwners, OwnersListener } from "./name-owners.js";
 import { type Problem, SharedNames } from "./shared-names.js";
 
 const MAX_INSTANCES = 10_000;
@@ -53,12 +60,21 @@ export interface Entry {
 interface Watch {
   /** Keys of instances, in the order in which they changed last. */
   readonly changed: Set<string>;
+  /** Services whose gRPC names have changed. */
+  readonly owners: Set<string>;
   failure: StatusError | undefined;
   wake: () => void;
 }
 
 const keyOf = ({ service, id }: Instance) => `${service}/${id}`;
 const nothing = () => {};
+
+/** What a directory is opened with. */
+export interface DirectoryOptions {
+  /** Which service each gRPC name belongs to. */
+  readonly owners: NameOwners;
+  readonly log: Logger;
+}
 
 /** The instances of one registry. */
 export class Directory {
@@ -67,19 +83,35 @@ export class Directory {
   readonly #services = new Map<string, readonly Entry[]>();
   /** How many entries hold each contract. */
   readonly #contracts = new Map<Contract, number>();
-  readonly #names = new SharedNames();
+  readonly #names: SharedNames;
+  readonly #owners: NameOwners;
+  readonly #unfollow: () => void;
   #bytes = 0;
   readonly #watches = new Set<Watch>();
   readonly #log: Logger;
   #closed = false;
 
-  constructor({ log }: { readonly log: Logger }) {
+  constructor({ owners, log }: DirectoryOptions) {
+    this.#owners = owners;
+    this.#names = new SharedNames(owners);
     this.#log = log;
+    this.#unfollow = owners.follow((services, released) => this.#onOwners(services, released));
   }
 
   /** Entries by service, oldest first: the last one's contract is the service's. */
   get services(): ReadonlyMap<string, readonly Entry[]> {
     return this.#services;
+  }
+
+  /**
+   * Gives the service of an instance that is to join those of its gRPC names that are nobody's; then adds it, as `join`.
+   * Nothing is given where the instance is wrong.
+   * @throws {StatusError} (rejects with one) as `join` and `NameOwners.claim`
+   */
+  async claimAndJoin(given: Instance, options: JoinOptions): Promise<() => void> {
+    const { grpcServices } = this.#check(given, options.local);
+    await this.#owners.claim(given.service, grpcServices, options.token);
+    return this.join(given, options);
   }
 
   /**
@@ -140,7 +172,12 @@ export class Directory {
   async *watch(signal: AbortSignal): AsyncGenerator<WatchResponse, void, undefined> {
     if (this.#closed) throw closing();
     if (this.#watches.size >= MAX_WATCHES) throw resourceExhausted("too many watches");
-    const watch: Watch = { changed: new Set(this.#entries.keys()), failure: undefined, wake: nothing };
+    const watch: Watch = {
+      changed: new Set(this.#entries.keys()),
+      owners: new Set([...this.#owners.services].map(([service]) => service)),
+      failure: undefined,
+      wake: nothing,
+    };
     const stop = () => {
       this.#watches.delete(watch);
       watch.wake();
@@ -150,10 +187,10 @@ export class Directory {
     try {
       for (let complete = false; !signal.aborted; ) {
         if (watch.failure !== undefined) throw watch.failure;
-        const message = this.#take(watch.changed);
+        const message = this.#take(watch);
         complete ||= watch.changed.size === 0;
         yield { ...message, complete };
-        while (watch.changed.size === 0 && watch.failure === undefined && !signal.aborted) {
+        while (isIdle(watch) && !signal.aborted) {
           await new Promise<void>((resolve) => {
             watch.wake = resolve;
           });
@@ -168,6 +205,7 @@ export class Directory {
   /** Puts everyone out with UNAVAILABLE. */
   close(): void {
     this.#closed = true;
+    this.#unfollow();
     for (const watch of this.#watches) fail(watch, closing());
     this.#watches.clear();
     for (const entry of [...this.#entries.values()]) {
@@ -267,20 +305,44 @@ export class Directory {
     }
   }
 
-  /** Takes as many changes as fit in a message. */
-  #take(changed: Set<string>): Pick<WatchResponse, "joined" | "left"> {
+  /** Names that were released go to the services that have them all the same, the one that joined first. */
+  #onOwners(services: readonly string[], released: Parameters<OwnersListener>[1]): void {
+    for (const watch of this.#watches) {
+      for (const service of services) watch.owners.add(service);
+      watch.wake();
+    }
+    for (const { name, service } of released) {
+      const next = this.#names.holdersOf(name).find((other) => other !== service);
+      if (next === undefined) continue;
+      this.#owners.claim(next, [name]).catch((error) => {
+        this.#log.warn({ service: next, name, err: error }, "a gRPC name that was released stays without an owner");
+      });
+    }
+  }
+
+  /** Takes as many changes as fit in a message: first owners, so that no instance is called by a name of another service. */
+  #take({ changed, owners: due }: Watch): Omit<WatchResponse, "complete"> {
     const joined: Instance[] = [];
     const left: Instance[] = [];
+    const owners: GrpcNames[] = [];
     let size = 0;
+    for (const service of due) {
+      const names = [...this.#owners.of(service)];
+      size += names.join("....").length + 256;
+      if (size > MESSAGE_SIZE && owners.length > 0) break;
+      due.delete(service);
+      owners.push({ service, names });
+    }
+    if (due.size > 0) return { joined, left, owners, ownersRevision: 0n };
     for (const key of changed) {
       const instance = this.#entries.get(key)?.instance;
       size += sizeOf(instance);
-      if (size > MESSAGE_SIZE && joined.length + left.length > 0) break;
+      if (size > MESSAGE_SIZE && joined.length + left.length + owners.length > 0) break;
       changed.delete(key);
       if (instance !== undefined) joined.push(instance);
       else left.push(gone(key));
     }
-    return { joined, left };
+    return { joined, left, owners, ownersRevision: BigInt(this.#owners.revision) };
   }
 }
 
@@ -293,6 +355,11 @@ function sizeOf(instance: Instance | undefined): number {
 function gone(key: string): Instance {
   const slash = key.indexOf("/");
   return Instance.fromPartial({ service: key.slice(0, slash), id: key.slice(slash + 1) });
+}
+
+/** Whether there is nothing to send it. */
+function isIdle({ changed, owners, failure }: Watch): boolean {
+  return changed.size === 0 && owners.size === 0 && failure === undefined;
 }
 
 function fail(watch: Watch, failure: StatusError): void {

@@ -39,6 +39,7 @@ export class ForeignServices {
   readonly #options: ForeignOptions;
   /** By the service's entry as JSON. */
   #followed = new Map<string, Followed>();
+  #names: ReadonlySet<string> = new Set();
 
   constructor(options: ForeignOptions) {
     this.#options = options;
@@ -50,12 +51,17 @@ export class ForeignServices {
    */
   set(services: readonly ForeignService[]): void {
     checkNames(services);
+    this.#names = new Set(services.map(({ name }) => name));
     const before = this.#followed;
     const entries = new Map(services.map((service) => [JSON.stringify(service), service]));
     for (const [entry, { stop }] of before) if (!entries.has(entry)) stop();
     this.#followed = new Map(
       [...entries].map(([entry, service]) => [entry, before.get(entry) ?? followService(service, this.#options)]),
     );
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name);
   }
 
   /** Resolves when the contract of each target was read once, or could not be. */
@@ -123,7 +129,9 @@ async function followTarget(
       if (signal.aborted) return;
       if (held === undefined || !isSame(held.contract, contract)) {
         const instance = instanceOf(service, address, contract);
-        held = { contract, leave: directory.join(instance, { local: false }) };
+        const leave = await joined(directory, instance);
+        if (signal.aborted) return leave();
+        held = { contract, leave };
       }
       if (trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
       trouble = undefined;
@@ -146,6 +154,17 @@ async function followTarget(
     pause: (ms) => pauses.wait(ms),
     signal,
   });
+}
+
+/** What kept an instance from joining, although its contract could be read. */
+class JoinError extends Error {}
+
+async function joined(directory: Directory, instance: Instance): Promise<() => void> {
+  try {
+    return await directory.claimAndJoin(instance, { local: false });
+  } catch (error) {
+    throw new JoinError((error as Error).message, { cause: error });
+  }
 }
 
 /** Waits between readings, and less long where a descriptor file changes. */
@@ -220,6 +239,8 @@ function instanceOf(
 /** What went wrong and what to do, for the operator. */
 function explain({ descriptors }: ForeignService, address: string, error: unknown): string {
   const { message, cause } = error as Error;
+  // The store cannot take the names of its gRPC services: no fault of the service.
+  if (error instanceof JoinError && cause instanceof StatusError && cause.code === Code.UNAVAILABLE) return message;
   if (descriptors !== undefined) return `${descriptors}: ${message}; correct the file`;
   const code = error instanceof StatusError ? error.code : undefined;
   if (code === Code.UNIMPLEMENTED)

@@ -3,7 +3,7 @@
  * It keeps everything in memory, because every service registers again after a restart.
  */
 import type { Logger } from "pino";
-import { type Guard, isVisible } from "../../src/access/admission.js";
+import { type Guard, isAdmin, isVisible } from "../../src/access/admission.js";
 import type { KnownCaller } from "../../src/access/known-caller.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
@@ -28,6 +28,7 @@ import type { Channel } from "../../src/rpc/channel.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
 import { Directory, type Entry } from "./directory.js";
 import { ForeignServices } from "./foreign.js";
+import type { NameOwners } from "./name-owners.js";
 import { printProto } from "./print-proto.js";
 import { Reach } from "./reach.js";
 import type { Problem } from "./shared-names.js";
@@ -43,6 +44,8 @@ export interface RegistryOptions {
   readonly foreign: readonly ForeignService[];
   /** How often their contracts are read again, in milliseconds; default 30 s. */
   readonly foreignRefresh?: number;
+  /** Which service each gRPC name belongs to. */
+  readonly owners: NameOwners;
   /** Opens a channel to one of their targets. */
   readonly connect: (target: GrpcTarget) => Channel;
   readonly log: Logger;
@@ -55,9 +58,11 @@ export interface Registry {
   readonly service: Service;
   /**
    * Adds a service of this process; the returned function takes it out.
-   * @throws {StatusError} INVALID_ARGUMENT when the instance is wrong.
+   * @throws {StatusError} (rejects with one) INVALID_ARGUMENT when the instance is wrong, UNAVAILABLE when the store fails.
    */
-  add(instance: Instance): () => void;
+  add(instance: Instance): Promise<() => void>;
+  /** Whether a service is of this process or joins by configuration, and so without an enrolment. */
+  joinsOtherwise(service: string): boolean;
   /**
    * Follows these services in place of those that joined by configuration until now.
    * @throws {ConfigError} when one has a name that it cannot have; then nothing has changed.
@@ -71,8 +76,8 @@ export interface Registry {
 
 /** @throws {ConfigError} when a foreign service has a name that it cannot have. */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { guard, foreign, foreignRefresh = 30_000, connect, log, authorities = () => 1 } = options;
-  const directory = new Directory({ log });
+  const { guard, foreign, foreignRefresh = 30_000, owners, connect, log, authorities = () => 1 } = options;
+  const directory = new Directory({ owners, log });
   const configured = new ForeignServices({ directory, connect, refresh: foreignRefresh, log });
   const reach = new Reach(authorities);
   const configure = (services: readonly ForeignService[]): void => {
@@ -105,12 +110,14 @@ export function createRegistry(options: RegistryOptions): Registry {
           register: (requests, context) => register(directory, requests, context),
           watch: (_request, context) => watch(directory, context),
           resolve: ({ service }) => ({ addresses: addressesOf(directory.services.get(service) ?? []) }),
-          list: (_request, context) => list(directory, reach, visibleTo(context)),
+          list: (_request, context) => list(directory, reach, context, visibleTo(context)),
           describe,
         }),
       ],
     },
-    add: (instance) => directory.join(instance, { local: true }),
+    add: (instance) => directory.claimAndJoin(instance, { local: true }),
+    joinsOtherwise: (service) =>
+      configured.has(service) || directory.services.get(service)?.some(({ token }) => token === undefined) === true,
     configure,
     tried: () => configured.tried(),
     close() {
@@ -124,6 +131,7 @@ export function createRegistry(options: RegistryOptions): Registry {
 async function list(
   directory: Directory,
   reach: Reach,
+  { caller, system }: Context,
   isVisible: (endpoint: Endpoint) => boolean,
 ): Promise<ListResponse> {
   const visible = [...directory.services].flatMap(([name, entries]) => {
@@ -131,9 +139,12 @@ async function list(
     return endpoints.length === 0 ? [] : [{ name, entries, endpoints }];
   });
   const names = new Set(visible.map(({ name }) => name));
+  // Whether a service that is away may be seen cannot be asked: its endpoints are not known.
+  const seesAway = system || (caller !== undefined && isAdmin(caller));
+  const isTold = (other: string): boolean => names.has(other) || (seesAway && !directory.services.has(other));
   const services = await Promise.all(
     visible.map(async ({ name, entries, endpoints }) => {
-      const problems = directory.problemsOf(name).filter(({ other }) => other === undefined || names.has(other));
+      const problems = directory.problemsOf(name).filter(({ other }) => other === undefined || isTold(other));
       return listService({ name, endpoints, problems, instances: await reach.count(name, entries) });
     }),
   );
@@ -161,7 +172,7 @@ async function* register(
   });
   isPutOut.catch(() => {}); // The stream may be over when it happens.
   const token = context.system ? undefined : (context.caller as KnownCaller).sha256;
-  const leave = directory.join(instance, { local: context.system, token, onPutOut: putOut });
+  const leave = await directory.claimAndJoin(instance, { local: context.system, token, onPutOut: putOut });
   try {
     yield { problems: directory.problemsOf(instance.service).map(({ text }) => text) };
     const { done } = await Promise.race([stream.next(), isPutOut]);

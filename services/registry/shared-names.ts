@@ -1,11 +1,12 @@
 /**
  * The names that all services share: full names of gRPC services, by which clients of gRPC, gRPC-Web and Connect call, and the
- * paths of `google.api.http` annotations. Two services may have the same one. Gateways then serve it for one of them, or for
- * none, so its operators are told.
+ * paths of `google.api.http` annotations. Two services may have the same one. Gateways then serve it for one of them: a gRPC
+ * name for the service that it belongs to. So the operators are told.
  */
 import { bindingsOf } from "../../src/contract/http-rule.js";
 import { shapeOf } from "../../src/contract/path-template.js";
 import type { Contract } from "./contract.js";
+import type { NameOwners } from "./name-owners.js";
 
 /** Something that is not served as it is declared. */
 export interface Problem {
@@ -29,8 +30,18 @@ interface Names {
 const MAX_PROBLEMS = 20;
 
 export class SharedNames {
-  /** By name: how many instances of each service have it. */
+  readonly #owners: Pick<NameOwners, "ownerOf">;
+  /** By name: how many instances of each service have it, in the order in which the services joined. */
   readonly #holders = new Map<string, Map<string, number>>();
+
+  constructor(owners: Pick<NameOwners, "ownerOf">) {
+    this.#owners = owners;
+  }
+
+  /** The services that have a name, in the order in which they joined. */
+  holdersOf(name: string): string[] {
+    return [...(this.#holders.get(name)?.keys() ?? [])];
+  }
 
   add(service: string, contract: Contract, prefix: string): void {
     for (const name of allOf(namesOf(contract, prefix))) {
@@ -54,10 +65,9 @@ export class SharedNames {
     const { grpcServices, paths, faults } = namesOf(contract, prefix);
     const problems: Problem[] = faults.map((text) => ({ text, other: undefined }));
     for (const name of grpcServices) {
-      for (const other of this.#others(service, name)) {
-        const text = `${name} is a gRPC service of ${other} too: gRPC, gRPC-Web and Connect need the header Portico-Service to tell them apart`;
-        problems.push({ text, other });
-      }
+      const other = this.#owners.ownerOf(name);
+      if (other === undefined) problems.push({ text: notOwned(name, service), other });
+      else if (other !== service) problems.push({ text: ownedBy(other, name, service), other });
     }
     for (const path of paths) {
       for (const other of this.#others(service, path)) {
@@ -69,8 +79,18 @@ export class SharedNames {
   }
 
   #others(service: string, name: string): string[] {
-    return [...(this.#holders.get(name)?.keys() ?? [])].filter((other) => other !== service);
+    return this.holdersOf(name).filter((other) => other !== service);
   }
+}
+
+function ownedBy(owner: string, name: string, service: string): string {
+  const only = `gRPC, gRPC-Web and Connect reach ${service} by it with the header Portico-Service: ${service} only`;
+  return `the gRPC name ${name} belongs to ${owner}: ${only}; portico services release ${owner} ${name} changes that`;
+}
+
+/** Where a service owns as many as it may, or a name was released while it had it. */
+function notOwned(name: string, service: string): string {
+  return `the gRPC name ${name} belongs to no service, and another one may take it: start ${service} again, or where it owns 1,000 names, the most, release some (portico services release)`;
 }
 
 function allOf({ grpcServices, paths }: Names): Iterable<string> {

@@ -32,3 +32,11 @@ export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(
   "v1 livez readyz openapi explore console metrics gateway mcp".split(" "),
 );
+
+/** Packages whose gRPC services are Portico's alone, or gRPC's own, which Portico serves: no service may declare one. */
+const RESERVED_PACKAGES = /^(?:portico|grpc)\./i;
+
+/** Whether a full name of a gRPC service, such as `grpc.health.v1.Health`, is none that a service may have. */
+export function isReservedGrpcName(grpcService: string, service: string): boolean {
+  return RESERVED_PACKAGES.test(grpcService) && !SELF_GOVERNED.has(service);
+}

@@ -129,6 +129,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const registry = createRegistry({
     guard: lateGuard,
     foreign: [],
+    owners: authority.grpcNames,
     connect: (target) => new Http2Channel(target),
     log,
   });
@@ -140,7 +141,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const own = new InProcessChannel(dispatcher);
   guard = new OpenGuard({ channel: own, admission: SYSTEM, log });
 
-  const add = ({ descriptors = asBuffer(helloworld.descriptors), ...instance }: Partial<Instance>): (() => void) =>
+  const join = ({ descriptors = asBuffer(helloworld.descriptors), ...instance }: Partial<Instance>) =>
     registry.add({
       service: "helloworld",
       id: "1",
@@ -155,12 +156,16 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       metadata: [],
       ...instance,
     });
+  const add = (instance: Partial<Instance>): (() => void) => {
+    const joined = join(instance);
+    return () => void joined.then((leave) => leave());
+  };
   for (const { name, parts, descriptors, bindingPrefix = "", metadata = [] } of services) {
     const grpcServices = parts.map(({ grpcService }) => grpcService);
     const announced = options.bound ? withBindings(descriptors) : asBuffer(descriptors);
-    add({ service: name, descriptors: announced, grpcServices, bindingPrefix, metadata: [...metadata] });
+    await join({ service: name, descriptors: announced, grpcServices, bindingPrefix, metadata: [...metadata] });
   }
-  add({ service: "gone", addresses: ["127.0.0.1:1"] });
+  await join({ service: "gone", addresses: ["127.0.0.1:1"] });
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
   const {

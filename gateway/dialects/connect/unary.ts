@@ -6,8 +6,8 @@
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { asBuffer } from "../../../src/buffer.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
-import type { Route, Routes } from "../../catalog/routes.js";
-import type { Target } from "../../catalog/target.js";
+import type { Routes } from "../../catalog/routes.js";
+import type { Route, Target } from "../../catalog/target.js";
 import { receiveBody } from "../../coded-body.js";
 import { type Failure, HttpError } from "../../errors.js";
 import { type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http.js";

@@ -4,8 +4,7 @@
  */
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { parseTimeout } from "../../../src/rpc/metadata.js";
-import type { Route } from "../../catalog/routes.js";
-import type { Target } from "../../catalog/target.js";
+import type { Route, Target } from "../../catalog/target.js";
 import { receiveBody } from "../../coded-body.js";
 import { writeErrorReply } from "../../error-object.js";
 import { HttpError } from "../../errors.js";

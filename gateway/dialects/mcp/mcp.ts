@@ -12,8 +12,8 @@
 import type { Admission, SigningGuard } from "../../../src/access/admission.js";
 import type { Config } from "../../../src/config.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import type { Route, Routes } from "../../catalog/routes.js";
-import type { Target } from "../../catalog/target.js";
+import type { Routes } from "../../catalog/routes.js";
+import type { Route, Target } from "../../catalog/target.js";
 import { receiveBody } from "../../coded-body.js";
 import { type Failure, HttpError } from "../../errors.js";
 import {

@@ -19,8 +19,14 @@ import { accountOfDefault, checkName } from "./checks.js";
 const MAX_ENROLMENTS = 1_000;
 const MAX_OF_NAME = 100;
 
+interface Options {
+  readonly changes: Changes;
+  /** Whether a service joins without an enrolment, too. */
+  readonly joinsOtherwise: (service: string) => boolean;
+}
+
 /** The gRPC service portico.auth.v1.Enrolments. */
-export function enrolments({ changes }: { changes: Changes }): Part {
+export function enrolments({ changes, joinsOtherwise }: Options): Part {
   return part("portico.auth.v1.Enrolments", EnrolmentsService, {
     list: async (_, context) => {
       accountOfDefault(context);
@@ -32,8 +38,11 @@ export function enrolments({ changes }: { changes: Changes }): Part {
     delete: async ({ name, id }, context) => {
       await changes.make(accountOfDefault(context), (state) => {
         const sha256 = id === "" ? Buffer.alloc(0) : find(state, name, id).sha256;
-        if (state.enrolmentsOf(name).length === 0) throw notFound(`no enrolment with the name ${name}`);
-        return [{ $case: "enrolmentDeleted", value: { name, sha256 } }, ...newSecret(name)];
+        const present = state.enrolmentsOf(name);
+        if (present.length === 0) throw notFound(`no enrolment with the name ${name}`);
+        const isLast = (id === "" || present.length === 1) && !joinsOtherwise(name);
+        const released = isLast ? namesReleased(state, name) : [];
+        return [{ $case: "enrolmentDeleted", value: { name, sha256 } }, ...released, ...newSecret(name)];
       });
       return {};
     },
@@ -65,6 +74,11 @@ export function enrolmentCreated(name: string, token: string, { beside }: { besi
 /** A gateway's token gives access to the root of all keys. So with the token, the secret that the root is derived from is replaced. */
 function newSecret(name: string): LogEvent[] {
   return name === GATEWAY ? [contextSecretCreated()] : [];
+}
+
+/** A service that cannot join any more keeps no gRPC names from others. */
+function namesReleased({ grpcNames }: State, service: string): LogEvent[] {
+  return grpcNames.of(service).length === 0 ? [] : [{ $case: "grpcNamesReleased", value: { service, names: [] } }];
 }
 
 /** The event of a new secret for the keys of contexts. */

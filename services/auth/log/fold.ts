@@ -17,6 +17,8 @@ export const MAX_LOGINS = 1_000;
 export const MAX_ACCESS = 16;
 /** Most traded refresh tokens of a login that are remembered. */
 export const MAX_SPENT = 100;
+/** Most gRPC names that a record of the audit trail has. */
+const MAX_NAMED = 3;
 
 type Events = NonNullable<Event["event"]>;
 type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
@@ -179,7 +181,21 @@ const FOLD: Fold = {
     state.installationId = id;
     return {};
   },
+  grpcNamesClaimed: (state, { service, names }) => {
+    const claimed = state.grpcNames.claim(service, names, state.revision);
+    return claimed.length === 0 ? {} : { record: ["gRPC names claimed", namesOf(service, claimed)] };
+  },
+  grpcNamesReleased: (state, { service, names }) => {
+    const released = state.grpcNames.release(service, names, state.revision);
+    return released.length === 0 ? {} : { record: ["gRPC names released", namesOf(service, released)] };
+  },
 };
+
+/** The first names, since there may be a thousand. */
+function namesOf(service: string, names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `${service}: ${names.slice(0, MAX_NAMED).join(", ")}${more}`;
+}
 
 /** Removes enrolments of one name, and replaces its key, which every holder of one of them has. */
 function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {

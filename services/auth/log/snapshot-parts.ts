@@ -16,6 +16,7 @@ import {
 import type { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
 import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import { timestampMs } from "../../../src/time.js";
+import type { FrozenGrpcNames } from "./grpc-names.js";
 import type { FrozenTable, RecordType } from "./records/record-table.js";
 
 /** Bytes of a part, unless a single record is larger. */
@@ -29,6 +30,7 @@ export interface FrozenState {
   readonly contextSecret: Buffer;
   readonly installationId: string;
   readonly keyGenerations: readonly (readonly [name: string, generation: number])[];
+  readonly grpcNames: FrozenGrpcNames;
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
   /** Must be called when the copy is not read any more: until then, the memory of what is removed is not freed. */
@@ -91,9 +93,11 @@ export function* partsOf(state: FrozenState): Generator<Buffer> {
 
 /** Messages of which each holds one thing. Protobuf messages joined end to end are one message with the fields of all. */
 function* piecesOf(state: FrozenState): Generator<Buffer> {
-  const { revision, contextSecret, installationId, keyGenerations } = state;
+  const { revision, contextSecret, installationId, keyGenerations, grpcNames } = state;
+  const grpcNamesRevision = BigInt(grpcNames.revision);
   const generations = keyGenerations.map(([name, generation]) => ({ name, generation: BigInt(generation) }));
-  yield encode({ revision: BigInt(revision), contextSecret, installationId, keyGenerations: generations });
+  const numbers = { revision: BigInt(revision), keyGenerations: generations, grpcNamesRevision };
+  yield encode({ ...numbers, contextSecret, installationId });
   for (const { name, created, id, accounts, rules, audit } of state.namespaces) {
     const inNamespace = (some: Partial<Namespace>) => encode({ namespaces: [{ ...EMPTY_NAMESPACE, name, ...some }] });
     yield inNamespace({ created, id });
@@ -106,6 +110,7 @@ function* piecesOf(state: FrozenState): Generator<Buffer> {
     for (const record of audit) yield inNamespace({ audit: [record] });
   }
   for (const enrolment of state.enrolments) yield encode({ enrolments: [enrolment] });
+  for (const owner of grpcNames.services) yield encode({ grpcNames: [owner] });
 }
 
 function encode(some: Partial<Snapshot>): Buffer {

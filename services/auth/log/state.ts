@@ -16,6 +16,7 @@ import { Pace } from "../../../src/pace.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import { AuditTrail } from "./audit-trail.js";
 import { DraftMap, type Entries } from "./draft-map.js";
+import { GrpcNames } from "./grpc-names.js";
 import { DraftTable } from "./records/draft-table.js";
 import { type Records, RecordTable } from "./records/record-table.js";
 import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
@@ -63,6 +64,7 @@ export class State {
   installationId = "";
   /** By which revision each name's key was replaced last. */
   readonly keyGenerations: Entries<string, number> = new Map();
+  readonly grpcNames: GrpcNames = new GrpcNames();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
 
@@ -75,6 +77,7 @@ export class State {
     this.contextSecret = base.contextSecret;
     this.installationId = base.installationId;
     this.keyGenerations = new DraftMap(base.keyGenerations);
+    this.grpcNames = new GrpcNames(base.grpcNames);
     this.#keys = new DraftTable(base.#keys, KEYS);
     this.#logins = new DraftTable(base.#logins, LOGINS);
   }
@@ -197,6 +200,7 @@ export class State {
       contextSecret: this.contextSecret,
       installationId: this.installationId,
       keyGenerations: [...this.keyGenerations],
+      grpcNames: this.grpcNames.freeze(),
       keys,
       logins,
       release: () => {
@@ -228,6 +232,9 @@ export class State {
     if (snapshot.contextSecret.length > 0) this.contextSecret = Buffer.from(snapshot.contextSecret);
     this.installationId = snapshot.installationId || this.installationId;
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
+    const revision = Number(snapshot.grpcNamesRevision) || this.grpcNames.revision;
+    for (const { service, names } of snapshot.grpcNames) this.grpcNames.claim(service, names, revision);
+    this.grpcNames.revision = revision;
   }
 
   addNamespace(named: Pick<NamespaceState, "name" | "created" | "id">): NamespaceState {

@@ -13,6 +13,7 @@ import type { ForeignService } from "../../../src/foreign-services.js";
 import { RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
+import { ownersInMemory } from "../../support/name-owners.js";
 import { compile } from "./compile.js";
 import { openMesh } from "./mesh.js";
 
@@ -54,7 +55,7 @@ function followEvery(t: Test, refresh: number, ...services: ForeignService[]) {
   };
   const saidAbout = (pattern: RegExp) => said.filter((line) => pattern.test(line)).length;
   const log = pino({}, { write });
-  const directory = new Directory({ log });
+  const directory = new Directory({ owners: ownersInMemory(), log });
   const channels: GrpcChannel[] = [];
   const connect = (target: GrpcTarget) => {
     const channel = new GrpcChannel(target);
@@ -248,7 +249,7 @@ t.test("services of which one has a wrong name change nothing", async (t) => {
 });
 
 t.test("names that a service cannot have stop the start", async (t) => {
-  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const start = (...names: string[]) => {
     const services = names.map((name) => ({ name, targets: [], descriptors: undefined, identity: false }));
     const connect = (): never => t.fail("connects") as never;

@@ -41,7 +41,7 @@ async function createRule(id: string, scope: string, resource: string): Promise<
 }
 
 // helloworld has 2 endpoints; greeter is the same, registered as another service.
-mesh.registry.add(greeter());
+await mesh.registry.add(greeter());
 await unary(channel, AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, asAdmin);
 await createRule("callers-see-one", "*", "service:helloworld:helloworld.call");
 await createRule("staff-see-greeter", "staff", "service:greeter:*");
@@ -134,11 +134,11 @@ t.test(
       const { service } = await unary(channel, RegistryService.describe, { service: "greeter" }, asAdmin);
       return [service?.instances, ...(service?.endpoints.map(({ resource }) => resource.split(".").at(-1)) ?? [])];
     };
-    const leave = mesh.registry.add(
+    const leave = await mesh.registry.add(
       greeter({
         id: "newer",
         descriptors: LARGE,
-        grpcServices: ["helloworld.Helloworld", "portico.registry.v1.Registry"],
+        grpcServices: ["helloworld.Helloworld", "notes.Notes"],
       }),
     );
     t.same(await endpoints(), [2, "Call", "Stream", "Register", "Watch", "Resolve", "List", "Describe"]);

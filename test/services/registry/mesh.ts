@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import type { Test } from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
-import { createRegistry, type RegistryOptions } from "../../../services/registry/registry.js";
+import { createRegistry, type Registry, type RegistryOptions } from "../../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../../src/access/guard.js";
 import type { Address } from "../../../src/address.js";
 import { asBuffer } from "../../../src/buffer.js";
@@ -52,6 +52,7 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
     maxRules: 1000,
     leaseMs: 5000,
     log,
+    joinsOtherwise: (service) => registry.joinsOtherwise(service),
   });
   // The guard asks the authority, which it guards: whoever is asked first waits for the other.
   const guard: Guard = {
@@ -59,9 +60,10 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
     allows: (caller, namespace, endpoint) => opened.allows(caller, namespace, endpoint),
     follow: (admission, listener) => opened.follow(admission, listener),
   };
-  const registry = createRegistry({
+  const registry: Registry = createRegistry({
     guard,
     foreign: [],
+    owners: authority.grpcNames,
     connect: (target) => new Http2Channel(target),
     log,
     ...options,
@@ -71,7 +73,7 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
   const inProcess = new InProcessChannel(dispatcher);
   const opened = new OpenGuard({ channel: inProcess, admission: SYSTEM, log });
   await opened.ready();
-  for (const service of services) registry.add(instanceOf(service));
+  for (const service of services) await registry.add(instanceOf(service));
   let server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: await freePort() }, limits);
   const channels: GrpcChannel[] = [];
   t.teardown(async () => {
@@ -94,6 +96,7 @@ export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "
   const gateway = bearer(readFileSync(join(dataFolder, "enrolment", "gateway"), "utf8").trim());
   return {
     registry,
+    owners: authority.grpcNames,
     inProcess,
     /** Of the administrator of `default`. */
     admin,

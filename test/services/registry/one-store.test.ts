@@ -7,13 +7,14 @@ import { KEEPING, OWN_SERVICES } from "../../../cli/roles/own-services.js";
 import { Directory } from "../../../services/registry/directory.js";
 import { Code } from "../../../src/errors.js";
 import type { DataStore, Instance } from "../../../src/gen/portico/registry/v1/registry.js";
+import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter } from "./instances.js";
 
 const database: DataStore = { id: "1", name: "postgres://db/portico" };
 const file: DataStore = { id: "2", name: "/var/lib/portico/services.sqlite" };
 
 function openDirectory() {
-  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   return (id: string, store: DataStore | undefined, more: Partial<Instance> = {}) =>
     directory.join(greeter({ id, store, ...more }), { local: false, token: "token" });
 }

@@ -6,6 +6,7 @@ import t from "tap";
 import { Directory } from "../../../services/registry/directory.js";
 import { Code } from "../../../src/errors.js";
 import type { Instance } from "../../../src/gen/portico/registry/v1/registry.js";
+import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter } from "./instances.js";
 
 /** A file `a.proto` with the message a.M and the service a.S, which has the methods. */
@@ -97,7 +98,7 @@ const cases: readonly (readonly [name: string, instance: Partial<Instance>, told
 
 for (const [name, changes, told] of cases) {
   t.test(`refused: ${name}`, async (t) => {
-    const directory = new Directory({ log: pino({ level: "silent" }) });
+    const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
     const leave = directory.join(greeter({ service: "other" }), { local: false });
     t.throws(() => directory.join(greeter(changes), { local: false }), { code: Code.INVALID_ARGUMENT, message: told });
     t.same([...directory.services.keys()], ["other"], "nothing has changed");
@@ -106,20 +107,20 @@ for (const [name, changes, told] of cases) {
 }
 
 t.test("an instance that is refused leaves the one with its id in place", async (t) => {
-  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   directory.join(greeter(), { local: false });
   t.throws(() => directory.join(greeter({ descriptors: Buffer.alloc(0) }), { local: false }));
   t.equal(directory.services.get("greeter")?.length, 1);
 });
 
 t.test("the process itself may serve auth and registry, and need not have an address", async (t) => {
-  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   for (const service of ["auth", "registry"]) directory.join(greeter({ service, addresses: [] }), { local: true });
   t.same([...directory.services.keys()], ["auth", "registry"]);
 });
 
 t.test("a service has at most 1,000 instances", async (t) => {
-  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   for (let count = 0; count < 1000; count++) directory.join(greeter({ id: `id${count}` }), { local: false });
   t.throws(() => directory.join(greeter({ id: "more" }), { local: false }), { code: Code.RESOURCE_EXHAUSTED });
   t.doesNotThrow(() => directory.join(greeter({ id: "id7" }), { local: false }), "one that takes another's place may");
@@ -127,7 +128,7 @@ t.test("a service has at most 1,000 instances", async (t) => {
 });
 
 t.test("a registry has at most 10,000 instances", async (t) => {
-  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   for (let count = 0; count < 10_000; count++) {
     directory.join(greeter({ service: `greeter${count % 10}`, id: `id${count}` }), { local: false });
   }
@@ -135,7 +136,7 @@ t.test("a registry has at most 10,000 instances", async (t) => {
 });
 
 t.test("a registry has at most 256 MiB of descriptors, those of equal instances counted once", async (t) => {
-  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const large = described(file(["Call"], { name: `${"x".repeat(4_000_000)}.proto` }));
   for (let count = 0; count < 67; count++) {
     directory.join(greeter({ ...large, service: `large${count}` }), { local: false });

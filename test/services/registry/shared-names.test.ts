@@ -60,14 +60,14 @@ t.test("a service that joins is told of its own annotations, and of paths and na
 });
 
 t.test("a prefix keeps paths apart", async (t) => {
-  t.teardown(mesh.registry.add(library("one")));
-  t.teardown(mesh.registry.add(library("two", { bindingPrefix: "/two" })));
+  t.teardown(await mesh.registry.add(library("one")));
+  t.teardown(await mesh.registry.add(library("two", { bindingPrefix: "/two" })));
   t.notOk((await problemsOf("two")).some((problem) => problem.includes("is a path of one")));
 });
 
 t.test("nothing is told any more when the other has gone, with its last instance", async (t) => {
-  const leaveOne = mesh.registry.add(greeter());
-  const leaveTwo = mesh.registry.add(greeter({ id: "two" }));
+  const leaveOne = await mesh.registry.add(greeter());
+  const leaveTwo = await mesh.registry.add(greeter({ id: "two" }));
   const has = async () => (await problemsOf("helloworld")).length;
   t.equal(await has(), 1);
   leaveOne();
@@ -77,7 +77,7 @@ t.test("nothing is told any more when the other has gone, with its last instance
 });
 
 t.test("who may not see the other service is not told of it", async (t) => {
-  t.teardown(mesh.registry.add(greeter()));
+  t.teardown(await mesh.registry.add(greeter()));
   const rule = { id: "hidden", scope: "<public>", resource: "service:greeter:*", access: Access.DENIED, priority: 9 };
   await unary(channel, RulesService.create, { rule }, { metadata: mesh.admin });
   t.equal((await problemsOf("helloworld")).length, 1);

@@ -12,11 +12,12 @@ import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { dispatcherOf } from "../../rpc/serve.js";
 import { TableGuard } from "../../rpc/table-guard.js";
+import { ownersInMemory } from "../../support/name-owners.js";
 
 t.test("a service that says nothing is refused after 10 s", async (t) => {
   const connect = (target: GrpcTarget) => new Http2Channel(target);
   const log = pino({ level: "silent" });
-  const registry = createRegistry({ guard: new TableGuard(), foreign: [], connect, log });
+  const registry = createRegistry({ guard: new TableGuard(), foreign: [], owners: ownersInMemory(), connect, log });
   const channel = new InProcessChannel(dispatcherOf([registry.service]));
   mock.timers.enable({ apis: ["setTimeout"] });
   t.teardown(() => mock.timers.reset());

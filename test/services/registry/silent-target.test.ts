@@ -9,6 +9,7 @@ import { ForeignServices } from "../../../services/registry/foreign.js";
 import { ServerReflectionService } from "../../../src/gen/grpc/reflection/v1/reflection.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { replaceClock } from "../../support/clock.js";
+import { ownersInMemory } from "../../support/name-owners.js";
 
 /** How much later than asked for a call may be ended, in milliseconds. */
 const LATE = 32;
@@ -36,7 +37,7 @@ t.test("a target that does not answer is given up after 10 s, and asked again", 
   const log = pino({}, { write: (line: string) => said.push(JSON.parse(line).reason) });
   const asked = once(target, "asked");
   const foreign = new ForeignServices({
-    directory: new Directory({ log }),
+    directory: new Directory({ owners: ownersInMemory(), log }),
     connect: (address) => new Http2Channel(address),
     refresh: 100,
     log,

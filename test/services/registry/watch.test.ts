@@ -2,12 +2,13 @@ import { pino } from "pino";
 import t from "tap";
 import { Directory } from "../../../services/registry/directory.js";
 import { Code } from "../../../src/errors.js";
+import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter, LARGE, show } from "./instances.js";
 
 const local = { local: true };
 
 function setUp() {
-  const directory = new Directory({ log: pino({ level: "silent" }) });
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const gone = new AbortController();
   const watch = directory.watch(gone.signal);
   return { directory, gone, watch, next: async () => show((await watch.next()).value!) };

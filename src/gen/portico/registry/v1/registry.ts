@@ -94,6 +94,24 @@ export interface WatchResponse {
    * watch and was not sent again has left. The first message sets it if all instances fit into one message.
    */
   complete: boolean;
+  /**
+   * Which full names of gRPC services belong to which service, whether or not it has an instance: all owners first, before the
+   * instances, then those whose names have changed, with all the names that they have.
+   */
+  owners: GrpcNames[];
+  /**
+   * The revision of the authority's log that last changed owners, where all that were to be sent up to it have been. Of two
+   * registries, the one with the higher revision knows better. 0 where some are still to come, and of earlier versions.
+   */
+  ownersRevision: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The gRPC names of a service. */
+export interface GrpcNames {
+  service: string;
+  /** Such as `helloworld.Helloworld`; none where the service has none any more. */
+  names: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -660,7 +678,7 @@ export const WatchRequest: MessageFns<WatchRequest> = {
 };
 
 function createBaseWatchResponse(): WatchResponse {
-  return { joined: [], left: [], complete: false, _unknownFields: undefined };
+  return { joined: [], left: [], complete: false, owners: [], ownersRevision: 0n, _unknownFields: undefined };
 }
 
 export const WatchResponse: MessageFns<WatchResponse> = {
@@ -673,6 +691,15 @@ export const WatchResponse: MessageFns<WatchResponse> = {
     }
     if (message.complete !== false) {
       writer.uint32(24).bool(message.complete);
+    }
+    for (const v of message.owners) {
+      GrpcNames.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.ownersRevision !== 0n) {
+      if (BigInt.asIntN(64, message.ownersRevision) !== message.ownersRevision) {
+        throw new globalThis.Error("value provided for field message.ownersRevision of type int64 too large");
+      }
+      writer.uint32(40).int64(message.ownersRevision);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -722,6 +749,22 @@ export const WatchResponse: MessageFns<WatchResponse> = {
             message.complete = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.owners.push(GrpcNames.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.ownersRevision = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -750,6 +793,93 @@ export const WatchResponse: MessageFns<WatchResponse> = {
     message.joined = object.joined?.map((e) => Instance.fromPartial(e)) || [];
     message.left = object.left?.map((e) => Instance.fromPartial(e)) || [];
     message.complete = object.complete ?? false;
+    message.owners = object.owners?.map((e) => GrpcNames.fromPartial(e)) || [];
+    message.ownersRevision = (object.ownersRevision !== undefined && object.ownersRevision !== null)
+      ? BigInt(object.ownersRevision)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseGrpcNames(): GrpcNames {
+  return { service: "", names: [], _unknownFields: undefined };
+}
+
+export const GrpcNames: MessageFns<GrpcNames> = {
+  encode(message: GrpcNames, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== "") {
+      writer.uint32(10).string(message.service);
+    }
+    for (const v of message.names) {
+      writer.uint32(18).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrpcNames {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGrpcNames();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.service = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.names.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = (message._unknownFields ??= {})[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<GrpcNames>, I>>(base?: I): GrpcNames {
+    return GrpcNames.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<GrpcNames>, I>>(object: I): GrpcNames {
+    const message = createBaseGrpcNames();
+    message.service = object.service ?? "";
+    message.names = object.names?.map((e) => e) || [];
     return message;
   },
 };

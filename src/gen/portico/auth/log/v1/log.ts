@@ -47,6 +47,8 @@ export interface Event {
     | { $case: "loginsFailed"; value: LoginsFailed }
     | { $case: "contextSecretCreated"; value: ContextSecretCreated }
     | { $case: "installationCreated"; value: InstallationCreated }
+    | { $case: "grpcNamesClaimed"; value: GrpcNamesClaimed }
+    | { $case: "grpcNamesReleased"; value: GrpcNamesReleased }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -199,6 +201,22 @@ export interface InstallationCreated {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Full names of gRPC services belong to a service from now on. A name that belongs to another one stays with it. */
+export interface GrpcNamesClaimed {
+  service: string;
+  /** Such as `helloworld.Helloworld`. */
+  names: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Names that belong to the service are nobody's from now on. */
+export interface GrpcNamesReleased {
+  service: string;
+  /** Empty for all its names. */
+  names: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface PasswordHash {
   salt: Buffer;
   hash: Buffer;
@@ -232,6 +250,10 @@ export interface Snapshot {
   keyGenerations: KeyGeneration[];
   /** As in InstallationCreated. */
   installationId: string;
+  /** Those that own names. A service may be there several times, with some of its names each. */
+  grpcNames: GrpcNamesClaimed[];
+  /** The revision that last changed whose a name is. */
+  grpcNamesRevision: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -480,6 +502,12 @@ export const Event: MessageFns<Event> = {
       case "installationCreated":
         InstallationCreated.encode(message.event.value, writer.uint32(170).fork()).join();
         break;
+      case "grpcNamesClaimed":
+        GrpcNamesClaimed.encode(message.event.value, writer.uint32(178).fork()).join();
+        break;
+      case "grpcNamesReleased":
+        GrpcNamesReleased.encode(message.event.value, writer.uint32(186).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -671,6 +699,22 @@ export const Event: MessageFns<Event> = {
             };
             continue;
           }
+          case 22: {
+            if (tag !== 178) {
+              break;
+            }
+
+            message.event = { $case: "grpcNamesClaimed", value: GrpcNamesClaimed.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 23: {
+            if (tag !== 186) {
+              break;
+            }
+
+            message.event = { $case: "grpcNamesReleased", value: GrpcNamesReleased.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -817,6 +861,18 @@ export const Event: MessageFns<Event> = {
       case "installationCreated": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
           message.event = { $case: "installationCreated", value: InstallationCreated.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "grpcNamesClaimed": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "grpcNamesClaimed", value: GrpcNamesClaimed.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "grpcNamesReleased": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "grpcNamesReleased", value: GrpcNamesReleased.fromPartial(object.event.value) };
         }
         break;
       }
@@ -2581,6 +2637,172 @@ export const InstallationCreated: MessageFns<InstallationCreated> = {
   },
 };
 
+function createBaseGrpcNamesClaimed(): GrpcNamesClaimed {
+  return { service: "", names: [], _unknownFields: undefined };
+}
+
+export const GrpcNamesClaimed: MessageFns<GrpcNamesClaimed> = {
+  encode(message: GrpcNamesClaimed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== "") {
+      writer.uint32(10).string(message.service);
+    }
+    for (const v of message.names) {
+      writer.uint32(18).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrpcNamesClaimed {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGrpcNamesClaimed();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.service = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.names.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = (message._unknownFields ??= {})[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<GrpcNamesClaimed>, I>>(base?: I): GrpcNamesClaimed {
+    return GrpcNamesClaimed.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<GrpcNamesClaimed>, I>>(object: I): GrpcNamesClaimed {
+    const message = createBaseGrpcNamesClaimed();
+    message.service = object.service ?? "";
+    message.names = object.names?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseGrpcNamesReleased(): GrpcNamesReleased {
+  return { service: "", names: [], _unknownFields: undefined };
+}
+
+export const GrpcNamesReleased: MessageFns<GrpcNamesReleased> = {
+  encode(message: GrpcNamesReleased, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== "") {
+      writer.uint32(10).string(message.service);
+    }
+    for (const v of message.names) {
+      writer.uint32(18).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrpcNamesReleased {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGrpcNamesReleased();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.service = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.names.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = (message._unknownFields ??= {})[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<GrpcNamesReleased>, I>>(base?: I): GrpcNamesReleased {
+    return GrpcNamesReleased.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<GrpcNamesReleased>, I>>(object: I): GrpcNamesReleased {
+    const message = createBaseGrpcNamesReleased();
+    message.service = object.service ?? "";
+    message.names = object.names?.map((e) => e) || [];
+    return message;
+  },
+};
+
 function createBasePasswordHash(): PasswordHash {
   return { salt: Buffer.alloc(0), hash: Buffer.alloc(0), n: 0, r: 0, p: 0, _unknownFields: undefined };
 }
@@ -2878,6 +3100,8 @@ function createBaseSnapshot(): Snapshot {
     contextSecret: Buffer.alloc(0),
     keyGenerations: [],
     installationId: "",
+    grpcNames: [],
+    grpcNamesRevision: 0n,
     _unknownFields: undefined,
   };
 }
@@ -2910,6 +3134,15 @@ export const Snapshot: MessageFns<Snapshot> = {
     }
     if (message.installationId !== "") {
       writer.uint32(170).string(message.installationId);
+    }
+    for (const v of message.grpcNames) {
+      GrpcNamesClaimed.encode(v!, writer.uint32(178).fork()).join();
+    }
+    if (message.grpcNamesRevision !== 0n) {
+      if (BigInt.asIntN(64, message.grpcNamesRevision) !== message.grpcNamesRevision) {
+        throw new globalThis.Error("value provided for field message.grpcNamesRevision of type int64 too large");
+      }
+      writer.uint32(184).int64(message.grpcNamesRevision);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2999,6 +3232,22 @@ export const Snapshot: MessageFns<Snapshot> = {
             message.installationId = reader.string();
             continue;
           }
+          case 22: {
+            if (tag !== 178) {
+              break;
+            }
+
+            message.grpcNames.push(GrpcNamesClaimed.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 23: {
+            if (tag !== 184) {
+              break;
+            }
+
+            message.grpcNamesRevision = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3032,6 +3281,10 @@ export const Snapshot: MessageFns<Snapshot> = {
     message.contextSecret = object.contextSecret ?? Buffer.alloc(0);
     message.keyGenerations = object.keyGenerations?.map((e) => KeyGeneration.fromPartial(e)) || [];
     message.installationId = object.installationId ?? "";
+    message.grpcNames = object.grpcNames?.map((e) => GrpcNamesClaimed.fromPartial(e)) || [];
+    message.grpcNamesRevision = (object.grpcNamesRevision !== undefined && object.grpcNamesRevision !== null)
+      ? BigInt(object.grpcNamesRevision)
+      : 0n;
     return message;
   },
 };

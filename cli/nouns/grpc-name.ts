@@ -1,0 +1,28 @@
+/** A gRPC name: the full name of a gRPC service, which belongs to the service that registered with it first. */
+import type { ServiceNames } from "../../src/api/types.js";
+import { type Collection, namesOf, type Source } from "../command/candidates.js";
+import { deleteCommand } from "./noun.js";
+
+const owners: Collection<ServiceNames> = {
+  list: async (client) => (await client.ask("auth/Names/List")).services,
+  nameOf: ({ service }) => service,
+  about: ({ names }) => names.join(", "),
+};
+
+/** The names of the service that is given before. */
+const namesOfGiven: Source = async ({ connect, given }) => {
+  const listed = await owners.list(connect());
+  const owner = listed.find(({ service }) => given.includes(service));
+  return (owner?.names ?? []).map((text) => ({ text }));
+};
+
+/** `portico services release <service> [name]` */
+export const releaseNames = deleteCommand({
+  usage: "release <service> [name]",
+  summary: "let other services have a service's gRPC names, or one of them",
+  examples: ["portico services release orders shop.v1.Orders", "portico services release orders"],
+  completion: [namesOf(owners), namesOfGiven],
+  collection: owners,
+  done: "Names released",
+  request: ({ client }, service, name: string | undefined) => client.ask("auth/Names/Release", { service, name }),
+});

@@ -1,0 +1,37 @@
+/** Names: lists which service each full name of a gRPC service belongs to, and takes names from a service. */
+import { notFound } from "../../../src/errors.js";
+import { NamesService } from "../../../src/gen/portico/auth/v1/names.js";
+import { type Part, part } from "../../../src/rpc/service.js";
+import type { Changes } from "../log/changes.js";
+import { accountOfDefault } from "./checks.js";
+
+/** The gRPC service portico.auth.v1.Names. */
+export function names({ changes }: { changes: Changes }): Part {
+  return part("portico.auth.v1.Names", NamesService, {
+    list: async (_, context) => {
+      accountOfDefault(context);
+      await changes.sync();
+      const services = [...changes.state.grpcNames.services].map(([service, names]) => ({
+        service,
+        names: [...names].sort(),
+      }));
+      return { services: services.sort((a, b) => (a.service < b.service ? -1 : 1)) };
+    },
+    release: async ({ service, name }, context) => {
+      let released: readonly string[] = [];
+      await changes.issue(accountOfDefault(context), ({ grpcNames }) => {
+        const own = grpcNames.of(service);
+        released = name === "" ? own : own.filter((one) => one.toLowerCase() === name.toLowerCase());
+        if (released.length === 0) throw notFound(unknown(service, name, grpcNames.ownerOf(name)));
+        return [{ $case: "grpcNamesReleased", value: { service, names: [...released] } }];
+      });
+      return { names: [...released] };
+    },
+  });
+}
+
+/** What there is not, and where a name belongs to another service, to which. */
+function unknown(service: string, name: string, owner: string | undefined): string {
+  if (name === "") return `no gRPC name belongs to ${service}`;
+  return `${name} does not belong to ${service}, but to ${owner ?? "nobody"}`;
+}
