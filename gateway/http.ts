@@ -73,6 +73,8 @@ export interface GatewayResponse extends Pick<Reply, "status" | "body" | "traile
 
 /** Paths that Portico answers itself, such as `/readyz` or the web pages. */
 export interface OwnPaths {
+  /** Each path is one of these, or lies below it. No binding of a service is called there (src/contract/own-paths.ts). */
+  readonly roots: readonly string[];
   /** The reply at a path, without the query; undefined at a path that is none of these. */
   reply(path: string, request: GatewayRequest): Reply | undefined | Promise<Reply>;
 }

@@ -3,8 +3,8 @@
  * bindings with the same method and shape, the one of the service whose name sorts first is called, at every gateway alike.
  */
 import { type Binding, bindingsOf, type Bindings as MethodBindings } from "../../src/contract/http-rule.js";
-import { RESERVED_NAMES } from "../../src/contract/names.js";
-import { decodePart, shapeOf } from "../../src/contract/path-template.js";
+import { isOwnPath, ownOverlapOf } from "../../src/contract/own-paths.js";
+import { shapeOf } from "../../src/contract/path-template.js";
 import { type PathMatch, PathTrie, type TemplateEntry } from "./path-trie.js";
 import type { Target } from "./target.js";
 
@@ -50,8 +50,8 @@ export class Bindings {
         const entry: BoundTarget = { ...binding, target, binding };
         const hidden = problemOf(entry, isRoute);
         if (hidden === undefined) bound.push(entry);
-        const problem = hidden ?? this.#add(entry);
-        if (problem !== undefined) problems.push(`${target.endpoint.name}: ${problem}`);
+        const found = hidden === undefined ? [this.#add(entry), partlyHidden(entry)] : [hidden];
+        for (const problem of found) if (problem !== undefined) problems.push(`${target.endpoint.name}: ${problem}`);
       }
     }
     if (bound.length > 0 || problems.length > 0) this.#services.set(service, { bound, problems });
@@ -69,7 +69,7 @@ export class Bindings {
 
   /** The binding for a method and a path as sent. Portico's own paths have none. */
   find(httpMethod: string, path: string): PathMatch<BoundTarget> | undefined {
-    return isReserved(path) ? undefined : this.#trie.find(httpMethod, path);
+    return isOwnPath(path) ? undefined : this.#trie.find(httpMethod, path);
   }
 
   /** The bindings of an endpoint that are called at their paths. */
@@ -80,7 +80,7 @@ export class Bindings {
 
   /** The methods of the bindings that match a path. */
   methodsOf(path: string): ReadonlySet<string> {
-    return isReserved(path) ? new Set() : this.#trie.methodsOf(path);
+    return isOwnPath(path) ? new Set() : this.#trie.methodsOf(path);
   }
 
   /** The binding whose only path this is, in lower case. */
@@ -116,12 +116,17 @@ const NONE: MethodBindings = { bindings: [], problems: [] };
 
 const read = new WeakMap<Target["endpoint"], { readonly prefix: string; readonly bindings: MethodBindings }>();
 
-/** Why a binding is never called, or not at all its paths. */
+/** Why a binding is not called at some of its paths. */
+function partlyHidden({ httpMethod, template }: BoundTarget): string | undefined {
+  return ownOverlapOf(template, httpMethod)?.text;
+}
+
+/** Why a binding is never called. */
 function problemOf(entry: BoundTarget, isRoute: (path: string) => boolean): string | undefined {
   const { httpMethod, template } = entry;
-  const [first] = template.segments;
   const shown = `${httpMethod} ${template.text}`;
-  if (typeof first === "string" && isOwn(first)) return `${shown} is below /${first}, which is Portico's own`;
+  const own = ownOverlapOf(template, httpMethod);
+  if (own?.isWhole) return own.text;
   const path = literalPathOf(entry);
   if (path === undefined || !isRoute(path)) return undefined;
   return `${shown} is never called: ${path} is the path of an endpoint by its name`;
@@ -130,13 +135,4 @@ function problemOf(entry: BoundTarget, isRoute: (path: string) => boolean): stri
 function literalPathOf({ template: { segments, verb } }: TemplateEntry): string | undefined {
   if (verb !== "" || segments.some((segment) => typeof segment !== "string")) return undefined;
   return `/${segments.join("/")}`.toLowerCase();
-}
-
-function isReserved(path: string): boolean {
-  const slash = path.indexOf("/", 1);
-  return isOwn(decodePart(slash < 0 ? path.slice(1) : path.slice(1, slash)) ?? "");
-}
-
-function isOwn(segment: string): boolean {
-  return segment !== "v1" && RESERVED_NAMES.has(segment);
 }

@@ -38,6 +38,7 @@ export interface ServedDocumentsOptions {
 const MAX_KEPT = 32;
 
 export class ServedDocuments implements OwnPaths {
+  readonly roots = ["/openapi"];
   readonly #routes: Routes;
   readonly #guard: Guard;
   readonly #omitZeros: boolean | undefined;

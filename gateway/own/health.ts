@@ -11,6 +11,7 @@ export type Needs = Readonly<Record<string, () => boolean>>;
 type HealthReply = Reply & { readonly body: string };
 
 export class Health implements OwnPaths {
+  readonly roots = ["/livez", "/readyz"];
   readonly #needs: Needs;
   readonly #why: () => string | undefined;
   #leaving = false;

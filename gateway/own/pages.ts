@@ -63,6 +63,7 @@ export interface PagesOptions {
 }
 
 export class Pages implements OwnPaths {
+  readonly roots = ["/", "/favicon.ico", "/explore", "/console"];
   readonly #document: File;
   readonly #etag: string;
   readonly #assets: ReadonlyMap<string, File>;

@@ -85,6 +85,7 @@ function replyFromOwn(
   own: readonly OwnPaths[],
 ): Reply | Promise<Reply> | undefined {
   for (const paths of own) {
+    if (!paths.roots.some((root) => path === root || path.startsWith(`${root}/`))) continue;
     const reply = paths.reply(path, request);
     if (reply === undefined) continue;
     if (request.method === "GET" || request.method === "HEAD") return reply;

@@ -4,6 +4,7 @@
  * name for the service that it belongs to. So the operators are told.
  */
 import { bindingsOf } from "../../src/contract/http-rule.js";
+import { ownOverlapOf } from "../../src/contract/own-paths.js";
 import { shapeOf } from "../../src/contract/path-template.js";
 import type { Contract } from "./contract.js";
 import type { NameOwners } from "./name-owners.js";
@@ -107,8 +108,12 @@ function namesOf(contract: Contract, prefix: string): Names {
   const faults: string[] = [];
   for (const { name, method } of contract.endpoints) {
     const { bindings, problems } = bindingsOf(method, prefix);
-    for (const { httpMethod, template } of bindings) paths.add(`${httpMethod} ${shapeOf(template)}`);
     faults.push(...problems.map((problem) => `${name}: ${problem}`));
+    for (const { httpMethod, template } of bindings) {
+      const own = ownOverlapOf(template, httpMethod);
+      if (own !== undefined) faults.push(`${name}: ${own.text}`);
+      if (!own?.isWhole) paths.add(`${httpMethod} ${shapeOf(template)}`);
+    }
   }
   const names = { prefix, grpcServices: contract.grpcServices, paths: [...paths], faults };
   read.set(contract, names);

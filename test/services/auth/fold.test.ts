@@ -53,6 +53,7 @@ const password = { salt: hash("salt"), hash: hash("hash"), n: 2, r: 1, p: 1 };
 const namespace = fc.constantFrom("n0", "n1");
 const name = fc.constantFrom("a", "b", "c");
 const seed = fc.integer({ min: 0, max: 9 }).map(String);
+const grpcNames = fc.array(fc.constantFrom("p.A", "p.a", "p.B", "p.C"), { maxLength: 3 });
 const expires = fc.integer({ min: 1, max: 40 * DAY });
 const scopes = fc.array(name, { maxLength: 2 });
 const key = fc.record({ seed, namespace, account: name, expires }).map(({ seed, namespace, account, expires }) => ({
@@ -121,6 +122,8 @@ function simpleEvent(): fc.Arbitrary<Events> {
     fc.record({ name, seed, all: fc.boolean() }).map(({ name, seed, all }): Events => {
       return { $case: "enrolmentDeleted", value: { name, sha256: all ? Buffer.alloc(0) : hash(`e${name}${seed}`) } };
     }),
+    fc.record({ service: name, names: grpcNames }).map((value): Events => ({ $case: "grpcNamesClaimed", value })),
+    fc.record({ service: name, names: grpcNames }).map((value): Events => ({ $case: "grpcNamesReleased", value })),
     seed.map((seed): Events => ({ $case: "contextSecretCreated", value: { secret: hash(`s${seed}`) } })),
   );
 }
@@ -195,6 +198,8 @@ function seenIn(state: State) {
     enrolments: [state.enrolments.size, ...[...state.enrolments.keys()].sort()],
     tokens: hashes.map((sha256) => [state.token(sha256), state.callerOf(sha256, 0)]),
     contextKeys: ["a", "b", "c", GATEWAY].map((name) => state.contextKeysFor(name).sort(byName)),
+    grpcNames: [state.grpcNames.revision, ...["a", "b", "c"].map((name) => state.grpcNames.of(name))],
+    grpcOwners: ["P.A", "p.b", "p.c"].map((name) => state.grpcNames.ownerOf(name)),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Instances to register, for tests. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Instance, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 
@@ -15,6 +15,23 @@ const SMALL = Buffer.from(
     }),
   ),
 );
+
+/** Descriptors that declare gRPC services of these full names, such as `shop.Orders`, each with an endpoint `Call`. */
+export function declaring(...grpcServices: string[]): Buffer {
+  const file = grpcServices.map((grpcService, index) => {
+    const scope = grpcService.slice(0, grpcService.lastIndexOf("."));
+    const type = `.${scope}.Empty${index}`;
+    const method = [{ name: "Call", inputType: type, outputType: type }];
+    return create(FileDescriptorProtoSchema, {
+      name: `${index}.proto`,
+      package: scope,
+      syntax: "proto3",
+      messageType: [{ name: `Empty${index}` }],
+      service: [{ name: grpcService.slice(scope.length + 1), method }],
+    });
+  });
+  return Buffer.from(toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file })));
+}
 
 /** One of `greeter`, which serves what helloworld does. */
 export function greeter(changes: Partial<Instance> = {}): Instance {

@@ -141,7 +141,7 @@ t.test(
         grpcServices: ["helloworld.Helloworld", "notes.Notes"],
       }),
     );
-    t.same(await endpoints(), [2, "Call", "Stream", "Register", "Watch", "Resolve", "List", "Describe"]);
+    t.same(await endpoints(), [2, "Call", "Stream", "Create", "Read", "List", "Update", "Delete", "Events"]);
     leave();
     t.same(await endpoints(), [1, "Call", "Stream"]);
   },

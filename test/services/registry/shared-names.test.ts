@@ -50,7 +50,7 @@ t.test("a service that joins is told of its own annotations, and of paths and na
 
   const second = await registered(library("archive"));
   t.match(second.told[0], FAULT);
-  t.match(second.told[1], /^library\.Library is a gRPC service of books too: .* header Portico-Service/);
+  t.match(second.told[1], /^the gRPC name library\.Library belongs to books: .* header Portico-Service: archive only/);
   t.ok(second.told.includes("GET /lib/shelves/* is a path of books too; it calls archive"));
   t.ok(second.told.length <= 20, "and there is a bound");
 
@@ -66,20 +66,27 @@ t.test("a prefix keeps paths apart", async (t) => {
 });
 
 t.test("nothing is told any more when the other has gone, with its last instance", async (t) => {
-  const leaveOne = await mesh.registry.add(greeter());
-  const leaveTwo = await mesh.registry.add(greeter({ id: "two" }));
-  const has = async () => (await problemsOf("helloworld")).length;
-  t.equal(await has(), 1);
-  leaveOne();
-  t.equal(await has(), 1);
-  leaveTwo();
-  t.equal(await has(), 0);
+  t.teardown(await mesh.registry.add(library("one")));
+  const leaveFirst = await mesh.registry.add(library("two"));
+  const leaveLast = await mesh.registry.add(library("two", { id: "two" }));
+  const isTold = async () => (await problemsOf("one")).some((problem) => problem.includes("is a path of two"));
+  t.ok(await isTold());
+  leaveFirst();
+  t.ok(await isTold());
+  leaveLast();
+  t.notOk(await isTold());
 });
 
 t.test("who may not see the other service is not told of it", async (t) => {
   t.teardown(await mesh.registry.add(greeter()));
-  const rule = { id: "hidden", scope: "<public>", resource: "service:greeter:*", access: Access.DENIED, priority: 9 };
+  const rule = {
+    id: "hidden",
+    scope: "<public>",
+    resource: "service:helloworld:*",
+    access: Access.DENIED,
+    priority: 9,
+  };
   await unary(channel, RulesService.create, { rule }, { metadata: mesh.admin });
-  t.equal((await problemsOf("helloworld")).length, 1);
-  t.same(await problemsOf("helloworld", NO_METADATA), []);
+  t.match(await problemsOf("greeter"), [/belongs to helloworld/]);
+  t.same(await problemsOf("greeter", NO_METADATA), []);
 });

@@ -1,0 +1,52 @@
+/**
+ * The paths that Portico answers itself: its pages, documents, health and metadata, `/mcp`, and those of its services `auth` and
+ * `registry`. No binding of `google.api.http` is called there, neither by its literals nor by a wildcard.
+ */
+import { RESERVED_NAMES, SELF_GOVERNED } from "./names.js";
+import { decodePart, type PathTemplate } from "./path-template.js";
+
+/** First segments, in lower case: all paths below are Portico's. Of `/v1`, see below. */
+const OWN: ReadonlySet<string> = new Set(["favicon.ico", ".well-known", ...RESERVED_NAMES, ...SELF_GOVERNED]);
+/** First segments of the gRPC paths that are Portico's alone. */
+const OWN_GRPC = /^(?:portico|grpc)\./;
+
+/** Whether a path as sent, without the query, is `/`, or is or lies below one of Portico's own. */
+export function isOwnPath(path: string): boolean {
+  if (path === "/") return true;
+  const end = path.indexOf("/", 1);
+  const first = literal(end < 0 ? path.slice(1) : path.slice(1, end));
+  if (first !== "v1") return isOwnFirst(first);
+  const next = end < 0 ? end : path.indexOf("/", end + 1);
+  return end >= 0 && SELF_GOVERNED.has(literal(next < 0 ? path.slice(end + 1) : path.slice(end + 1, next)));
+}
+
+function literal(segment: string): string {
+  return decodePart(segment)?.toLowerCase() ?? "";
+}
+
+function isOwnFirst(first: string): boolean {
+  return first !== "v1" && (OWN.has(first) || OWN_GRPC.test(first));
+}
+
+/** What of the paths of a template is Portico's own. */
+export interface OwnOverlap {
+  /** All its paths, so that a binding is never called. */
+  readonly isWhole: boolean;
+  /** For the author of the binding. */
+  readonly text: string;
+}
+
+/** Undefined where none of the paths that the template matches is Portico's own. */
+export function ownOverlapOf({ text, segments }: PathTemplate, httpMethod: string): OwnOverlap | undefined {
+  const [first, second] = segments.map((segment) => (typeof segment === "string" ? segment.toLowerCase() : segment));
+  const shown = `${httpMethod} ${text}`;
+  const below = (path: string) => ({ isWhole: true, text: `${shown} is below ${path}, which is Portico's own` });
+  const beside = (paths: string) => ({
+    isWhole: false,
+    text: `${shown} also matches paths that are Portico's own, such as ${paths}: there Portico answers`,
+  });
+  if (typeof first !== "string") return beside("/console and /v1/auth");
+  if (first !== "v1") return isOwnFirst(first) ? below(`/${first}`) : undefined;
+  if (typeof second === "string") return SELF_GOVERNED.has(second) ? below(`/v1/${second}`) : undefined;
+  return second === undefined ? undefined : beside("/v1/auth and /v1/registry");
+}
