@@ -146,12 +146,18 @@ export class Directory {
     // What this process and the configuration say comes before what an enrolled service says of itself.
     if (replaced !== undefined && token !== undefined && replaced.token !== token) throw taken(instance);
     const before = this.#services.get(service)?.at(-1);
+    const known = new Set(this.problemsOf(service).map(({ text }) => text));
     if (replaced !== undefined) this.#remove(replaced);
     this.#insert(entry);
     this.#announce(entry);
     // Whoever opens this process says in one line which services it has.
     const level = local ? "debug" : "info";
     this.#log[level]({ service, id, addresses }, replaced === undefined ? "instance joined" : "instance replaced");
+    for (const { text: problem, other } of this.problemsOf(service)) {
+      // What is wrong with its own annotations, an enrolled service says in its own log, and gateways in theirs.
+      if (known.has(problem) || (other === undefined && instance.joined !== Joined.CONFIGURATION)) continue;
+      this.#log.warn({ service, id, other, problem }, "a service has joined that is not served as declared");
+    }
     if (before !== undefined && before.contract !== contract && before !== replaced) {
       this.#log.warn(
         { service, id, before: before.instance.id },

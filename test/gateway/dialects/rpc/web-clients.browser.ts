@@ -44,7 +44,10 @@ function moreDoors(origin: string): readonly Door[] {
 }
 
 async function tryAll(t: Test, browser: Browser, { origin, options = {} }: Door, script: string): Promise<void> {
-  const it = await scene(t, { ...options, own: [{ reply: (path) => pageAt(path, script) }] });
+  const it = await scene(t, {
+    ...options,
+    own: [{ roots: ["/page", "/clients.js"], reply: (path) => pageAt(path, script) }],
+  });
   await createRule(it, { id: "feed", scope: "<public>", resource: "service:feed:*", access: "GRANTED", priority: 1 });
   const url = `${options.tls === undefined ? "http" : "https"}://127.0.0.1:${it.port}`;
   const context = await browser.newContext();
