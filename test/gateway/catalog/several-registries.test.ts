@@ -44,6 +44,11 @@ class ScriptedRegistry {
     this.#say(WatchResponse.fromPartial({ joined: ids.map(instance), complete: true }));
   }
 
+  owners(revision: number, owners: Record<string, string[]>): void {
+    const named = Object.entries(owners).map(([service, names]) => ({ service, names }));
+    this.#say(WatchResponse.fromPartial({ owners: named, ownersRevision: BigInt(revision), complete: true }));
+  }
+
   left(id: string): void {
     this.#say(WatchResponse.fromPartial({ left: [{ service: "greeter", id }], complete: true }));
   }
@@ -185,4 +190,37 @@ t.test("says why a registry cannot be followed, until it can", async (t) => {
   first.isReachable = true;
   first.joined("a");
   await until(() => catalog.faults.size === 0);
+});
+
+t.test(
+  "a gateway knows whose a name is although the owner is away, from the registry that has read more of the log",
+  async (t) => {
+    const { catalog, registries } = scene(t);
+    const [first, second] = registries;
+    const owner = () => catalog.routes.rpc.ownerOf("p.Orders");
+    first.owners(7, { orders: ["p.Orders", "p.Carts"] });
+    await until(() => owner() === "orders");
+    second.owners(5, { early: ["p.Orders"] });
+    second.joined("marker");
+    await until(() => catalog.routes.targetsOf("greeter") !== undefined);
+    t.equal(owner(), "orders", "the other one lags behind");
+    second.owners(9, { early: [], other: ["p.Orders"] });
+    await until(() => owner() === "other");
+    t.equal(catalog.routes.rpc.ownerOf("p.Carts"), undefined);
+    second.break();
+    await until(() => !second.isWatched);
+    t.equal(owner(), "other", "kept while it cannot be reached");
+  },
+);
+
+t.test("owners of which some are still to come change nothing yet", async (t) => {
+  const { catalog, registries } = scene(t);
+  const [first] = registries;
+  first.owners(0, { orders: ["p.Orders"] });
+  first.joined("marker");
+  await until(() => catalog.routes.targetsOf("greeter") !== undefined);
+  t.equal(catalog.routes.rpc.ownerOf("p.Orders"), undefined);
+  first.owners(3, { shop: ["p.Carts"] });
+  await until(() => catalog.routes.rpc.ownerOf("p.Carts") === "shop");
+  t.equal(catalog.routes.rpc.ownerOf("p.Orders"), "orders");
 });
