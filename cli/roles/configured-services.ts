@@ -14,7 +14,9 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
+import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
 import { checkNames } from "../../services/registry/foreign.js";
+import { faultsOf } from "../../services/registry/shared-names.js";
 import { ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config.js";
 import { makeFolder } from "../../src/folder.js";
 import { parseForeignService } from "../../src/foreign-services.js";
@@ -22,6 +24,7 @@ import { CompletedOption } from "../command/candidates.js";
 import { collect, examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
+import { visibleLines } from "../terminal/text.js";
 import { completionOf } from "./commands.js";
 
 /** The configuration file; what else it has is kept as it is. */
@@ -52,8 +55,10 @@ export function addService(io: Io): Command {
     const bindings = prefix === undefined ? undefined : { prefix };
     const entry = { name, target, descriptors: descriptors && resolve(descriptors), identity, metadata, bindings };
     checkService(entry);
+    const faults = entry.descriptors === undefined ? [] : faultsIn(entry.descriptors, name, prefix);
     const file = changeServices({ ...(config && { config }) }, io, (services) => [...services, entry]);
     io.stdout.write(`Service added to ${file}\n`);
+    for (const fault of faults) io.stderr.write(`Not served as ${name} declares it: ${visibleLines(fault)}\n`);
   });
 }
 
@@ -68,6 +73,8 @@ export function removeService(io: Io): Command {
       return others;
     });
     io.stdout.write(`Service removed from ${file}\n`);
+    const others = `portico services release ${name} lets other services have them`;
+    io.stderr.write(`gRPC names that belong to it stay its own; ${others}\n`);
   });
 }
 
@@ -110,6 +117,20 @@ function checkService(entry: object): void {
     parseForeignService(entry, ".");
   } catch (error) {
     throw new CommandError(`Nothing was added: ${(error as Error).message}`, EXIT.usage);
+  }
+}
+
+/**
+ * What of the contract in a file will not be served as it is declared. A file that is not there yet is read when it is.
+ * @throws {CommandError} where it is no contract of a service, such as one with a reserved name
+ */
+function faultsIn(file: string, service: string, prefix = ""): readonly string[] {
+  if (!existsSync(file)) return [];
+  try {
+    const descriptors = readFileSync(file);
+    return faultsOf(readContract(service, descriptors, grpcServicesOf(descriptors)), prefix);
+  } catch (error) {
+    throw new CommandError(`Nothing was added: ${file}: ${(error as Error).message}`, EXIT.usage);
   }
 }
 

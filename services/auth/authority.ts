@@ -99,16 +99,8 @@ export interface Authority {
  * @throws {ConfigError} when the password is too short or too long.
  */
 export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
-  const {
-    store,
-    dataFolder,
-    adminPassword,
-    maxRules,
-    leaseMs,
-    log,
-    clocks = MACHINE_CLOCKS,
-    joinsOtherwise = () => false,
-  } = options;
+  const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
+  const { joinsOtherwise = () => false } = options;
   if (adminPassword !== undefined && !isPassword(adminPassword)) {
     throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
   }
@@ -120,8 +112,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const { leases, claims, stopTelling } = await openLeases(options, { journal, clock, now });
   const passwords = new Passwords(options.passwordCost);
-  const setUp = { journal, store: store.name, installation, passwords, dataFolder, adminPassword };
-  const firstStart = await bootstrap(setUp);
+  const first = { journal, store: store.name, installation, passwords, dataFolder, adminPassword };
+  const firstStart = await bootstrap(first);
   await enrolNew({ journal, dataFolder, services: options.services ?? [], log });
   await completeState(journal);
   const installationId = journal.state.installationId;

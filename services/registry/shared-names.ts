@@ -101,6 +101,11 @@ function allOf({ grpcServices, paths }: Names): Iterable<string> {
 /** Those that were read last. Instances of one contract share it. */
 const read = new WeakMap<Contract, Names>();
 
+/** What is wrong with the annotations of a contract, or does not reach all its paths. */
+export function faultsOf(contract: Contract, prefix: string): readonly string[] {
+  return namesOf(contract, prefix).faults;
+}
+
 function namesOf(contract: Contract, prefix: string): Names {
   const known = read.get(contract);
   if (known?.prefix === prefix) return known;
