@@ -226,6 +226,12 @@ export interface ListKeysResponse {
   readonly nextPageToken: string;
 }
 
+export type ListNamesRequest = Readonly<Record<string, never>>;
+
+export interface ListNamesResponse {
+  readonly services: readonly ServiceNames[];
+}
+
 export type ListNamespacesRequest = Readonly<Record<string, never>>;
 
 export interface ListNamespacesResponse {
@@ -307,6 +313,18 @@ export interface RefreshRequest {
   readonly refreshToken?: string | undefined;
 }
 
+export interface ReleaseNamesRequest {
+  /** The service that they belong to, such as `orders`. */
+  readonly service?: string | undefined;
+  /** The one to release, such as `shop.v1.Orders`; empty means all names of the service. */
+  readonly name?: string | undefined;
+}
+
+export interface ReleaseNamesResponse {
+  /** Those that were released. */
+  readonly names: readonly string[];
+}
+
 export interface RevokeKeyRequest {
   /** The key's first characters, as listed, such as `ptk_4fGh81`. */
   readonly prefix?: string | undefined;
@@ -353,6 +371,14 @@ export interface RuleInput {
 
 export interface ScopeList {
   readonly scopes?: readonly string[] | undefined;
+}
+
+/** A service and the names that belong to it. */
+export interface ServiceNames {
+  /** The service's name, such as `orders`. */
+  readonly service: string;
+  /** Full names of gRPC services, such as `shop.v1.Orders`. */
+  readonly names: readonly string[];
 }
 
 export interface SetPasswordRequest {
@@ -528,6 +554,25 @@ export interface Auth {
      */
     rotate(request?: RotateKeyRequest, options?: CallOptions): Promise<CreateKeyResponse>;
   };
+  /**
+   * Knows which service each full name of a gRPC service belongs to: the one that registered with it first. Clients of gRPC,
+   * gRPC-Web and Connect call by these names. Only administrators of `default` may call it.
+   */
+  readonly names: {
+    /**
+     * Lists the services with the names that belong to them, whether or not they run.
+     *
+     * Only administrators may call it.
+     */
+    list(request?: ListNamesRequest, options?: CallOptions): Promise<ListNamesResponse>;
+    /**
+     * Takes names from a service. Each goes to the service that has waited for it longest, else to the next that registers with
+     * it. Deleting the last enrolment of a service does the same.
+     *
+     * Only administrators may call it.
+     */
+    release(request?: ReleaseNamesRequest, options?: CallOptions): Promise<ReleaseNamesResponse>;
+  };
   /** Manages namespaces. Only administrators of the namespace `default` may call it. */
   readonly namespaces: {
     /**
@@ -618,6 +663,10 @@ export const authEndpoints: EndpointTable = {
     create: { path: "/auth/Keys/Create", shape: "unary" },
     revoke: { path: "/auth/Keys/Revoke", shape: "unary" },
     rotate: { path: "/auth/Keys/Rotate", shape: "unary" },
+  },
+  names: {
+    list: { path: "/auth/Names/List", shape: "unary", idempotent: true },
+    release: { path: "/auth/Names/Release", shape: "unary" },
   },
   namespaces: {
     list: { path: "/auth/Namespaces/List", shape: "unary", idempotent: true },
