@@ -8,6 +8,7 @@
 import { Callers, type Endpoint, pathOf } from "../../src/contract/endpoint.js";
 import { NAME, RESERVED_NAMES } from "../../src/contract/names.js";
 import { nearest } from "../../src/contract/nearest.js";
+import { Code, StatusError } from "../../src/errors.js";
 import { HttpError } from "../errors.js";
 import { Bindings } from "./bindings.js";
 import { RpcRoutes } from "./rpc-routes.js";
@@ -99,6 +100,34 @@ export class Routes {
     const route = this.#routes.get(path) ?? rpc?.first ?? rpc?.routes[0] ?? this.#routes.get(path.toLowerCase());
     if (route !== undefined) return route.target.endpoint.service;
     return this.bindings.isEmpty ? undefined : this.bindings.find(method, path)?.entry.target.endpoint.service;
+  }
+
+  /**
+   * The route of a gRPC path as sent, `/helloworld.Helloworld/Call`: of the service that is asked for, else of the one that the
+   * gRPC name belongs to; of a name that belongs to nobody, where one service alone has it, of that one.
+   * @throws {StatusError} NOT_FOUND where only other services have it, or several have a name that is nobody's; UNAVAILABLE
+   *   where the service that is meant has no instance
+   */
+  findRpc(path: string, asked: string | undefined): Route | undefined {
+    const first = asked === undefined ? this.rpc.find(path)?.first : undefined;
+    return first ?? this.#findOther(path, asked);
+  }
+
+  /** As `findRpc`, for a path that does not lead to the owner of its name. */
+  #findOther(path: string, asked: string | undefined): Route | undefined {
+    const { routes: found = [] } = this.rpc.find(path) ?? {};
+    const grpcService = path.slice(1, path.lastIndexOf("/"));
+    const owner = this.rpc.ownerOf(grpcService);
+    const chosen = asked === undefined ? undefined : found.find((route) => route.target.endpoint.service === asked);
+    if (chosen !== undefined) return chosen;
+    if (owner !== undefined && (asked ?? owner) === owner && !this.#services.has(owner)) {
+      throw new StatusError(Code.UNAVAILABLE, `${grpcService} is served by ${owner}, which has no instance now`);
+    }
+    if (asked !== undefined || found.length === 0) return undefined;
+    const services = found.map((route) => route.target.endpoint.service).join(" and ");
+    const why = owner === undefined ? "" : `, and not by ${owner}, to which ${grpcService} belongs`;
+    const message = `${path.slice(1)} is served by ${services}${why}: name one in the header Portico-Service`;
+    throw new StatusError(Code.NOT_FOUND, message);
   }
 
   /** The endpoints of the gateway itself, which have a gRPC path alone, and are of no service. */

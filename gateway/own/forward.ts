@@ -12,7 +12,7 @@ import { MessageQueue } from "../../src/rpc/message-queue.js";
 import { first, type Metadata, requestIdOf } from "../../src/rpc/metadata.js";
 import type { ServedMethod } from "../../src/rpc/running-call.js";
 import type { Context } from "../../src/rpc/service.js";
-import type { Route, Routes } from "../catalog/routes.js";
+import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError, toCallError } from "../errors.js";
 import { traceOf } from "../stages/call.js";
@@ -25,9 +25,9 @@ export function forwardTo(routes: Routes): FindMethod {
   // A target lives until its service changes.
   const methods = new WeakMap<Target, ServedMethod>();
   return (path, metadata) => {
-    const configured = routes.findRpc(path).filter(({ target }) => isConfigured(target));
-    const target = choose(configured, first(metadata, SERVICE))?.target;
-    if (target === undefined) return undefined;
+    // By the owner of the name, as at the HTTP port: also where that is a service which is not forwarded to.
+    const target = routes.findRpc(path, first(metadata, SERVICE))?.target;
+    if (target === undefined || !isConfigured(target)) return undefined;
     const known = methods.get(target);
     if (known !== undefined) return known;
     const method = methodOf(target);
@@ -38,14 +38,6 @@ export function forwardTo(routes: Routes): FindMethod {
 
 function isConfigured({ identity }: Target): boolean {
   return identity === "names" || identity === "none";
-}
-
-/** @throws {StatusError} NOT_FOUND where several services have the path, and none is named */
-function choose(routes: readonly Route[], named: string | undefined): Route | undefined {
-  if (named !== undefined) return routes.find(({ target }) => target.endpoint.service === named);
-  if (routes.length < 2) return routes[0];
-  const services = routes.map(({ target }) => target.endpoint.service).join(" and ");
-  throw new StatusError(Code.NOT_FOUND, `it is served by ${services}: name one in the metadata portico-service`);
 }
 
 function methodOf(target: Target): ServedMethod {
