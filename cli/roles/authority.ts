@@ -99,13 +99,8 @@ export async function openCore(
   shutdown.add(() => guard.close());
   // Before the port is open: gateways that know its address from before call as soon as they are connected.
   await guard.ready();
-  // Before those of others join: what this process serves is at its own gRPC names.
-  for (const { name, parts } of [authority.service, ...more]) {
-    await authority.grpcNames.claim(
-      name,
-      parts.map(({ grpcService }) => grpcService),
-    );
-  }
+  // Before services of others join.
+  await claimNames(authority, more);
   const { services: foreign } = config;
   const authorities = (): number => authority.count();
   const registry = createRegistry({
@@ -135,6 +130,14 @@ export async function openCore(
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
   const isLocal: Core["isLocal"] = ({ service, id }) => localIds.has(`${service} ${id}`);
   return { guard, grpc, isLocal, firstStart: authority.firstStart, enrol: authority.enrol };
+}
+
+/** What this process serves has its own gRPC names, unless others had them at an earlier start. */
+async function claimNames({ grpcNames, service }: Authority, more: readonly Service[]): Promise<void> {
+  for (const { name, parts } of [service, ...more]) {
+    const names = parts.map(({ grpcService }) => grpcService);
+    await grpcNames.claim(name, names);
+  }
 }
 
 /** For a dispatcher that only this process calls, with an admission of its own. */

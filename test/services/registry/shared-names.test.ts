@@ -45,18 +45,19 @@ const FAULT = /Library\.Shadow: GET \/lib\/\{nothing\}: /;
 t.test("a service that joins is told of its own annotations, and of paths and names of others", async (t) => {
   const first = await registered(library("books"));
   t.teardown(first.close);
-  t.equal(first.told.length, 1);
+  t.equal(first.told.length, 2);
   t.match(first.told[0], FAULT, "an annotation that cannot be used");
+  t.match(first.told[1], /GET \/console\/\{name\} is below \/console, which is Portico's own$/);
 
   const second = await registered(library("archive"));
   t.match(second.told[0], FAULT);
-  t.match(second.told[1], /^the gRPC name library\.Library belongs to books: .* header Portico-Service: archive only/);
+  t.match(second.told[2], /^the gRPC name library\.Library belongs to books: .* header Portico-Service: archive only/);
   t.ok(second.told.includes("GET /lib/shelves/* is a path of books too; it calls archive"));
   t.ok(second.told.length <= 20, "and there is a bound");
 
   t.ok((await problemsOf("books")).includes("GET /lib/shelves/* is a path of archive too; it calls archive"));
   second.close();
-  await until(async () => (await problemsOf("books")).length === 1);
+  await until(async () => (await problemsOf("books")).length === 2);
 });
 
 t.test("a prefix keeps paths apart", async (t) => {
