@@ -84,23 +84,10 @@ export async function openCore(
   const authority = await openAuthority({ ...given, joinsOtherwise });
   shutdown.onBegin(() => authority.announceStop());
   shutdown.add(() => authority.close());
-  // The guard asks the authority, and calls on the gRPC port pass the guard. So the guard has a dispatcher of its own.
-  const toAuthority = new Dispatcher({
-    services: [authority.service],
-    guard: REFUSE_ALL,
-    limits: messageLimits(config),
-    log,
-  });
-  const asked: Pick<AuthorityAccess, "channel" | "admission"> = {
-    channel: new InProcessChannel(toAuthority),
-    admission: SYSTEM,
-  };
-  const guard = new OpenGuard({ ...asked, log });
-  shutdown.add(() => guard.close());
-  // Before the port is open: gateways that know its address from before call as soon as they are connected.
-  await guard.ready();
+  const { guard, asked } = await openOwnGuard(context, authority);
+  const own = more(listNamespacesOf(asked));
   // Before services of others join.
-  await claimNames(authority, more);
+  await claimNames(authority, [authority.service, ...own]);
   const { services: foreign } = config;
   const authorities = (): number => authority.count();
   const registry = createRegistry({
@@ -115,7 +102,7 @@ export async function openCore(
   shutdown.add(followServices({ file: config.configFile, registry, log }));
   // Before the port is open, too: gateways then find these services from their first look on.
   await Promise.race([registry.tried(), sleep(CONFIGURED_WAIT_MS, undefined, { ref: false })]);
-  const served = [authority.service, registry.service, ...more(listNamespacesOf(asked))];
+  const served = [authority.service, registry.service, ...own];
   // Before the port is open, too: a store that cannot be used ends the start.
   for (const service of served) await service.store?.();
   const grpc = await openGrpcPort(context, served, guard);
@@ -132,9 +119,24 @@ export async function openCore(
   return { guard, grpc, isLocal, firstStart: authority.firstStart, enrol: authority.enrol };
 }
 
+/** Opens the guard of the authority's process. It can decide when this resolves. */
+async function openOwnGuard(
+  { config, log, shutdown }: ProcessContext,
+  { service }: Authority,
+): Promise<{ guard: OpenGuard; asked: Pick<AuthorityAccess, "channel" | "admission"> }> {
+  // The guard asks the authority, and calls on the gRPC port pass the guard. So the guard has a dispatcher of its own.
+  const toAuthority = new Dispatcher({ services: [service], guard: REFUSE_ALL, limits: messageLimits(config), log });
+  const asked = { channel: new InProcessChannel(toAuthority), admission: SYSTEM } as const;
+  const guard = new OpenGuard({ ...asked, log });
+  shutdown.add(() => guard.close());
+  // Before the port is open: gateways that know its address from before call as soon as they are connected.
+  await guard.ready();
+  return { guard, asked };
+}
+
 /** What this process serves has its own gRPC names, unless others had them at an earlier start. */
-async function claimNames({ grpcNames, service }: Authority, more: readonly Service[]): Promise<void> {
-  for (const { name, parts } of [service, ...more]) {
+async function claimNames({ grpcNames }: Authority, own: readonly Service[]): Promise<void> {
+  for (const { name, parts } of own) {
     const names = parts.map(({ grpcService }) => grpcService);
     await grpcNames.claim(name, names);
   }

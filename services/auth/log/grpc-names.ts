@@ -2,7 +2,7 @@
  * Which service each full name of a gRPC service belongs to: the first that registered with it, until it is released. Names
  * are compared without regard to case, so that no service has a name that only looks like another's.
  */
-import type { GrpcNamesClaimed } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { GrpcNamesClaimed, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { DraftMap, type Entries } from "./draft-map.js";
 
 /** Most names of a service. */
@@ -75,6 +75,13 @@ export class GrpcNames {
     else this.#names.delete(service);
     this.revision = revision;
     return released;
+  }
+
+  /** Adds a part of a snapshot. */
+  merge({ grpcNames, grpcNamesRevision }: Pick<Snapshot, "grpcNames" | "grpcNamesRevision">): void {
+    const revision = Number(grpcNamesRevision) || this.revision;
+    for (const { service, names } of grpcNames) this.claim(service, names, revision);
+    this.revision = revision;
   }
 
   freeze(): FrozenGrpcNames {

@@ -232,9 +232,7 @@ export class State {
     if (snapshot.contextSecret.length > 0) this.contextSecret = Buffer.from(snapshot.contextSecret);
     this.installationId = snapshot.installationId || this.installationId;
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
-    const revision = Number(snapshot.grpcNamesRevision) || this.grpcNames.revision;
-    for (const { service, names } of snapshot.grpcNames) this.grpcNames.claim(service, names, revision);
-    this.grpcNames.revision = revision;
+    this.grpcNames.merge(snapshot);
   }
 
   addNamespace(named: Pick<NamespaceState, "name" | "created" | "id">): NamespaceState {

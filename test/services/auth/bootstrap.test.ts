@@ -127,6 +127,7 @@ t.test("of many that start at once on one store, one sets it up", async (t) => {
   t.same(readdirSync(folder).sort(), [
     "admin-password",
     "enrolment",
+    "installation-id",
     "portico.sqlite",
     "portico.sqlite-shm",
     "portico.sqlite-wal",
