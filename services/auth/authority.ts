@@ -90,6 +90,10 @@ export interface Authority {
   readonly grpcNames: GrpcNameOwners;
   /** How many authorities run on the store, with this one. */
   count(): number;
+  /** What is wrong with the store or the clock, although calls go on, in words for the operator. */
+  faults(): string[];
+  /** How many changes were refused because of the store or the clock, by reason. */
+  refused(): Iterable<readonly [reason: string, count: number]>;
   /** Writes down what waits. */
   close(): Promise<void>;
 }
@@ -108,9 +112,10 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const installation = readInstallation(dataFolder);
   const clock = new Clock({ clocks, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
-  const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock, log });
-  clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const { leases, claims, stopTelling } = await openLeases(options, { journal, clock, now });
+  // After the claims of others, which say what their clocks say.
+  const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock });
+  clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
   const first = { journal, store: store.name, installation, passwords, dataFolder, adminPassword };
   const firstStart = await bootstrap(first);
@@ -152,11 +157,18 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await journal.close();
     await Promise.all([storedTime.close(), leases.close()]);
   };
-  const enrol: Authority["enrol"] = (name) => enrolLocally(journal, dataFolder, name);
-  const grpcNames = new GrpcNameOwners(journal);
-  const announceStop = (): void => stopping.abort();
-  const count = (): number => 1 + claims.others;
-  return { service, installationId, firstStart, enrol, grpcNames, announceStop, count, close };
+  return {
+    service,
+    installationId,
+    firstStart,
+    enrol: (name) => enrolLocally(journal, dataFolder, name),
+    grpcNames: new GrpcNameOwners(journal),
+    announceStop: () => stopping.abort(),
+    count: () => 1 + claims.others,
+    faults: () => [journal.refusals.fault, clock.fault].filter((fault) => fault !== undefined),
+    refused: () => journal.refusals.counts,
+    close,
+  };
 }
 
 /** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */

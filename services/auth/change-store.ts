@@ -16,7 +16,7 @@ export async function changeStore<T>(store: Store, log: Logger, change: (journal
     if (journal.state.revision === 0) {
       throw new StoreError(`store ${store.name} is not set up yet; start portico authority or portico server first`);
     }
-    const stored = await new StoredTime({ rows: store.collection("time"), journal, clock, log }).read();
+    const stored = await new StoredTime({ rows: store.collection("time"), journal, clock }).read();
     clock.start({ stored, accept: false });
     return await change(journal);
   } finally {

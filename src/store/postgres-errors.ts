@@ -1,5 +1,5 @@
 /** Why an operation on Postgres failed and what to do, in the words of the person who runs the process. */
-import { StoreError } from "./store.js";
+import { StoreError, type WriteRefusal } from "./store.js";
 
 /** SQLSTATE of what is no warning and no error (PostgreSQL's appendix A). */
 export const SUCCESSFUL = "00000";
@@ -37,7 +37,13 @@ export function toPostgresError(
   if (error instanceof StoreError) return error;
   return new StoreError(`store ${name} ${reasonOf(error, setting, deadline)}${unknown(mayHaveWritten)}`, {
     cause: error,
+    reason: writeRefusalOf(error),
   });
+}
+
+/** By SQLSTATE: disk_full, and read_only_sql_transaction. */
+function writeRefusalOf({ code }: Failure): WriteRefusal | undefined {
+  return code === "53100" ? "disk_full" : code === "25006" ? "read_only" : undefined;
 }
 
 /** The error of an operation that did not end in time. */

@@ -22,6 +22,11 @@ const KIND: SchemaKind = {
   tables: Object.fromEntries(COLLECTIONS.map((name) => [name, TABLE])),
 };
 const SETTING = "PORTICO_STORE";
+/** As text: a number would come damaged (see `queryOf`). */
+const TIME: Statement = {
+  name: "time",
+  text: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS now",
+};
 
 interface Options {
   readonly url: string;
@@ -99,6 +104,7 @@ async function open(kind: SchemaKind, { url, dataFolder, deadline, warn, mustExi
     mayBeStale: true,
     collection: (name) => collections.get(name)!,
     follow: (name, listener) => hints.follow(name, listener),
+    time: async () => Number((await database.read(TIME, []))[0]?.now),
     close: async () => {
       hints.close();
       await database.close();

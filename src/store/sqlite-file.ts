@@ -11,7 +11,7 @@ import { dirname } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import { StatusError } from "../errors.js";
 import { makeFolder, syncFolder } from "../folder.js";
-import { StoreError } from "./store.js";
+import { StoreError, type WriteRefusal } from "./store.js";
 
 /** What distinguishes a kind of file. */
 export interface FileKind {
@@ -195,7 +195,12 @@ export function lateError(file: string, deadline: number): StoreError {
 export function toStoreError(kind: FileKind, file: string, error: Error): StoreError {
   if (error instanceof StoreError && error.message.startsWith(`store ${file} `)) return error;
   const cause = error instanceof StoreError && error.cause instanceof Error ? error.cause : error;
-  return new StoreError(`store ${file} ${reasonOf(kind, cause)}`, { cause });
+  return new StoreError(`store ${file} ${reasonOf(kind, cause)}`, { cause, reason: writeRefusalOf(cause) });
+}
+
+function writeRefusalOf({ code = "" }: Error & { code?: string }): WriteRefusal | undefined {
+  if (["SQLITE_FULL", "ENOSPC", "EDQUOT"].includes(code)) return "disk_full";
+  return ["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"].includes(code) ? "read_only" : undefined;
 }
 
 /** Why an operation failed and what to do, for the person who runs the process. */

@@ -110,6 +110,7 @@ async function connectAll(file: string, deadline: number, setup: readonly string
       mayBeStale: false,
       collection: (name) => collections.get(name)!,
       follow: () => () => undefined,
+      time: async () => undefined,
       close: async () => {
         // One by one: SQLite writes its log back into the file when the last connection closes, if it is alone by then.
         for (const engine of engines) await within(engine.close());

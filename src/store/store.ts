@@ -4,9 +4,19 @@
  * each sentence below, which runs on every engine.
  */
 
+/** Why a store takes no writes, where it can tell. */
+export type WriteRefusal = "disk_full" | "read_only";
+
 /** The store cannot be used. The message names it and says what to do. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
+  /** Why it takes no writes, where that is what failed. */
+  readonly reason: WriteRefusal | undefined;
+
+  constructor(message: string, { reason, ...options }: ErrorOptions & { reason?: WriteRefusal | undefined } = {}) {
+    super(message, options);
+    this.reason = reason;
+  }
 }
 
 /** What to do about a store that cannot be used. */
@@ -81,5 +91,7 @@ export interface Store {
    * tell. It is a hint: it may come late, more than once, or never; reading is the truth. The returned function ends it.
    */
   follow(name: CollectionName, listener: () => void): () => void;
+  /** What the clock of the store's server says, in milliseconds since 1970; undefined for an engine without a server. */
+  time(): Promise<number | undefined>;
   close(): Promise<void>;
 }

@@ -220,6 +220,11 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(await store.collection("snapshots").keys(), []);
     t.equal(await store.collection("snapshots").create("1", "snapshot"), true);
   },
+  "says what its server's clock says, where it has a server": async (t, store) => {
+    const time = await store.time();
+    if (store.mayBeStale) t.ok(Math.abs(time! - Date.now()) < 60_000, `${time}`);
+    else t.equal(time, undefined);
+  },
 };
 
 export interface Engine {

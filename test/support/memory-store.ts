@@ -1,8 +1,14 @@
 /** A store in memory, gone when it is closed. It passes the same contract as the engines that keep what they are given. */
 import { COLLECTIONS, type Collection, type CollectionName, type Store, StoreError } from "../../src/store/store.js";
 
-/** @param mayBeStale whether several authorities at once may use it, as on a server */
-export function openMemoryStore({ mayBeStale = false } = {}): Store {
+interface MemoryStoreOptions {
+  /** Whether several authorities at once may use it, as on a server. */
+  readonly mayBeStale?: boolean;
+  /** What the server's clock says; without it, the store has none. */
+  readonly time?: () => number;
+}
+
+export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions = {}): Store {
   const listeners = new Map(COLLECTIONS.map((name) => [name, new Set<() => void>()]));
   const hint = (name: CollectionName): void => {
     for (const listener of listeners.get(name)!) setImmediate(listener);
@@ -17,6 +23,7 @@ export function openMemoryStore({ mayBeStale = false } = {}): Store {
       listeners.get(name)!.add(listener);
       return () => listeners.get(name)!.delete(listener);
     },
+    time: async () => time?.(),
     close: async () => {
       for (const [, map] of maps) map.clear();
     },

@@ -17,6 +17,7 @@ import type { Clock } from "./clock.js";
 import { coalesced } from "./coalesced.js";
 import { type Author, type Decide, type Decision, decideInOrder, type Proposal } from "./decide.js";
 import { fold } from "./fold.js";
+import { Refusals, RefusedError, refusedByStore } from "./refusals.js";
 import { checksumOf } from "./row.js";
 import { State } from "./state.js";
 
@@ -63,8 +64,8 @@ export class Journal {
   readonly #checksums = new Map<number, string>();
   readonly #waiting: Waiting[] = [];
   #unanswered = 0;
-  /** Whether the store did not take the last changes. */
-  #failing = false;
+  /** Changes that are refused because of the store or the clock. */
+  readonly refusals: Refusals;
   /** Writes what waits. */
   #writing: Promise<void> | undefined;
   readonly #readNext = coalesced(() => this.#read());
@@ -75,6 +76,7 @@ export class Journal {
     this.#log = log;
     this.#logger = logger;
     this.#clock = clock;
+    this.refusals = new Refusals(logger);
   }
 
   /**
@@ -133,7 +135,9 @@ export class Journal {
         this.#writing ??= this.#write();
       });
     } catch (error) {
-      throw unavailable(error);
+      const refusal = unavailable(error);
+      if (refusal instanceof RefusedError) this.refusals.count(refusal);
+      throw refusal;
     } finally {
       this.#unanswered -= 1;
     }
@@ -169,20 +173,12 @@ export class Journal {
       for (const { since, reject } of together) if (since < latest) reject(tooMany());
       try {
         await this.#commit(together.filter(({ since }) => since >= latest));
-        this.#failing = false;
       } catch (error) {
-        this.#report(error);
+        this.refusals.failed(error);
         for (const { reject } of together) reject(error);
       }
     }
     this.#writing = undefined;
-  }
-
-  /** Says why the store takes no changes, which callers are not told: once, until it takes them again. */
-  #report(error: unknown): void {
-    if (!(error instanceof StoreError) || this.#failing) return;
-    this.#failing = true;
-    this.#logger.error({ err: error }, "the store takes no changes: they are refused");
   }
 
   /** Decides changes, writes them together, and answers them. @throws {Error} for those that are not answered. */
@@ -194,8 +190,11 @@ export class Journal {
       const entries = decisions.flatMap((decision) => ("entry" in decision && decision.entry) || []);
       if (entries.length > 0) {
         const texts = await this.#log.append(revision + 1, entries, this.#text);
-        // Written: so no other authority had changed the state by which the others were refused.
-        if (texts !== undefined) return this.#answer(together, decisions, revision, texts);
+        if (texts !== undefined) {
+          this.refusals.wrote();
+          // Written: so no other authority had changed the state by which the others were refused.
+          return this.#answer(together, decisions, revision, texts);
+        }
         await this.sync();
       } else {
         if (decisions.some((decision) => "refusal" in decision)) await this.sync();
@@ -329,5 +328,5 @@ function tooMany(): StatusError {
 export function unavailable(error: unknown): unknown {
   if (error instanceof LostHistoryError) return new StatusError(Code.UNAVAILABLE, error.message, { cause: error });
   if (!(error instanceof StoreError)) return error;
-  return new StatusError(Code.UNAVAILABLE, "The authority's store does not answer; try again", { cause: error });
+  return refusedByStore(error);
 }

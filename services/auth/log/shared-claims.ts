@@ -5,8 +5,11 @@
  * reported by writes.
  *
  * The rows, in the collection `grantors`:
- *     <id>            <span> <count> <time> <name>    the claim of one run of an authority; each renewal counts on
- *     applied/<id>    <revision> <checksum>           what all its guards have applied: its report, which a crash may lose
+ *     <id>            <span> <count> <time> <wall> <name>    the claim of one run of an authority; each renewal counts on
+ *     applied/<id>    <revision> <checksum>                  what all its guards have applied: its report, which a crash may lose
+ *
+ * <time> is the authority's time, and <wall> what the clock of its machine says, with which the others compare theirs (clock.ts).
+ * Versions before this one wrote no <wall>.
  *
  * The rules:
  *  1. After a ping has arrived, the granting authority renews its claim (`hold`). Then it reads the log to its end
@@ -57,6 +60,7 @@ import { coalesced } from "./coalesced.js";
 import type { Journal } from "./journal.js";
 
 const APPLIED = "applied/";
+const CLAIM = /^(\d+(?:\.\d+)?) \d+ (\d+)(?: (\d+))?(?: (.*))?$/;
 /** How often claims are renewed at most, as a part of the lease: a pong waits that long where many guards ping. */
 const RENEWALS_A_LEASE = 100;
 /** How often claims are read where no change asks for it, as a part of the lease. */
@@ -68,7 +72,7 @@ const MAX_PAUSE = 100;
 interface Options {
   readonly store: Store;
   readonly journal: Pick<Journal, "state" | "has" | "sync">;
-  readonly clock: Pick<Clock, "now" | "atLeast">;
+  readonly clock: Pick<Clock, "now" | "wall" | "atLeast" | "compare">;
   /** How this authority is called in the logs of others. */
   readonly name: string;
   readonly log: Logger;
@@ -82,6 +86,8 @@ interface Claim {
   readonly text: string;
   readonly span: number;
   readonly name: string;
+  /** What the clock of its machine said then, in milliseconds since 1970. */
+  readonly wall: number;
   /** When the reading had ended that first found this text, by the monotonic clock. */
   readonly since: number;
 }
@@ -100,6 +106,8 @@ export class SharedClaims implements Claims {
   #read = Number.NEGATIVE_INFINITY;
   /** The newest report of our own. */
   #report: string | undefined;
+  /** What the clock of the store said, in milliseconds since 1970, and when it was asked, by the monotonic clock. */
+  #storeTime: { readonly time: number | undefined; readonly asked: number } | undefined;
   #claims = new Map<string, Claim>();
   #reports = new Map<string, string>();
   /** Authorities that were waited for to the end, and that the log names. */
@@ -120,10 +128,12 @@ export class SharedClaims implements Claims {
     return this.#claims.size;
   }
 
-  /** Begins to know the claims of others, so that the first change waits less. */
+  /**
+   * Begins to know the claims of others, so that the first change waits less, and what other clocks say.
+   * @throws {StoreError}
+   */
   async open(): Promise<void> {
-    const { log } = this.#options;
-    await this.#look().catch((error) => log.warn({ err: error }, "the claims of other authorities cannot be read"));
+    await this.#look();
   }
 
   readonly hold = coalesced(
@@ -194,7 +204,8 @@ export class SharedClaims implements Claims {
 
   #textOf(own: { count: number }, span = this.#span): string {
     own.count++;
-    return `${span} ${own.count} ${Math.floor(this.#options.clock.now())} ${this.#options.name}`;
+    const { clock, name } = this.#options;
+    return `${span} ${own.count} ${Math.floor(clock.now())} ${Math.floor(clock.wall)} ${name}`;
   }
 
   async #writeReport(): Promise<void> {
@@ -207,7 +218,7 @@ export class SharedClaims implements Claims {
   /** Reads the rows. Calls that come during a reading share the next one. */
   readonly #look = coalesced(async () => {
     const { now, journal, clock } = this.#options;
-    const found = await this.#rows.after("", Number.MAX_SAFE_INTEGER);
+    const [found] = await Promise.all([this.#rows.after("", Number.MAX_SAFE_INTEGER), this.#askTime()]);
     const ended = now();
     const claims = new Map<string, Claim>();
     const reports = new Map<string, string>();
@@ -218,17 +229,33 @@ export class SharedClaims implements Claims {
     this.#read = ended;
     this.#claims = claims;
     this.#reports = reports;
+    this.#compareClocks(ended);
     for (const { text } of claims.values()) clock.atLeast(Number(text.split(" ")[2]));
     void this.#tidy(ended);
     const isBehind = [...reports.values()].some((report) => revisionOf(report) > journal.state.revision);
     if (isBehind) await journal.sync();
   });
 
+  /** Asks the clock of the store, unless it was asked a moment ago. */
+  async #askTime(): Promise<void> {
+    const { store, now, leaseMs } = this.#options;
+    const asked = now();
+    if (this.#storeTime !== undefined && asked < this.#storeTime.asked + leaseMs / READINGS_A_LEASE) return;
+    this.#storeTime = { time: await store.time(), asked };
+  }
+
+  /** Tells the clock what others say, as of now by the monotonic clock. */
+  #compareClocks(now: number): void {
+    const { time, asked } = this.#storeTime ?? { asked: now };
+    const others = [...this.#claims.values()].map(({ wall, since }) => wall + now - since);
+    this.#options.clock.compare(time === undefined ? others : [time + now - asked, ...others]);
+  }
+
   #claimOf(id: string, text: string, since: number): Claim {
     const known = this.#claims.get(id);
     if (known?.text === text) return known;
-    const [span = "", , , ...name] = text.split(" ");
-    return { text, span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN), name: name.join(" "), since };
+    const [, span = "", time = "", wall = time, name = ""] = CLAIM.exec(text) ?? [];
+    return { text, span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN), name, wall: Number(wall), since };
   }
 
   /** Drops the authorities that need not be waited for any more. */

@@ -6,19 +6,19 @@
  * Where rows cannot be written, on a full or locked disk, nothing else stops. After a kill, time is then only known up to
  * the last row or entry; what expired after it is good again if the clock is set back, too.
  */
-import type { Logger } from "pino";
 import type { Collection } from "../../../src/store/store.js";
 import type { Clock } from "./clock.js";
 import type { Journal } from "./journal.js";
 
 const INTERVAL = 60_000;
+/** How often a store that takes no writes is tried again, in milliseconds: so it is noticed soon that it does. */
+const RETRY = 5_000;
 const DIGITS = 16;
 
 interface Options {
   readonly rows: Collection;
-  readonly journal: Pick<Journal, "state" | "lastTime">;
+  readonly journal: Pick<Journal, "state" | "lastTime" | "refusals">;
   readonly clock: Pick<Clock, "now" | "atLeast">;
-  readonly log: Logger;
 }
 
 /** The row of the authority's time in the store. */
@@ -26,7 +26,8 @@ export class StoredTime {
   readonly #options: Options;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
-  #failed = false;
+  /** When a row was written last, by `performance.now()`. */
+  #written = Number.NEGATIVE_INFINITY;
   /** The newest row that we know of; later ones are of another authority. */
   #seen = 0;
 
@@ -48,10 +49,19 @@ export class StoredTime {
     return row === undefined ? last : Math.max(row.time, last ?? 0);
   }
 
-  /** Writes a row now, and every minute until it is closed. */
+  /** Writes a row now, and every minute until it is closed; sooner while the store takes no writes. */
   open(): void {
-    this.#timer = setInterval(() => void this.write(), INTERVAL).unref();
-    void this.write();
+    const { refusals } = this.#options.journal;
+    const isDue = (): boolean => refusals.fault !== undefined || performance.now() - this.#written > INTERVAL - RETRY;
+    let isWriting = false;
+    const writeIfDue = async (): Promise<void> => {
+      if (isWriting || !isDue()) return;
+      isWriting = true;
+      await this.write();
+      isWriting = false;
+    };
+    this.#timer = setInterval(() => void writeIfDue(), RETRY).unref();
+    void writeIfDue();
   }
 
   /** Writes a row. Resolves also where that is not possible. */
@@ -66,7 +76,7 @@ export class StoredTime {
   }
 
   async #write(): Promise<void> {
-    const { rows, journal, clock, log } = this.#options;
+    const { rows, journal, clock } = this.#options;
     try {
       const found = await rows.after("", Number.MAX_SAFE_INTEGER);
       const last = Number(found.at(-1)?.[0] ?? 0);
@@ -76,11 +86,10 @@ export class StoredTime {
       const written = await rows.create(key, `${Math.floor(clock.now())} ${journal.state.revision}`);
       this.#seen = written ? last + 1 : last;
       await rows.delete(found.map(([key]) => key));
-      this.#failed = false;
+      this.#written = performance.now();
+      journal.refusals.wrote();
     } catch (error) {
-      if (!this.#failed)
-        log.warn({ err: error }, "the time could not be written to the store; it is tried every minute");
-      this.#failed = true;
+      journal.refusals.failed(error);
     }
   }
 }

@@ -47,7 +47,7 @@ export class SimulatedAuthority {
     this.#options = options;
     this.#journal = journal;
     if (store.mayBeStale) {
-      const clock = { now: () => time.now, atLeast: () => undefined };
+      const clock = { now: () => time.now, wall: time.now, atLeast: () => undefined, compare: () => undefined };
       const claims = new SharedClaims({ ...common, store, journal, clock, name: "simulated" });
       this.#claims = claims;
       this.#leases = new Leases({ ...common, claims });

@@ -59,11 +59,20 @@ const cases: readonly (readonly [what: string, start: { stored?: number; off?: n
     ["a start at a fresh store, accepted", { accept: true }, [0, 0, 0]],
   ];
 
-function open({ stored, off = 0, accept }: { stored?: number; off?: number; accept?: true } = {}) {
+interface Opened {
+  readonly stored?: number;
+  readonly off?: number;
+  readonly accept?: true;
+  readonly others?: readonly number[];
+}
+
+/** Times are told by how far they are from NOW. */
+function open({ stored, off = 0, accept, others = [] }: Opened = {}) {
   const machine = { wall: NOW + off, elapsed: 5_000_000 };
   const logged: string[] = [];
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line).msg) });
   const clock = new Clock({ clocks: { wall: () => machine.wall, elapsed: () => machine.elapsed }, log });
+  clock.compare(others.map((time) => NOW + time));
   clock.start({ stored: stored === undefined ? undefined : NOW + stored, accept: accept === true });
   return { machine, clock, logged };
 }
@@ -82,6 +91,94 @@ for (const [what, start, ...steps] of cases) {
     }
   });
 }
+
+const MINUTE = 60 * SECOND;
+
+/** What other clocks say when it begins, against NOW; what this machine's says; the time by then, and an hour later. */
+const compared: readonly (readonly [
+  what: string,
+  { others: readonly number[]; off: number; stored?: number; accept?: true },
+  time: number,
+  isUsed: boolean,
+])[] = [
+  ["ahead of the database by less than ten seconds, it is used", { others: [0], off: 9 * SECOND }, 9 * SECOND, true],
+  ["ahead of the database by more, it is not", { others: [0], off: 35 * SECOND }, 0, false],
+  [
+    "ahead of the database and of two others by days, it is not",
+    { others: [0, -SECOND, SECOND], off: 3 * DAY },
+    SECOND,
+    false,
+  ],
+  ["nor where the store has a time", { others: [0, 0], off: 3 * DAY, stored: -MINUTE }, 0, false],
+  ["nor where the store was unused for days", { others: [0], off: 3 * DAY, stored: -9 * DAY }, 0, false],
+  ["where one other agrees, it is used: the database's is wrong", { others: [-HOUR, 0], off: 0 }, 0, true],
+  ["one other that is wrong is not followed", { others: [0, 3 * DAY], off: 0 }, 0, true],
+  ["behind the others by an hour, it is used", { others: [0, 0], off: -HOUR }, -HOUR, true],
+  ["behind them by an hour, the store's time holds", { others: [0, 0], off: -HOUR, stored: 0 }, 0, true],
+  ["behind the store and them by days, it is not used", { others: [0, 0], off: -3 * DAY, stored: 0 }, 0, false],
+  ["ahead of a database that is days behind the store, it is used", { others: [-3 * DAY], off: 0, stored: 0 }, 0, true],
+  [
+    "ahead of the others and accepted, it is used",
+    { others: [0, 0], off: 35 * SECOND, accept: true },
+    35 * SECOND,
+    true,
+  ],
+  ["without others it is used, as it is", { others: [], off: 3 * DAY }, 3 * DAY, true],
+  ["a clock that says nothing is none", { others: [Number.NaN], off: 3 * DAY }, 3 * DAY, true],
+];
+
+for (const [what, { others, off, stored, accept }, time, isUsed] of compared) {
+  t.test(`compared at a start: ${what}`, async (t) => {
+    const { machine, clock, logged } = open({
+      off,
+      others,
+      ...(stored === undefined ? {} : { stored }),
+      ...(accept && { accept }),
+    });
+    t.equal(Math.round(clock.now()) - NOW, time);
+    t.doesNotThrow(clock.check, "changes are made");
+    machine.wall += HOUR;
+    machine.elapsed += HOUR;
+    const isSlow = off < time && isUsed;
+    t.equal(Math.round(clock.now()) - NOW, time + HOUR * (isSlow ? 0.9 : 1));
+    if (isUsed) t.equal(clock.fault, undefined);
+    else {
+      t.match(
+        clock.fault,
+        /^the clock of the authority's machine is wrong: .* \d+ s (ahead of|behind) .* Set it right/,
+      );
+      t.equal(logged.filter((line) => /machine is wrong/.test(line)).length, 1, "it is logged once");
+    }
+  });
+}
+
+t.test("a clock that is set wrong while the authority runs is not used until it is right again", async (t) => {
+  for (const jump of [35 * SECOND, 3 * DAY, -3 * DAY]) {
+    const { machine, clock, logged } = open({ others: [0, 0, 0] });
+    let passed = 0;
+    const pass = (off: number): void => {
+      passed += MINUTE;
+      machine.elapsed += MINUTE;
+      machine.wall = NOW + passed + off;
+      t.equal(Math.round(clock.now()) - NOW, passed, `${jump}: the time after ${passed} ms`);
+      t.doesNotThrow(clock.check);
+    };
+    for (const off of [0, jump, jump, 0, 0]) pass(off);
+    t.match(logged, [/is wrong: it says .* Time goes on by theirs/, /is right again/]);
+    t.equal(logged.length, 2);
+    t.equal(clock.fault, undefined);
+  }
+});
+
+t.test("a clock at the threshold is not said to be wrong and right in turns", async (t) => {
+  const { machine, clock, logged } = open({ others: [0] });
+  for (const ahead of [9, 11, 9, 11, 6, 4]) {
+    machine.wall = NOW + ahead * SECOND;
+    clock.now();
+  }
+  t.match(logged, [/is wrong/, /is right again/]);
+  t.equal(logged.length, 2);
+});
 
 t.test("a clock that is not believed is logged once, and once more when it is right again", async (t) => {
   const { machine, clock, logged } = open();

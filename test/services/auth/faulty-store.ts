@@ -41,6 +41,11 @@ export class FaultyStore implements Store {
     });
   }
 
+  async time(): Promise<number | undefined> {
+    if (this.isCut) throw new StoreError(`store ${this.name} cannot be reached`);
+    return this.#store.time();
+  }
+
   async close(): Promise<void> {}
 
   /** From now on reads give what there is now, and no write resolves: as at a server that another one has replaced. */

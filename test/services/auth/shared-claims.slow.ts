@@ -34,7 +34,8 @@ interface Options {
 async function open(store: Store, leaseMs: number, options: Options = {}): Promise<Authority> {
   const { log = silent, name = "a", faults = {}, follow = store.follow, times = [] } = options;
   const journal = await openJournal(store);
-  const clock = { now: Date.now, atLeast: (time: number) => void times.push(time) };
+  const atLeast = (time: number) => void times.push(time);
+  const clock = { now: Date.now, wall: Date.now(), atLeast, compare: () => undefined };
   const seen = { ...withFaults(store, faults), follow };
   const claims = new SharedClaims({ store: seen, journal, clock, name, log, now: () => performance.now(), leaseMs });
   await claims.open();
@@ -73,7 +74,7 @@ t.test("a claim is written anew for each ping that comes alone", async (t) => {
   const { claims } = await open(store, LONG, { name: "authority 1" });
   for (const count of ["1", "2", "3"]) {
     await claims.hold();
-    t.match(await claimOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, "authority", "1"]);
+    t.match(await claimOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, /^\d+$/, "authority", "1"]);
   }
   t.equal((await rows.keys()).length, 1);
 });
