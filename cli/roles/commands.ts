@@ -10,6 +10,7 @@ import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
 import type { CopyFlags } from "./copy-store.js";
 import { OWN_SERVICES } from "./own-services.js";
+import type { RecoverFlags } from "./recover.js";
 
 /** @param onExit is called with the exit code when the role has ended. */
 export function roles(io: Io, onExit: (code: number) => void): Command[] {
@@ -41,7 +42,22 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
     "kubectl exec deploy/portico-authority -- portico enrol gateway",
   );
   enrol.action(async (name: string, flags: Flags) => (await import("./enrol.js")).enrol(name, flags, io));
-  return [server, gateway, authority, service, enrol, store(io)];
+  return [server, gateway, authority, service, enrol, recover(io), store(io)];
+}
+
+/** What helps whoever has the store, and cannot log in. */
+function recover(io: Io): Command {
+  const admin = newCommand("admin", "set the administrator's password, in the store itself");
+  for (const key of ["data", "store"] as const) admin.addOption(optionOf(key));
+  admin.option("--password-stdin", "read the password from standard input; without it, one is made up and printed");
+  examples(admin, "portico recover admin", "portico recover admin --data ./data --password-stdin < password.txt");
+  admin.addHelpText(
+    "after",
+    "\nThe account admin gets the scope admin again, and is made again where it was\ndeleted. Authorities may run meanwhile.",
+  );
+  admin.action(async (flags: RecoverFlags) => (await import("./recover.js")).recover(flags, io));
+  const command = newCommand("recover", "let the administrator log in again").addCommand(admin);
+  return examples(command, "portico recover admin");
 }
 
 /** What is done to a store while no process runs on it. */

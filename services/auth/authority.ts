@@ -12,7 +12,13 @@ import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Service } from "../../src/rpc/service.js";
 import { readInstallation, recordInstallation, recordInstallationId } from "../../src/store/installation.js";
 import type { Store } from "../../src/store/store.js";
-import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, installationCreated } from "./bootstrap.js";
+import {
+  bootstrap,
+  deletePasswordFileOnceChanged,
+  type FirstStart,
+  installationCreated,
+  tellUnusedPassword,
+} from "./bootstrap.js";
 import { accounts } from "./endpoints/accounts.js";
 import { audit } from "./endpoints/audit.js";
 import { auth } from "./endpoints/auth.js";
@@ -117,6 +123,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
+  const isSetUp = journal.state.revision > 0;
   const first = { journal, store: store.name, installation, passwords, dataFolder, adminPassword };
   const firstStart = await bootstrap(first);
   await enrolNew({ journal, dataFolder, services: options.services ?? [], log });
@@ -124,6 +131,10 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const installationId = journal.state.installationId;
   record({ store, dataFolder, installationId, log });
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
+  if (isSetUp && adminPassword !== undefined) {
+    // Not awaited: checking a password takes a third of a second.
+    tellUnusedPassword({ journal, passwords, adminPassword, log }).catch((err) => log.warn({ err }, "not checked"));
+  }
   const changes = new Changes({ journal, leases });
   const slowdown = new Slowdown({ clock: clock.now });
   const failedLogins = new FailedLogins({ journal, log });

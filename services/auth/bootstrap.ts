@@ -27,7 +27,8 @@ export interface FirstStart {
   readonly password: string;
 }
 
-const ADMIN = "admin";
+/** The account of the administrator, in the namespace `default`. */
+export const ADMIN = "admin";
 const ENROLMENTS = ["gateway", "helloworld"];
 
 /** Sets the installation up, unless it is. Returns what the administrator must be told; undefined where nothing is new. */
@@ -83,14 +84,39 @@ export function deletePasswordFileOnceChanged(options: { journal: Journal; dataF
   const check = (): void => {
     if (first === undefined || hash()?.equals(first)) return;
     unfollow();
-    const file = passwordFileIn(dataFolder);
-    try {
-      rmSync(file, { force: true });
-    } catch (error) {
-      log.warn({ err: error }, `${file} holds a password that is good no longer, and could not be deleted`);
-    }
+    deletePasswordFile(dataFolder, log);
   };
   const unfollow = journal.follow({ changed: check, replaced: check });
+}
+
+/** Deletes the file with the administrator's first password, which is good no longer. */
+export function deletePasswordFile(dataFolder: string, log: Logger): void {
+  const file = passwordFileIn(dataFolder);
+  try {
+    rmSync(file, { force: true });
+  } catch (error) {
+    log.warn({ err: error }, `${file} holds a password that is good no longer, and could not be deleted`);
+  }
+}
+
+/**
+ * Says in the log where a setting for the first start is not the administrator's password: whoever has set it since expects
+ * that it is.
+ */
+export async function tellUnusedPassword(options: {
+  journal: Journal;
+  passwords: Passwords;
+  adminPassword: string;
+  log: Logger;
+}): Promise<void> {
+  const { journal, passwords, adminPassword, log } = options;
+  const account = journal.state.account(DEFAULT_NAMESPACE, ADMIN);
+  if (await passwords.verify(adminPassword, account?.password)) return;
+  const what = account === undefined ? "there is no account admin" : "it is not the password of the account admin";
+  log.warn(
+    `PORTICO_ADMIN_PASSWORD counts at the first start only, and ${what}. Remove it; a password is changed by portico user ` +
+      "password, and where it is lost by portico recover admin, beside the store",
+  );
 }
 
 /** The events of the first entry. */

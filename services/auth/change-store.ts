@@ -1,26 +1,18 @@
 /** Changes of the store by a process that has it, and no authority. Authorities of other processes follow the log. */
 import type { Logger } from "pino";
-import { type Store, StoreError } from "../../src/store/store.js";
+import type { Store } from "../../src/store/store.js";
+import { openBeside } from "./beside.js";
 import { installationCreated } from "./bootstrap.js";
 import { contextSecretCreated } from "./endpoints/enrolments.js";
-import { ChangeLog } from "./log/change-log.js";
-import { Clock, MACHINE_CLOCKS } from "./log/clock.js";
-import { Journal, PORTICO } from "./log/journal.js";
-import { StoredTime } from "./log/stored-time.js";
+import { type Journal, PORTICO } from "./log/journal.js";
 
 /** @throws {StoreError} when the store cannot be used, or no authority has set it up yet. */
 export async function changeStore<T>(store: Store, log: Logger, change: (journal: Journal) => Promise<T>): Promise<T> {
-  const clock = new Clock({ clocks: MACHINE_CLOCKS, log });
-  const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
+  const { journal, close } = await openBeside({ store, log });
   try {
-    if (journal.state.revision === 0) {
-      throw new StoreError(`store ${store.name} is not set up yet; start portico authority or portico server first`);
-    }
-    const stored = await new StoredTime({ rows: store.collection("time"), journal, clock }).read();
-    clock.start({ stored, accept: false });
     return await change(journal);
   } finally {
-    await journal.close();
+    await close();
   }
 }
 

@@ -42,8 +42,19 @@ export function readInstallation(dataFolder: string): Installation | undefined {
 export function recordInstallation(dataFolder: string, store: string): string | undefined {
   const before = readInstallation(dataFolder)?.store;
   if (before === store) return undefined;
+  const other = otherStore(dataFolder, store);
   writeAnew(fileIn(dataFolder), store);
-  return before && (before.includes("://") || existsSync(before)) ? before : undefined;
+  return other;
+}
+
+/**
+ * The store that the data folder belongs to, where that is another one, and no file that has gone, as one is that was moved.
+ * @throws {StoreError} as `readInstallation`
+ */
+export function otherStore(dataFolder: string, store: string): string | undefined {
+  const recorded = readInstallation(dataFolder)?.store;
+  if (!recorded || recorded === store) return undefined;
+  return recorded.includes("://") || existsSync(recorded) ? recorded : undefined;
 }
 
 /**

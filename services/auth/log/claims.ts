@@ -237,6 +237,12 @@ export class LocalClaims implements Claims {
   }
 }
 
+/** How long the leases under any claim may still run, in milliseconds: whoever has made a change waits that long. */
+export async function longestSpan(rows: Collection): Promise<number> {
+  const found = await rows.after("", Number.MAX_SAFE_INTEGER);
+  return Math.max(0, ...found.map(([, value]) => spanOf(value)));
+}
+
 /** What a row says of how long leases under it may run, in milliseconds. */
 function spanOf(value: string): number {
   const span = /^\d+(\.\d+)?$/.test(value) ? Number(value) : MAX_SPAN;

@@ -1,0 +1,52 @@
+/**
+ * The store of authorities that may run, opened beside them for one change: by a command, on a machine that has the store.
+ * The authorities follow the log, and so learn of the change by themselves.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { type Store, StoreError } from "../../src/store/store.js";
+import { ChangeLog } from "./log/change-log.js";
+import { longestSpan } from "./log/claims.js";
+import { Clock, MACHINE_CLOCKS } from "./log/clock.js";
+import { Journal } from "./log/journal.js";
+import { SharedClaims } from "./log/shared-claims.js";
+import { StoredTime } from "./log/stored-time.js";
+
+/** An open store. */
+export interface Beside {
+  readonly journal: Journal;
+  /** Resolves when no guard of any authority decides without the revision: at most a lease and a twentieth later. */
+  settled(revision: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How often other authorities are asked; this command grants no leases, in milliseconds. */
+const LEASE_MS = 5_000;
+
+/** @throws {StoreError} when the store cannot be used, or no authority has set it up yet. */
+export async function openBeside({ store, log }: { store: Store; log: Logger }): Promise<Beside> {
+  const now = (): number => performance.now();
+  const clock = new Clock({ clocks: MACHINE_CLOCKS, log });
+  const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
+  if (journal.state.revision === 0) {
+    throw new StoreError(`store ${store.name} is not set up yet; start portico authority or portico server first`);
+  }
+  const grantors = store.collection("grantors");
+  let settled: Beside["settled"] = async () => {
+    await sleep(await longestSpan(grantors));
+  };
+  let close = (): Promise<void> => journal.close();
+  if (store.mayBeStale) {
+    const claims = new SharedClaims({ store, journal, clock, name: "a command", log, now, leaseMs: LEASE_MS });
+    settled = (revision) => claims.settled(revision);
+    close = async () => {
+      await journal.close();
+      await claims.withdraw(0);
+    };
+    // It compares the clock of this machine with others.
+    await claims.open();
+  }
+  const stored = await new StoredTime({ rows: store.collection("time"), journal, clock }).read();
+  clock.start({ stored, accept: false });
+  return { journal, settled, close };
+}

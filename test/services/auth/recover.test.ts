@@ -1,0 +1,50 @@
+/** A new password for the administrator, in the store itself. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { recoverAdmin } from "../../../services/auth/recover.js";
+import { openStore } from "../../../src/store/open.js";
+import { recoverContract } from "../../contract/recover.js";
+import { openMemoryStore } from "../../support/memory-store.js";
+import { CHEAP } from "../../support/passwords.js";
+import { silent } from "./open.js";
+
+t.test("in a file of SQLite", async (t) => {
+  recoverContract(
+    t,
+    async (t) => {
+      const folder = t.testdir();
+      return () => openStore("sqlite:", folder);
+    },
+    { count: 1 },
+  );
+});
+
+t.test("in a store that authorities of several machines share", async (t) => {
+  recoverContract(
+    t,
+    async () => {
+      const store = openMemoryStore({ mayBeStale: true });
+      return async () => ({ ...store, close: async () => undefined });
+    },
+    { count: 2 },
+  );
+});
+
+t.test("a data folder of another store is refused", async (t) => {
+  const dataFolder = t.testdir({});
+  writeFileSync(join(dataFolder, "store-location"), "postgres://db.example.com/portico\n");
+  const given = { dataFolder, password: "", passwordCost: CHEAP, log: silent };
+  const store = openMemoryStore();
+  await t.rejects(
+    recoverAdmin({ store, ...given }),
+    /belongs to store postgres:\S+, not to in memory; name the folder/,
+  );
+});
+
+t.test("a store that was never set up is refused", async (t) => {
+  const given = { dataFolder: t.testdir(), password: "", passwordCost: CHEAP, log: silent };
+  const store = openMemoryStore();
+  await t.rejects(recoverAdmin({ store, ...given }), /is not set up yet/);
+  t.same(await store.collection("log").keys(), []);
+});
