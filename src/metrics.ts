@@ -45,6 +45,9 @@ export class Metrics {
   /** By service, the calls that a gateway refused because the service has too many; undefined in a process that is no gateway. */
   refusedByService: (() => Iterable<readonly [service: string, refused: number]>) | undefined;
 
+  /** By reason, the changes that an authority refused; undefined in a process that is none. */
+  changesRefused: (() => Iterable<readonly [reason: string, refused: number]>) | undefined;
+
   constructor() {
     collectDefaultMetrics({ register: this.#process });
     // Gauges with the suffix of counters; `sum(nodejs_active_resources)` and so on give the same.
@@ -67,7 +70,8 @@ export class Metrics {
   async text(): Promise<string> {
     const refused = this.overload === undefined ? [] : refusedLines(this.overload.refused);
     const byService = this.refusedByService === undefined ? [] : serviceLines(this.refusedByService());
-    const own = [...this.#requests.lines(), ...this.#calls.lines(), ...refused, ...byService];
+    const changes = this.changesRefused === undefined ? [] : changeLines(this.changesRefused());
+    const own = [...this.#requests.lines(), ...this.#calls.lines(), ...refused, ...byService, ...changes];
     return [...own, await this.#process.metrics()].join("\n");
   }
 }
@@ -82,12 +86,19 @@ function refusedLines(count: number): string[] {
 }
 
 function serviceLines(counts: Iterable<readonly [service: string, refused: number]>): string[] {
-  const name = "portico_service_overload_refused_total";
-  return [
-    `# HELP ${name} Calls refused with 503 because the service has more than it can answer.`,
-    `# TYPE ${name} counter`,
-    ...[...counts].map(([service, refused]) => `${name}{service="${service}"} ${refused}`),
-  ];
+  const help = "Calls refused with 503 because the service has more than it can answer.";
+  return linesOf("portico_service_overload_refused_total", help, "service", counts);
+}
+
+function changeLines(counts: Iterable<readonly [reason: string, refused: number]>): string[] {
+  const help = "Changes refused with 503 because of the store or the clock, by reason.";
+  return linesOf("portico_changes_refused_total", help, "reason", counts);
+}
+
+/** A counter with one label. */
+function linesOf(name: string, help: string, label: string, counts: Iterable<readonly [string, number]>): string[] {
+  const values = [...counts].map(([value, count]) => `${name}{${label}="${value}"} ${count}`);
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} counter`, ...values];
 }
 
 /** The counts of one kind of call, by endpoint. */

@@ -44,9 +44,9 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
 }
 
 async function openAuthorityProcess(context: ProcessContext, options: StoreOptions): Promise<Omit<Running, "stop">> {
-  const { guard, grpc, firstStart } = await openCore(context, () => [], options);
+  const { guard, grpc, firstStart, faults } = await openCore(context, () => [], options);
   const why = (): string | undefined => whyNotReady(health.missing, { guard });
-  const health: Health = new Health({ guard: () => guard.state === "ready" }, why);
+  const health: Health = new Health({ guard: () => guard.state === "ready" }, { why, faults });
   const admin = await openAdminPort(context, health);
   return { grpc: grpc.target, admin, firstStart, notReady: why };
 }
@@ -59,6 +59,7 @@ export interface Core {
   /** Whether an instance is of this process. Another may give the same address, but cannot know an ID beforehand. */
   readonly isLocal: (instance: { readonly service: string; readonly id: string }) => boolean;
   readonly firstStart: Authority["firstStart"];
+  readonly faults: Authority["faults"];
   readonly enrol: Authority["enrol"];
 }
 
@@ -82,6 +83,7 @@ export async function openCore(
   // The registry is opened later: until then nobody deletes an enrolment.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
   const authority = await openAuthority({ ...given, joinsOtherwise });
+  context.metrics.changesRefused = () => authority.refused();
   shutdown.onBegin(() => authority.announceStop());
   shutdown.add(() => authority.close());
   const { guard, asked } = await openOwnGuard(context, authority);
@@ -116,7 +118,8 @@ export async function openCore(
   const localIds = new Set(instances.map(({ service, id }) => `${service} ${id}`));
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
   const isLocal: Core["isLocal"] = ({ service, id }) => localIds.has(`${service} ${id}`);
-  return { guard, grpc, isLocal, firstStart: authority.firstStart, enrol: authority.enrol };
+  const { firstStart, faults, enrol } = authority;
+  return { guard, grpc, isLocal, firstStart, faults, enrol };
 }
 
 /** Opens the guard of the authority's process. It can decide when this resolves. */

@@ -10,6 +10,7 @@ import { Health } from "../../gateway/own/health.js";
 import { Pages } from "../../gateway/own/pages.js";
 import { Usage } from "../../gateway/own/usage.js";
 import { Hosts } from "../../gateway/stages/cors.js";
+import type { Authority } from "../../services/auth/authority.js";
 import { readConnection } from "../../services/registry/connection-contract.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
@@ -58,6 +59,8 @@ interface GatewayOptions {
   readonly guard: OpenGuard;
   /** The gateway's enrolment token, where the authority is another process. */
   readonly enrolment?: string;
+  /** What is wrong with the authority of this process, where it has one. */
+  readonly faults?: Authority["faults"];
 }
 
 /**
@@ -66,7 +69,7 @@ interface GatewayOptions {
  */
 export async function openGateway(
   context: ProcessContext,
-  { registry, guard, enrolment }: GatewayOptions,
+  { registry, guard, enrolment, faults }: GatewayOptions,
 ): Promise<{ http: Address; admin: Address; notReady: Running["notReady"]; routes: Routes }> {
   const { config, log, metrics, budget, shutdown } = context;
   const { omitZeros, publicUrl } = config;
@@ -75,7 +78,7 @@ export async function openGateway(
   shutdown.add(() => catalog.close());
   const notReady = () => whyNotReady(health.missing, { guard, catalog }, registry.authorities?.all);
   const needs = { guard: () => guard.state === "ready", catalog: () => catalog.ready };
-  const health: Health = new Health(needs, notReady);
+  const health: Health = new Health(needs, { why: notReady, faults });
   serveOwnGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
   // scripts/build-web.mjs puts the pages beside the bundle.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });

@@ -43,9 +43,10 @@ export async function openServer(context: ProcessContext, options: StoreOptions)
   const names = ownServicesOf(context.config);
   const isNew = readInstallation(context.config.data) === undefined;
   const core = await openCore(context, (list) => openServices(context, names, { clientsOf, list, isNew }), options);
-  const { guard, grpc, isLocal, firstStart, enrol } = core;
+  const { guard, grpc, isLocal, firstStart, faults, enrol } = core;
   const { routes, ...gateway } = await openGateway(context, {
     guard,
+    faults,
     registry: {
       channel: new InProcessChannel(grpc.dispatcher),
       admission: SYSTEM,

@@ -39,7 +39,7 @@ async function openService(context: ProcessContext, name: string): Promise<Omit<
   const [service] = openServices(context, [name], { clientsOf: clients, list, joined: name }) as [Service];
   const { guard, grpc, registration, stored } = await openServiceProcess(context, joined, service);
   const notReady = () => whyNotReady(health.missing, { guard }, joined.authorities.all);
-  const health: Health = new Health({ guard: () => guard.state === "ready" }, notReady);
+  const health: Health = new Health({ guard: () => guard.state === "ready" }, { why: notReady });
   const admin = await openAdminPort(context, health);
   await waitForAuthority(Promise.all([guard.ready(), stored, registration.registered()]));
   return { grpc: grpc.target, admin, notReady };

@@ -1,5 +1,6 @@
 /**
  * `/livez` says that the process runs, `/readyz` whether it can answer calls: while it is 503, a load balancer sends nothing.
+ * A process that answers calls, and has something that its operator must mend, is degraded: 200, with the reasons.
  */
 import { toErrorReply } from "../error-object.js";
 import { HttpError } from "../errors.js";
@@ -10,16 +11,22 @@ export type Needs = Readonly<Record<string, () => boolean>>;
 
 type HealthReply = Reply & { readonly body: string };
 
+interface HealthOptions {
+  /** Why it is not ready, in words for the operator, which may name addresses. */
+  readonly why?: (() => string | undefined) | undefined;
+  /** What the operator must mend although calls are answered; whoever reaches the port may read it. */
+  readonly faults?: (() => readonly string[]) | undefined;
+}
+
 export class Health implements OwnPaths {
   readonly roots = ["/livez", "/readyz"];
   readonly #needs: Needs;
-  readonly #why: () => string | undefined;
+  readonly #options: HealthOptions;
   #leaving = false;
 
-  /** @param why in words for the operator, which may name addresses */
-  constructor(needs: Needs, why: () => string | undefined = () => undefined) {
+  constructor(needs: Needs, options: HealthOptions = {}) {
     this.#needs = needs;
-    this.#why = why;
+    this.#options = options;
   }
 
   /** The process is about to stop: it is not ready from now on. */
@@ -48,7 +55,7 @@ export class Health implements OwnPaths {
 
   /** The same for the admin port: it says why the process is not ready. */
   replyToOperator(path: string): HealthReply | undefined {
-    return this.#reply(path, this.#why);
+    return this.#reply(path, this.#options.why ?? (() => undefined));
   }
 
   #reply(path: string, why: () => string | undefined): HealthReply | undefined {
@@ -59,6 +66,8 @@ export class Health implements OwnPaths {
     if (missing.length > 0) {
       return toErrorReply("gateway", new HttpError(503, `Not ready: ${why() ?? `no ${missing.join(", no ")}`}`));
     }
+    const faults = this.#options.faults?.() ?? [];
+    if (faults.length > 0) return { status: 200, body: JSON.stringify({ Status: "degraded", Reasons: faults }) };
     return { status: 200, body: '{"Status":"ready"}' };
   }
 }

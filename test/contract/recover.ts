@@ -8,6 +8,7 @@ import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import type { Store } from "../../src/store/store.js";
 import { isGood, type Open, open, PASSWORD, silent } from "../services/auth/open.js";
 import { CHEAP } from "../support/passwords.js";
+import { temporaryFolder } from "../support/temporary.js";
 
 const NEW_PASSWORD = "a new one, of many letters";
 
@@ -54,7 +55,7 @@ export function recoverContract(
       const old = await first.call(AuthService.login, { account: "admin", password: PASSWORD, namespace: "" });
       await act({ call: first.call, token: other });
 
-      const dataFolder = t.testdir();
+      const dataFolder = temporaryFolder(t);
       const given = { dataFolder, password: NEW_PASSWORD, passwordCost: CHEAP, log: silent };
       await recoverAdmin({ store: await opened(), ...given });
       for (const authority of authorities) {
@@ -86,7 +87,7 @@ export function recoverContract(
     await authority.login();
     const beside = await openStore();
     t.teardown(() => beside.close());
-    const given = { dataFolder: t.testdir(), password: NEW_PASSWORD, passwordCost: CHEAP, log: silent };
+    const given = { dataFolder: temporaryFolder(t), password: NEW_PASSWORD, passwordCost: CHEAP, log: silent };
     await recoverAdmin({ store: beside, ...given });
     await authority.login("admin", NEW_PASSWORD);
     t.same(said, []);

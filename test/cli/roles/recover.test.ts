@@ -11,7 +11,11 @@ const NEW_PASSWORD = "of the operator's own choice";
 
 async function login(url: string, password: string): Promise<number> {
   const body = JSON.stringify({ account: "admin", password });
-  const response = await fetch(`${url}/auth/login`, { method: "POST", body, headers: { "content-type": "application/json" } });
+  const response = await fetch(`${url}/auth/login`, {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json" },
+  });
   await response.arrayBuffer();
   return response.status;
 }

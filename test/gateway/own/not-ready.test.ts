@@ -41,7 +41,7 @@ t.test("/livez", async (t) => {
 });
 
 t.test("where the operator asks, /readyz says why, and nowhere else", async (t) => {
-  const health = new Health({ guard: () => false }, () => "the store does not answer");
+  const health = new Health({ guard: () => false }, { why: () => "the store does not answer" });
   const detailOf = (reply: ReturnType<Health["reply"]>): string => JSON.parse(reply?.body ?? "").Detail;
   t.equal(detailOf(health.replyToOperator("/readyz")), "Not ready: the store does not answer");
   t.equal(detailOf(health.reply("/readyz")), "Not ready: no guard");

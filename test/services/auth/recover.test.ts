@@ -7,13 +7,14 @@ import { openStore } from "../../../src/store/open.js";
 import { recoverContract } from "../../contract/recover.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { CHEAP } from "../../support/passwords.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { silent } from "./open.js";
 
 t.test("in a file of SQLite", async (t) => {
   recoverContract(
     t,
     async (t) => {
-      const folder = t.testdir();
+      const folder = temporaryFolder(t);
       return () => openStore("sqlite:", folder);
     },
     { count: 1 },

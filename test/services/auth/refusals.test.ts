@@ -1,0 +1,73 @@
+/** What callers, the operator and the metrics are told of changes that are refused because of the store. */
+import pino from "pino";
+import t from "tap";
+import { PORTICO } from "../../../services/auth/log/journal.js";
+import { Code } from "../../../src/errors.js";
+import { type Store, StoreError } from "../../../src/store/store.js";
+import { openMemoryStore } from "../../support/memory-store.js";
+import { openJournal } from "./open.js";
+
+/** A journal whose store takes no writes while `failure` is set. */
+async function open() {
+  const state: { failure?: StoreError | undefined } = {};
+  const store = openMemoryStore();
+  const failing: Store = {
+    ...store,
+    collection: (name) => {
+      const rows = store.collection(name);
+      const fail = async <T>(write: () => Promise<T>): Promise<T> => {
+        if (state.failure !== undefined) throw state.failure;
+        return write();
+      };
+      return {
+        ...rows,
+        create: (key, value) => fail(() => rows.create(key, value)),
+        createAfter: (previous, entries) => fail(() => rows.createAfter(previous, entries)),
+      };
+    },
+  };
+  const logged: { level: number; msg: string; err?: { message: string } }[] = [];
+  const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) });
+  const journal = await openJournal(failing, Date.now, log);
+  let count = 0;
+  const change = () => journal.commit(PORTICO, () => [{ $case: "namespaceCreated", value: { name: `n${count++}` } }]);
+  return { state, journal, logged, change };
+}
+
+const CASES = [
+  {
+    reason: "disk_full" as const,
+    told: /changes nothing while the disk of its store is full/,
+    fault: /Make room on it/,
+  },
+  { reason: "read_only" as const, told: /changes nothing while its store is read-only/, fault: /Make it writable/ },
+  { reason: undefined, told: /store does not answer; try again/, fault: /The log says why/ },
+];
+
+for (const { reason, told, fault } of CASES) {
+  t.test(`a store that fails with ${reason ?? "something else"}`, async (t) => {
+    const { state, journal, logged, change } = await open();
+    await change();
+    t.equal(journal.refusals.fault, undefined);
+    state.failure = new StoreError("store /secret/path cannot grow", { reason });
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const error = await change().then(
+        () => t.fail("it was refused"),
+        (error) => error,
+      );
+      t.match(error, { code: Code.UNAVAILABLE, message: told });
+      t.notMatch(error.message, /secret/, "callers are told no path");
+    }
+    t.match(journal.refusals.fault, fault);
+    t.notMatch(journal.refusals.fault, /secret/);
+    t.same([...journal.refusals.counts], [[reason ?? "store", 2]]);
+    state.failure = undefined;
+    await change();
+    t.equal(journal.refusals.fault, undefined, "until it takes one");
+    t.match(logged, [
+      { msg: /the store takes no changes: they are refused/, err: { message: /secret/ } },
+      { msg: "the store takes changes again" },
+    ]);
+    t.equal(logged.length, 2, "each is logged once");
+  });
+}
