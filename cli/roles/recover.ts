@@ -1,11 +1,10 @@
 /** `portico recover admin`: a new password for the administrator, set in the store itself, for whoever has the store. */
-import { isPassword, randomPassword } from "../../services/auth/login/passwords.js";
 import { recoverAdmin } from "../../services/auth/recover.js";
 import { type Flags, loadConfig } from "../../src/config.js";
 import { StatusError } from "../../src/errors.js";
 import { openStore } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
-import { CommandError, EXIT } from "../terminal/exit.js";
+import { CommandError } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { passwordFromStdin } from "../terminal/prompt.js";
 import { openRoleLog } from "./log.js";
@@ -21,13 +20,9 @@ export interface RecoverFlags extends Flags {
 export async function recover({ passwordStdin, ...flags }: RecoverFlags, io: Io): Promise<void> {
   const { store: url, data: dataFolder, logLevel } = loadConfig(flags, io.env);
   const given = passwordStdin ? await passwordFromStdin(io) : undefined;
-  if (given !== undefined && !isPassword(given)) {
-    throw new CommandError("The password must have 12 to 128 characters", EXIT.usage);
-  }
-  const password = given ?? randomPassword();
   const { log, show } = openRoleLog(logLevel, io);
   show();
-  const onWritten = (): void => {
+  const onWritten = (password: string): void => {
     // At once: it is set, also where the command is stopped while it waits.
     if (given === undefined) io.stdout.write(`${password}\n`);
     io.stderr.write("The password of admin is set. Waiting until every gateway knows it, at most a lease …\n");
@@ -35,7 +30,7 @@ export async function recover({ passwordStdin, ...flags }: RecoverFlags, io: Io)
   try {
     const store = await openStore(url, dataFolder, { mustExist: true });
     try {
-      await recoverAdmin({ store, dataFolder, password, log, onWritten });
+      await recoverAdmin({ store, dataFolder, password: given, log, onWritten });
     } finally {
       await store.close();
     }

@@ -10,7 +10,12 @@ import type { Logger } from "pino";
 import { ConfigError } from "../../src/config.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Service } from "../../src/rpc/service.js";
-import { readInstallation, recordInstallation, recordInstallationId } from "../../src/store/installation.js";
+import {
+  type Installation,
+  readInstallation,
+  recordInstallation,
+  recordInstallationId,
+} from "../../src/store/installation.js";
 import type { Store } from "../../src/store/store.js";
 import {
   bootstrap,
@@ -123,18 +128,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
-  const isSetUp = journal.state.revision > 0;
-  const first = { journal, store: store.name, installation, passwords, dataFolder, adminPassword };
-  const firstStart = await bootstrap(first);
-  await enrolNew({ journal, dataFolder, services: options.services ?? [], log });
-  await completeState(journal);
-  const installationId = journal.state.installationId;
-  record({ store, dataFolder, installationId, log });
-  deletePasswordFileOnceChanged({ journal, dataFolder, log });
-  if (isSetUp && adminPassword !== undefined) {
-    // Not awaited: checking a password takes a third of a second.
-    tellUnusedPassword({ journal, passwords, adminPassword, log }).catch((err) => log.warn({ err }, "not checked"));
-  }
+  const firstStart = await setUp(options, { journal, passwords, installation });
+  const { installationId } = journal.state;
   const changes = new Changes({ journal, leases });
   const slowdown = new Slowdown({ clock: clock.now });
   const failedLogins = new FailedLogins({ journal, log });
@@ -180,6 +175,27 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     refused: () => journal.refusals.counts,
     close,
   };
+}
+
+/** Sets the installation up where it is not, with what each start completes. */
+async function setUp(
+  { store, dataFolder, adminPassword, services = [], log }: AuthorityOptions,
+  parts: { journal: Journal; passwords: Passwords; installation: Installation | undefined },
+): Promise<FirstStart | undefined> {
+  const { journal, passwords } = parts;
+  const isSetUp = journal.state.revision > 0;
+  const firstStart = await bootstrap({ ...parts, store: store.name, dataFolder, adminPassword });
+  await enrolNew({ journal, dataFolder, services, log });
+  await completeState(journal);
+  record({ store, dataFolder, installationId: journal.state.installationId, log });
+  deletePasswordFileOnceChanged({ journal, dataFolder, log });
+  if (isSetUp && adminPassword !== undefined) {
+    // Not awaited: checking a password takes a third of a second.
+    tellUnusedPassword({ journal, passwords, adminPassword, log }).catch((err) =>
+      log.warn({ err }, "PORTICO_ADMIN_PASSWORD could not be compared with the password of admin"),
+    );
+  }
+  return firstStart;
 }
 
 /** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */

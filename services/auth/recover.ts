@@ -12,27 +12,30 @@ import { ADMIN, deletePasswordFile } from "./bootstrap.js";
 import type { Decide } from "./log/decide.js";
 import { PORTICO } from "./log/journal.js";
 import type { State } from "./log/state.js";
-import { type PasswordCost, Passwords } from "./login/passwords.js";
+import { checkPassword, type PasswordCost, Passwords, randomPassword } from "./login/passwords.js";
 
 interface Options {
   readonly store: Store;
   readonly dataFolder: string;
-  /** One that `isPassword`. */
-  readonly password: string;
+  /** The new password; without it, one is made up. */
+  readonly password?: string | undefined;
   /** As AuthorityOptions.passwordCost. */
   readonly passwordCost?: PasswordCost | undefined;
   readonly log: Logger;
-  /** Called when the change is on disk, and guards may still decide by the state before it. */
-  readonly onWritten?: () => void;
+  /** Told the new password when it is on disk, and guards may still decide by the state before it. */
+  readonly onWritten?: (password: string) => void;
 }
 
 /**
  * Sets the password of the account `admin`, which ends its logins; makes the account, or gives it the scope `admin`, where it
  * lacks either. Its API keys stay as they are. Once this resolves, no guard decides without the change.
  * @throws {StoreError} when the store cannot be used, is not set up, or the data folder is of another one.
- * @throws {StatusError} UNAVAILABLE while changes are refused, such as on a full disk.
+ * @throws {StatusError} INVALID_ARGUMENT for a password that is too short or too long; UNAVAILABLE while changes are
+ *   refused, such as on a full disk.
  */
-export async function recoverAdmin({ store, dataFolder, password, passwordCost, log, onWritten }: Options) {
+export async function recoverAdmin(options: Options): Promise<void> {
+  const { store, dataFolder, password = randomPassword(), passwordCost, log, onWritten } = options;
+  checkPassword("password", password);
   const other = otherStore(dataFolder, store.name);
   if (other !== undefined) {
     const remedy = "name the folder of this store in PORTICO_DATA, or that store in PORTICO_STORE";
@@ -42,7 +45,7 @@ export async function recoverAdmin({ store, dataFolder, password, passwordCost, 
   try {
     const hash = await new Passwords(passwordCost).hash(password);
     const revision = await journal.commit(PORTICO, (state) => recovery(state, hash));
-    onWritten?.();
+    onWritten?.(password);
     deletePasswordFile(dataFolder, log);
     await settled(revision);
   } finally {

@@ -35,7 +35,7 @@ t.test("in a store that authorities of several machines share", async (t) => {
 t.test("a data folder of another store is refused", async (t) => {
   const dataFolder = t.testdir({});
   writeFileSync(join(dataFolder, "store-location"), "postgres://db.example.com/portico\n");
-  const given = { dataFolder, password: "", passwordCost: CHEAP, log: silent };
+  const given = { dataFolder, passwordCost: CHEAP, log: silent };
   const store = openMemoryStore();
   await t.rejects(
     recoverAdmin({ store, ...given }),
@@ -44,7 +44,7 @@ t.test("a data folder of another store is refused", async (t) => {
 });
 
 t.test("a store that was never set up is refused", async (t) => {
-  const given = { dataFolder: t.testdir(), password: "", passwordCost: CHEAP, log: silent };
+  const given = { dataFolder: t.testdir(), passwordCost: CHEAP, log: silent };
   const store = openMemoryStore();
   await t.rejects(recoverAdmin({ store, ...given }), /is not set up yet/);
   t.same(await store.collection("log").keys(), []);
