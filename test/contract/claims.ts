@@ -77,10 +77,11 @@ const BEHAVIOURS: Record<string, Check> = {
     t.ok(performance.now() - start >= leaseSpan(LONG) - EARLY);
   },
   "while the claims cannot be read, a change waits": async (t, { open, rows }) => {
-    let broken = true;
+    let broken = false;
     const claims = await open(SHORT, {
       after: (...range) => (broken ? Promise.reject(new Error("gone")) : rows.after(...range)),
     });
+    broken = true;
     let settled = false;
     const waiting = claims.settled(CHANGE).then(() => {
       settled = true;

@@ -38,8 +38,7 @@ async function open(store: Store, leaseMs: number, options: Options = {}): Promi
   const clock = { now: Date.now, wall: Date.now(), atLeast, compare: () => undefined };
   const seen = { ...withFaults(store, faults), follow };
   const claims = new SharedClaims({ store: seen, journal, clock, name, log, now: () => performance.now(), leaseMs });
-  // An authority does not start where they cannot be read; here, one goes on to see what its changes do.
-  await claims.open().catch(() => undefined);
+  await claims.open();
   return { claims, journal };
 }
 
