@@ -83,10 +83,11 @@ export const OVERLOADED = new HttpError(
 
 /**
  * Converts the status of a failed call into an error. The channel's own message is not passed on: it may name internal
- * addresses. Where the service broke the protocol the code is not the service's, so the status is 502.
+ * addresses. Where the service broke the protocol, or answered with too much, the code is not the service's, so the status is 502.
  */
 export function toCallError(service: string, status: Status): StatusError | HttpError {
-  const { code, message, details, neverSent, protocolError } = status;
+  const { code, message, details, neverSent, protocolError, tooLarge } = status;
+  if (tooLarge) return answeredTooMuch(service, message);
   if (protocolError)
     return new HttpError(502, `The call to ${service} broke the protocol of gRPC: ${message}`, { code });
   if (neverSent && isOverload(status)) return withoutStack(() => new OverloadError(code, message, { details }));
@@ -94,6 +95,11 @@ export function toCallError(service: string, status: Status): StatusError | Http
     return new UnreachableError(code, `${service} cannot be reached at the moment`, { cause: message });
   }
   return new StatusError(code, message, { details });
+}
+
+/** The error of a service whose answer exceeds a limit of the gateway. @param what is too large, and the limit */
+export function answeredTooMuch(service: string, what: string, cause?: unknown): HttpError {
+  return new HttpError(502, `${service} answered with too much: ${what}`, { code: Code.RESOURCE_EXHAUSTED, cause });
 }
 
 /** The gateway did not send the call, because the service has more than it can answer. */

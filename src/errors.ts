@@ -1,6 +1,6 @@
 /**
- * One error class for everything that can go wrong with a call. Its codes are the closed set of `google.rpc.Code`
- * (https://grpc.io/docs/guides/status-codes/); the same table gives the HTTP status.
+ * One error class for everything that can go wrong with a call. Its codes are those of `google.rpc.Code`
+ * (https://grpc.io/docs/guides/status-codes/), or a service's own above them; the same table gives the HTTP status.
  */
 import type { Any } from "./gen/google/protobuf/any.js";
 import { Code } from "./gen/google/rpc/code.js";
@@ -24,6 +24,14 @@ const HTTP_STATUS: ReadonlyMap<Code, number> = new Map([
   [Code.UNAVAILABLE, 503],
   [Code.DEADLINE_EXCEEDED, 504],
 ]);
+
+/** The largest code of a status: google.rpc.Status and grpc-go keep it as a signed integer of 32 bits. */
+const MAX_CODE = 2 ** 31 - 1;
+
+/** Whether a call may end with the code. Some services have codes of their own, above those of google.rpc.Code. */
+export function isStatusCode(code: number): code is Code {
+  return Number.isInteger(code) && code >= 0 && code <= MAX_CODE;
+}
 
 /** The HTTP status that stands for a gRPC code. */
 export function httpStatus(code: Code): number {

@@ -63,7 +63,8 @@ export class Metrics {
 
   /** A call was answered over gRPC. */
   grpcCall(endpoint: Endpoint, code: Code, seconds: number): void {
-    this.#calls.count(endpoint, Code[code], seconds);
+    // A service's own codes are one label together: it may have any number of them.
+    this.#calls.count(endpoint, Code[code] ?? "OTHER", seconds);
   }
 
   /** All metrics in the text format. */

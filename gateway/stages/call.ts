@@ -38,7 +38,7 @@ export interface AdmittedRequest {
  * - 400 the message does not fit the endpoint, or a query where none is read
  * - 426 the endpoint takes a stream of messages, and the request asks for no WebSocket
  * - 499 the client has gone
- * - 502 the service broke the protocol, or did not answer with one message
+ * - 502 the service broke the protocol, did not answer with one message, or answered with more than the gateway takes
  * - 503 the service cannot be reached, or has more calls than it can answer, or the gateway stops
  * - 504 the deadline has passed, or the service took nothing of an upload for too long
  * - any error of the service, by its gRPC code

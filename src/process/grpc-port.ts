@@ -53,7 +53,7 @@ function recordCall(metrics: Metrics, log: Logger): NonNullable<DispatcherOption
     log.info({
       requestId: requestIdOf(metadata),
       endpoint: endpoint.name,
-      code: Code[code],
+      code: Code[code] ?? code,
       ms: Math.round(milliseconds * 1000) / 1000,
       account: caller?.account,
       namespace,

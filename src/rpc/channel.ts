@@ -47,10 +47,12 @@ export interface Status {
   /** True where the service certainly never saw the call, so that another address may be tried. */
   readonly neverSent?: boolean;
   /**
-   * True where the peer broke the protocol of gRPC or HTTP/2, exceeded a limit of this end, or does not speak gRPC: then
-   * `code` is this end's word for it, not the service's.
+   * True where the peer broke the protocol of gRPC or HTTP/2, or does not speak gRPC: then `code` is this end's word for it,
+   * not the service's.
    */
   readonly protocolError?: boolean;
+  /** True where the answer exceeds a limit of this end, which the message names. The service may be as it should be. */
+  readonly tooLarge?: boolean;
   /** The reason, for the operator; it may name internals that callers must not see. */
   readonly cause?: Error | undefined;
 }

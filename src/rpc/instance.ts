@@ -175,7 +175,10 @@ export class Instance {
   }
 }
 
-/** Whether a call's end is a failure of the instance; undefined where the end shows nothing about it. */
+/**
+ * Whether a call's end is a failure of the instance; undefined where the end shows nothing about it. An answer that is too large is
+ * none: a caller may have asked for too much.
+ */
 function isFailure({ code, neverSent, protocolError }: Status): boolean | undefined {
   if (code === Code.CANCELLED && !protocolError) return undefined;
   // The instance never saw it; the channel's state shows that it cannot be reached.

@@ -13,7 +13,7 @@
 import type { Logger } from "pino";
 import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../access/admission.js";
 import type { Endpoint } from "../contract/endpoint.js";
-import { Code, StatusError } from "../errors.js";
+import { Code, isStatusCode, StatusError } from "../errors.js";
 import type { Overload, WaitingPlace } from "../overload.js";
 import { type CallLimits, deadlineOf } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
@@ -179,7 +179,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   /** Ends the call with an error. One that is not a StatusError is logged here, and reaches the caller as "Internal error". */
   fail(thrown: unknown): void {
     if (this.#ended) return;
-    const expected = thrown instanceof StatusError && thrown.code !== Code.OK;
+    const expected = thrown instanceof StatusError && thrown.code !== Code.OK && isStatusCode(thrown.code);
     const error = expected ? thrown : new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
     if (!expected || (error.code === Code.INTERNAL && error.cause !== undefined)) {
       const err = error.cause ?? error;

@@ -16,11 +16,17 @@ import { type Metadata, NO_METADATA } from "./metadata.js";
 
 export const DETAILS_TRAILER = "grpc-status-details-bin";
 
+/** The value of grpc-status (PROTOCOL-HTTP2.md, "Status"). */
+export const STATUS = /^\d+$/;
+
+/** The message for the caller where grpc-status is no code. */
+export const MALFORMED_STATUS = "the service ended the call with a malformed status";
+
 /** A status without details or trailers. */
 export function status(
   code: Code,
   message: string,
-  extra: Pick<Status, "neverSent" | "protocolError" | "cause"> = {},
+  extra: Pick<Status, "neverSent" | "protocolError" | "tooLarge" | "cause"> = {},
 ): Status {
   return { code, message, details: [], trailers: NO_METADATA, ...extra };
 }
@@ -28,6 +34,16 @@ export function status(
 /** The end of a call whose peer broke the protocol; `code` is the one that the gRPC documents name for it. */
 export function protocolError(code: Code, message: string): Status {
   return status(code, message, { protocolError: true });
+}
+
+/** The end of a call whose answer exceeds a limit of this end. @param message says what, and the limit */
+export function answerTooLarge(message: string): Status {
+  return status(Code.RESOURCE_EXHAUSTED, message, { tooLarge: true });
+}
+
+/** What is wrong with a message, in either direction, that is larger than the receiver takes. */
+export function largerThan(maxBytes: number): string {
+  return `a message is larger than ${maxBytes} bytes`;
 }
 
 /** The end of a call that the service certainly never saw. */

@@ -15,6 +15,8 @@ export interface BrokenAnswer {
   readonly status: number;
   /** The same where the gateway speaks through grpc-js, and why it differs. */
   readonly grpcJs?: readonly [status: number, because: string];
+  /** What the gateway says of it. */
+  readonly detail?: RegExp;
   /** Whether the server closes the connection after the frames. */
   readonly closes?: true;
 }
@@ -48,10 +50,16 @@ const largeHeaders = (id: number) => [
 
 const gzip = ["grpc-encoding", "gzip"] as const;
 
+const TOO_MUCH = /^odd answered with too much: a message is larger than 4194304 bytes$/;
+
 export const BROKEN_ANSWERS: readonly BrokenAnswer[] = [
   { title: "no grpc-status", frames: trailers(["x-a", "b"]), status: 502 },
   { title: "a grpc-status that is no number", frames: trailers(["grpc-status", "fine"]), status: 502 },
-  { title: "a grpc-status that there is not", frames: trailers(["grpc-status", "99"]), status: 502 },
+  ...["", "-1", "2147483648", "99999999999", "1.5", "1e3", "0x10", "+5", "5 "].map((grpcStatus) => ({
+    title: `the grpc-status "${grpcStatus}"`,
+    frames: trailers(["grpc-status", grpcStatus]),
+    status: 502,
+  })),
   {
     title: "no trailers",
     frames: (id) => [began(id), data(id, message(greeting), Flag.END_STREAM)],
@@ -66,21 +74,32 @@ export const BROKEN_ANSWERS: readonly BrokenAnswer[] = [
   },
   { title: "bytes that are not gzip", frames: body(message(greeting, 1), gzip), status: 502 },
   { title: "gzip cut short", frames: body(message(gzipSync(greeting).subarray(0, -9), 1), gzip), status: 502 },
-  { title: "gzip of too much", frames: body(message(gzipSync(Buffer.alloc(MAX_MESSAGE + 1)), 1), gzip), status: 502 },
+  {
+    title: "gzip of too much",
+    frames: body(message(gzipSync(Buffer.alloc(MAX_MESSAGE + 1)), 1), gzip),
+    status: 502,
+    detail: TOO_MUCH,
+  },
   {
     title: "an encoding that was not offered",
     frames: body(message(greeting, 1), ["grpc-encoding", "snappy"]),
     status: 502,
   },
   { title: "a compressed message without an encoding", frames: body(message(deflateSync(greeting), 1)), status: 502 },
-  { title: "an unknown flag", frames: body(message(greeting, 2)), status: 502 },
+  {
+    title: "an unknown flag",
+    frames: body(message(greeting, 2)),
+    status: 502,
+    detail: /^The call to odd broke the protocol of gRPC: a message has the unknown flag 2$/,
+  },
   { title: "a message cut short", frames: body(message(greeting).subarray(0, -3)), status: 502 },
   { title: "a prefix cut short", frames: body(message(greeting).subarray(0, 3)), status: 502 },
-  { title: "a message over 4 MiB", frames: body(Buffer.from([0, 0, 0x40, 0, 1, 0])), status: 502 },
+  { title: "a message over 4 MiB", frames: body(Buffer.from([0, 0, 0x40, 0, 1, 0])), status: 502, detail: TOO_MUCH },
   {
     title: "headers of 30 kB",
     frames: (id) => [...largeHeaders(id), data(id, message(greeting)), ok(id)],
     status: 502,
+    detail: /^odd answered with too much: its metadata is larger than 16384 bytes/,
     grpcJs: [200, "Node's HTTP/2 takes header lists of 64 KiB"],
   },
   { title: "CANCEL", frames: ended(ErrorCode.CANCEL), status: 502 },
@@ -114,6 +133,9 @@ export const BROKEN_ANSWERS: readonly BrokenAnswer[] = [
       [13, 500],
       [14, 503],
       [16, 401],
+      [17, 500],
+      [2_027, 500],
+      [2_147_483_647, 500],
     ] as const
   ).map(([code, status]) => ({
     title: `the service's own grpc-status ${code}`,

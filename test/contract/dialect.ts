@@ -56,7 +56,12 @@ export interface DialectClient {
   readonly converse?: ((asked: Omit<Asked, "message" | "gzip">) => Conversation) | undefined;
   /** A message with a field that the contract lacks, as it is encoded. */
   readonly unknown: Buffer;
+  /** What the code OWN_CODE of a service is for the client. */
+  readonly ownCode: Code;
 }
+
+/** A code that google.rpc.Code does not have, as OpenFGA has them. */
+export const OWN_CODE = Number(2_027) as Code;
 
 const DENIED = { scope: "<public>", access: "DENIED", priority: 20 };
 
@@ -193,6 +198,17 @@ export function dialectSuite(t: Test, it: Scene, client: DialectClient): void {
       const { end } = await ended(client.open({ path: "/probe.Probe/Fail", message }));
       t.match(end.details[0], /google\.rpc\.RetryInfo/);
     });
+    for (const [shape, path, message] of [
+      ["a call", "/probe.Probe/Fail", { code: OWN_CODE, message: "no such tuple", detailType: RETRY_INFO }],
+      ["a stream", "/feed.Feed/Count", { messages: "1", code: OWN_CODE }],
+    ] as const) {
+      t.test(`a code of the service's own ends ${shape}, with message and details`, async (t) => {
+        const { end, messages } = await ended(client.open({ path, message }));
+        t.equal(end.code, client.ownCode, end.message);
+        if (shape === "a stream") t.match(messages, [{ number: "1" }]);
+        else t.match([end.message, ...end.details], ["no such tuple", /google\.rpc\.RetryInfo/]);
+      });
+    }
     streams(t, it, client);
     if (client.converse !== undefined) conversations(t, it, client.converse);
     unknownFields(t, client);

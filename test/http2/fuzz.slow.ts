@@ -155,6 +155,7 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
     deadlines,
     headersOf: requestHeaders("http", "test"),
     maxMessage: 10_000,
+    maxHeaders: 16_384,
   };
   for (const index of ends.keys()) {
     const onEnd = (): void => {

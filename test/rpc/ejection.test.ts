@@ -5,6 +5,7 @@ import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import { MAX_BODY } from "../contract/channel.js";
 import { setWallClock } from "../support/clock.js";
 import { type RawImplementation, RawService, rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
@@ -60,6 +61,17 @@ for (const code of [Code.NOT_FOUND, Code.RESOURCE_EXHAUSTED, Code.CANCELLED, Cod
     t.equal(ends.filter((end) => end === Code[code]).length, 20);
   });
 }
+
+t.test(
+  "one of two instances whose answers are too large is not ejected: callers may have asked for too much",
+  async (t) => {
+    const ends = await calls(
+      balance(t, () => Buffer.alloc(MAX_BODY + 1), answering("b")),
+      40,
+    );
+    t.equal(ends.filter((end) => end === "RESOURCE_EXHAUSTED").length, 20);
+  },
+);
 
 t.test("one that is ejected stays so when the clock is set forward", async (t) => {
   const balancer = balance(t, failing(Code.INTERNAL), answering("b"));

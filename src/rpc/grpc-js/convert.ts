@@ -1,16 +1,19 @@
 /** Converts metadata, and how calls end, to what @grpc/grpc-js has for them and back. */
 import { Metadata as GrpcMetadata, logVerbosity, type StatusObject, setLogVerbosity } from "@grpc/grpc-js";
 import { asBuffer } from "../../buffer.js";
-import { Code } from "../../errors.js";
+import { Code, isStatusCode } from "../../errors.js";
 import { ErrorCode } from "../../http2/errors.js";
 import type { Status } from "../channel.js";
 import type { Metadata } from "../metadata.js";
 import {
+  answerTooLarge,
   connectionLost,
   DETAILS_TRAILER,
   deadlineExceeded,
   decodeDetails,
   encodeDetails,
+  largerThan,
+  MALFORMED_STATUS,
   protocolError,
   statusOfHttp,
   unreachable,
@@ -54,11 +57,11 @@ export function toGrpcStatus(status: Status): StatusObject {
 
 export function fromGrpcStatus({ code, details, metadata }: StatusObject): Status {
   const packed = metadata.get(DETAILS_TRAILER)[0];
-  const unknown = Code[code] === undefined;
+  const isWellFormed = isStatusCode(code);
   return {
-    code: unknown ? Code.UNKNOWN : (code as number),
-    message: unknown ? "the service ended the call with an unknown status" : details,
-    protocolError: unknown,
+    code: isWellFormed ? code : Code.UNKNOWN,
+    message: isWellFormed ? details : MALFORMED_STATUS,
+    protocolError: !isWellFormed,
     details: packed instanceof Buffer ? decodeDetails(packed) : [],
     trailers: fromGrpc(metadata).filter(([name]) => name !== DETAILS_TRAILER),
   };
@@ -84,9 +87,13 @@ export function errorCodeOf(details: string): number | undefined {
   return code === undefined ? undefined : Number(code);
 }
 
-/** The details of grpc-js, or of strict.ts, for messages that cannot be read. */
+/** The details of grpc-js for messages that cannot be read. */
 const UNREADABLE =
   /^(Received message |Received compressed message |Compression method not supported|Failed to decompress )/;
+
+/** The details of grpc-js for messages that are too large, with the limit. */
+const TOO_LARGE =
+  /^Received message (?:larger than max \(\d+ vs |that decompresses to a size larger than )(?<limit>\d+)\)?$/;
 
 /**
  * Replaces the messages that grpc-js itself writes: they name internal addresses, which are not for callers. Its messages
@@ -108,7 +115,9 @@ export function replaceGrpcMessage(ended: Status, notGrpc: string | undefined): 
     return { ...statusOfHttp(Number(httpStatus)), trailers: ended.trailers };
   }
   if (notGrpc !== undefined) return protocolError(Code.UNKNOWN, notGrpc);
-  if (UNREADABLE.test(message)) return protocolError(code, "a message is too large, or not as it should be compressed");
+  const limit = TOO_LARGE.exec(message)?.groups?.limit;
+  if (limit !== undefined) return answerTooLarge(largerThan(Number(limit)));
+  if (UNREADABLE.test(message)) return protocolError(code, "a message is not compressed as it should be");
   if (message === CUT_SHORT || UNKNOWN_FLAG.test(message)) return protocolError(code, message);
   return ended;
 }

@@ -1,11 +1,13 @@
 /**
- * Makes @grpc/grpc-js 1.14 report two errors of a peer that it does not see: a response that ends within a message (the
- * library drops the part that came and ends the call with OK), and a message with an unknown flag (which it reads as not
- * compressed). It has no hook for either, so two of its methods are replaced; test/cases/broken-answers.ts fails where a
- * new version breaks that.
+ * Makes @grpc/grpc-js 1.14 report three errors of a peer that it does not see: a response that ends within a message (the
+ * library drops the part that came and ends the call with OK), a message with an unknown flag (which it reads as not
+ * compressed), and a grpc-status that is not written in digits (an empty one it reads as OK). It has no hook for these, so
+ * three of its methods are replaced; test/cases/broken-answers.ts fails where a new version breaks that.
  */
+import type { IncomingHttpHeaders } from "node:http2";
 import { status as GrpcStatus, Metadata } from "@grpc/grpc-js";
 import { Http2SubchannelCall } from "@grpc/grpc-js/build/src/subchannel-call.js";
+import { STATUS } from "../status.js";
 
 /** The members of the library's class that are used here; most are private there. */
 interface Internals {
@@ -14,6 +16,7 @@ interface Internals {
   outputStatus(): void;
   tryPush(messageBytes: Buffer): void;
   cancelWithStatus(code: number, details: string): void;
+  handleTrailers(headers: IncomingHttpHeaders): void;
 }
 
 /** The state of the library's decoder between messages. */
@@ -23,7 +26,7 @@ export const CUT_SHORT = "the response ends within a message";
 export const UNKNOWN_FLAG = /^a message has the unknown flag \d+$/;
 
 const calls = Http2SubchannelCall.prototype as unknown as Internals;
-const { outputStatus, tryPush } = calls;
+const { handleTrailers, outputStatus, tryPush } = calls;
 
 calls.outputStatus = function (this: Internals): void {
   if (this.finalStatus?.code === GrpcStatus.OK && this.decoder.readState !== NO_DATA) {
@@ -36,4 +39,11 @@ calls.tryPush = function (this: Internals, messageBytes: Buffer): void {
   const flag = messageBytes[0] as number;
   if (flag > 1) this.cancelWithStatus(GrpcStatus.INTERNAL, `a message has the unknown flag ${flag}`);
   else tryPush.call(this, messageBytes);
+};
+
+calls.handleTrailers = function (this: Internals, headers: IncomingHttpHeaders): void {
+  const grpcStatus = headers["grpc-status"];
+  const isMalformed = typeof grpcStatus === "string" && !STATUS.test(grpcStatus);
+  // The library reads it by Number(), and convert.ts refuses what is no code.
+  handleTrailers.call(this, isMalformed ? { ...headers, "grpc-status": "malformed" } : headers);
 };

@@ -82,11 +82,12 @@ export class Http2Channel implements Channel, ConnectionOwner {
   constructor(address: GrpcTarget, options: Http2ChannelOptions = {}) {
     this.#address = address;
     this.#options = options;
-    const { maxBody = DEFAULT_MAX_BODY, budget = new MemoryBudget({ maxBody }) } = options;
+    const { maxBody = DEFAULT_MAX_BODY, maxHeaders = DEFAULT_MAX_HEADERS } = options;
+    const { budget = new MemoryBudget({ maxBody }) } = options;
     this.#budget = budget;
     const authority = "path" in address ? "localhost" : formatAddress(address);
     const headersOf = requestHeaders(options.tls === undefined ? "http" : "https", authority);
-    this.#calls = { waiting: [], deadlines: new Deadlines(), headersOf, maxMessage: maxBody };
+    this.#calls = { waiting: [], deadlines: new Deadlines(), headersOf, maxMessage: maxBody, maxHeaders };
     this.#connect();
   }
 
@@ -209,7 +210,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   #connectionOptions(): ConstructorParameters<typeof ClientConnection>[1] {
     return {
-      maxHeaders: this.#options.maxHeaders ?? DEFAULT_MAX_HEADERS,
+      maxHeaders: this.#calls.maxHeaders,
       keepAlive: this.#keepAlive,
       memory: this.#budget.openUpstream(),
     };

@@ -8,6 +8,7 @@ import { type Call, type CallListener, type CallStart, type Status, sentMetadata
 import { formatTimeout, type Metadata } from "../metadata.js";
 import type { Deadlines, Expiring } from "../open-calls.js";
 import {
+  answerTooLarge,
   cancelled,
   connectionLost,
   deadlineExceeded,
@@ -20,7 +21,16 @@ import {
   toStatus,
   unreachable,
 } from "../status.js";
-import { memoryOf, metadataOf, type PathHeaders, sizeOfMetadata, statusOf, writeMetadata } from "./headers.js";
+import { MessageTooLargeError } from "./decompression.js";
+import {
+  MAX_BINARY_VALUES,
+  memoryOf,
+  metadataOf,
+  type PathHeaders,
+  sizeOfMetadata,
+  statusOf,
+  writeMetadata,
+} from "./headers.js";
 import { MessageStream } from "./message-stream.js";
 import { isEncoding } from "./messages.js";
 
@@ -35,6 +45,8 @@ export interface ChannelCalls {
   readonly headersOf: (path: string) => PathHeaders;
   /** Maximum bytes of a message received. */
   readonly maxMessage: number;
+  /** Maximum bytes of a response's headers, and of its trailers. */
+  readonly maxHeaders: number;
 }
 
 export class ClientCall extends MessageStream implements Call, Expiring {
@@ -166,7 +178,9 @@ export class ClientCall extends MessageStream implements Call, Expiring {
     if (this.#over) return;
     const { fields } = list;
     if (memoryOf(list) === undefined) {
-      this.#finish(protocolError(Code.RESOURCE_EXHAUSTED, "the headers of the response are too large"));
+      const { maxHeaders } = this.#channel;
+      const limits = `${maxHeaders} bytes, or ${MAX_BINARY_VALUES} binary values`;
+      this.#finish(answerTooLarge(`its metadata is larger than ${limits}`));
       return;
     }
     const trailers = this.#httpStatus !== 0;
@@ -222,7 +236,10 @@ export class ClientCall extends MessageStream implements Call, Expiring {
   }
 
   protected onMalformed(error: StatusError): void {
-    this.#finish({ ...toStatus(error), protocolError: true });
+    if (error instanceof MessageTooLargeError) this.#finish(answerTooLarge(error.message));
+    // Too many messages wait to be decompressed.
+    else if (error.code === Code.RESOURCE_EXHAUSTED) this.onNoMemory();
+    else this.#finish({ ...toStatus(error), protocolError: true });
   }
 
   /** Messages to be sent have been reserved where they were received. */

@@ -4,6 +4,7 @@
  */
 import zlib from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
+import { largerThan } from "../status.js";
 
 export type Compression = "gzip" | "deflate" | "br";
 
@@ -86,8 +87,11 @@ function runNext(): void {
   }
 }
 
-export function tooLarge(maxBytes: number): StatusError {
-  return new StatusError(Code.RESOURCE_EXHAUSTED, `a message is larger than ${maxBytes} bytes`);
+/** A message that is larger than this end takes. */
+export class MessageTooLargeError extends StatusError {
+  constructor(maxBytes: number) {
+    super(Code.RESOURCE_EXHAUSTED, largerThan(maxBytes));
+  }
 }
 
 function isTooLarge(error: unknown): boolean {
@@ -95,6 +99,6 @@ function isTooLarge(error: unknown): boolean {
 }
 
 function toStatusError(cause: unknown, compression: Compression, maxBytes: number): StatusError {
-  if (isTooLarge(cause)) return tooLarge(maxBytes);
+  if (isTooLarge(cause)) return new MessageTooLargeError(maxBytes);
   return new StatusError(Code.INTERNAL, `a message is not ${compression}`, { cause });
 }

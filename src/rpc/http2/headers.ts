@@ -3,7 +3,7 @@
  * request, metadata, and the status in trailers.
  */
 import { asBuffer } from "../../buffer.js";
-import { Code } from "../../errors.js";
+import { Code, isStatusCode } from "../../errors.js";
 import type { FrameWriter } from "../../http2/frame-writer.js";
 import { FIRST_OWN_KIND, type HeaderField, type HeaderList, HeaderNames, Kind } from "../../http2/header-fields.js";
 import { type Field, sizeOf } from "../../http2/static-table.js";
@@ -16,7 +16,9 @@ import {
   decodeDetails,
   encodeDetails,
   isGrpc,
+  MALFORMED_STATUS,
   protocolError,
+  STATUS,
   status,
   statusOfHttp,
 } from "../status.js";
@@ -168,12 +170,12 @@ export function statusOf(fields: readonly HeaderField[], httpStatus: number): St
   const details = packed === undefined ? [] : decodeDetails(Buffer.from(packed, "base64"));
   const code = grpcStatus === "0" ? Code.OK : codeOf(grpcStatus);
   if (code !== undefined) return { code, message, details, trailers };
-  return { ...protocolError(Code.UNKNOWN, "the service ended the call with an unknown status"), details, trailers };
+  return { ...protocolError(Code.UNKNOWN, MALFORMED_STATUS), details, trailers };
 }
 
 function codeOf(grpcStatus: string): Code | undefined {
-  const code = /^\d{1,2}$/.test(grpcStatus) ? Number(grpcStatus) : Number.NaN;
-  return Code[code] === undefined ? undefined : code;
+  const code = STATUS.test(grpcStatus) ? Number(grpcStatus) : Number.NaN;
+  return isStatusCode(code) ? code : undefined;
 }
 
 /** The headers that all requests of a channel to one path have. */

@@ -9,7 +9,7 @@ import type { Call, CallListener, CallStart, Channel, IncomingListener, Reply, S
 import type { Dispatcher } from "../dispatch.js";
 import type { Metadata } from "../metadata.js";
 import { type Indexed, IndexedList } from "../open-calls.js";
-import { cancelled, channelClosed, closedDuringCall, protocolError } from "../status.js";
+import { answerTooLarge, cancelled, channelClosed, closedDuringCall, largerThan } from "../status.js";
 
 /** The client address of a call that names none. */
 const PEER = "in-process";
@@ -130,7 +130,7 @@ class ReplyEnd implements Reply, Indexed {
   send(message: Uint8Array): boolean {
     if (this.#status !== undefined) return true;
     if (message.length > this.#maxMessage) {
-      this.abort(protocolError(Code.RESOURCE_EXHAUSTED, `a message is larger than ${this.#maxMessage} bytes`));
+      this.abort(answerTooLarge(largerThan(this.#maxMessage)));
       return true;
     }
     this.#headersSent = true;

@@ -80,6 +80,20 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
+    title: "a code of the service's own, as OpenFGA has them",
+    method: "POST",
+    target: "/probe/fail",
+    body: detailed(
+      Number(2_027),
+      "google.rpc.RetryInfo",
+      RetryInfo.encode({ retryDelay: { seconds: 2n, nanos: 0 } }).finish(),
+    ),
+    status: 500,
+    detail: "as told",
+    answer: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2s" }],
+    calls: FAIL,
+  },
+  {
     title: "a message with a stack trace is kept from the caller",
     method: "POST",
     target: "/probe/fail",

@@ -22,6 +22,10 @@ import {
 } from "./calls.js";
 
 const HOUR = 3_600_000;
+/** The largest code of a status. */
+const MAX_CODE = 2 ** 31 - 1;
+
+const textOfBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
 export const endings: Readonly<Record<string, Behaviour>> = {
   "carries a failure with code, message, details and trailers": async (t, serve) => {
@@ -43,6 +47,39 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.match(status.details, [{ typeUrl: TYPE_URL, value: Buffer.from([10, 1, 65]) }]);
     t.equal(textOf(status.trailers, "x-text"), "one, two");
     t.notOk(status.neverSent);
+  },
+
+  "carries codes of the service's own, above those of google.rpc.Code": async (t, serve) => {
+    const details = [{ typeUrl: TYPE_URL, value: Buffer.from([10, 1, 65]) }];
+    const channel = await serve({
+      one: (request) => {
+        throw new StatusError(Number(textOfBytes(request)), "the tuple is invalid", { details });
+      },
+    });
+    for (const code of [17, 2_027, MAX_CODE]) {
+      const told = new Recorded();
+      const call = channel.open(start(RawService.one), told);
+      call.send(Buffer.from(`${code}`));
+      call.end();
+      const { trailers: _, ...ended } = await told.ended;
+      t.match(ended, { code, message: "the tuple is invalid", details });
+      t.notOk(ended.protocolError, "the service's own");
+    }
+  },
+
+  "ends a call as a fault of the service whose code no status can have": async (t, serve) => {
+    const channel = await serve({
+      one: (request) => {
+        throw new StatusError(Number(textOfBytes(request)), "secret");
+      },
+    });
+    for (const code of ["-1", "1.5", `${MAX_CODE + 1}`, "none"]) {
+      const told = new Recorded();
+      const call = channel.open(start(RawService.one), told);
+      call.send(Buffer.from(code));
+      call.end();
+      t.match(await told.ended, { code: Code.INTERNAL, message: "Internal error" }, code);
+    }
   },
 
   "carries what was sent before a failure": async (t, serve) => {

@@ -154,4 +154,28 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.equal((await rejection(ask(MAX_BODY + 1, 10))).code, Code.RESOURCE_EXHAUSTED);
     t.equal((await ask(10, 10)).length, 10, "the channel is as good as before");
   },
+
+  "tells an answer that is too large from a broken protocol, and delivers what came before": async (t, serve) => {
+    const received = deferred();
+    const channel = await serve({
+      one: () => Buffer.alloc(MAX_BODY + 1),
+      async *download() {
+        yield Buffer.from("first");
+        await received.promise;
+        yield Buffer.alloc(MAX_BODY + 1);
+      },
+    });
+    for (const method of [RawService.one, RawService.download]) {
+      const told = new Recorded();
+      told.react = () => received.resolve();
+      const call = channel.open(start(method), told);
+      call.send(Buffer.from("a"));
+      call.end();
+      const ended = await told.ended;
+      t.match(ended, { code: Code.RESOURCE_EXHAUSTED, message: `a message is larger than ${MAX_BODY} bytes` });
+      t.equal(ended.tooLarge, true);
+      t.notOk(ended.protocolError);
+      t.same(told.messages.map(text), method === RawService.one ? [] : ["first"]);
+    }
+  },
 };

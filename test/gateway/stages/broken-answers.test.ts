@@ -25,8 +25,11 @@ for (const [name, connect] of TRANSPORTS) {
       await t.test(`${row.title}: ${wanted}`, async (t) => {
         await odd(t, deployment, row);
         const url = `http://127.0.0.1:${deployment.door.address.port}/odd/helloworld`;
-        t.equal(await statusOf(`${url}/call?name=Ada`), wanted, "a unary call");
-        t.equal(await statusOf(`${url}/stream?name=Ada`), wanted, "a stream");
+        for (const [shape, path] of Object.entries({ "a unary call": "call", "a stream": "stream" })) {
+          const { status, detail } = await endOf(`${url}/${path}?name=Ada`);
+          t.equal(status, wanted, shape);
+          if (wanted === row.status && row.detail !== undefined) t.match(detail, row.detail);
+        }
       });
     }
   });
@@ -36,7 +39,9 @@ t.test("in process, an answer over 4 MiB: 502", async (t) => {
   const service = rawService({ one: () => Buffer.alloc(4 * 2 ** 20 + 1) });
   const deployment = await deploy(t.testdir(), { services: [service] });
   t.teardown(() => deployment.close());
-  t.equal(await statusOf(`http://127.0.0.1:${deployment.door.address.port}/raw/one`), 502);
+  const { status, detail } = await endOf(`http://127.0.0.1:${deployment.door.address.port}/raw/one`);
+  t.equal(status, 502);
+  t.match(detail, /^raw answered with too much: a message is larger than 4194304 bytes$/);
 });
 
 /** A service `odd` that answers every call as the row has it. */
@@ -59,10 +64,9 @@ async function odd(t: Test, { add }: Deployment, { frames, closes }: BrokenAnswe
 }
 
 /** Of the answer, or of the error that is a stream's last frame. */
-async function statusOf(url: string): Promise<number> {
+async function endOf(url: string): Promise<{ readonly status: number; readonly detail: string }> {
   const answer = await fetch(url);
-  const last = (await answer.text()).trimEnd().split("\n").at(-1) as string;
-  if (answer.status !== 200) return answer.status;
-  const { error } = JSON.parse(last);
-  return error?.Code ?? 200;
+  const last = JSON.parse((await answer.text()).trimEnd().split("\n").at(-1) as string);
+  const { Code: status = 200, Detail: detail = "" } = answer.status === 200 ? (last.error ?? {}) : last;
+  return { status, detail };
 }

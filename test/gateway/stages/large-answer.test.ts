@@ -1,29 +1,85 @@
-// An answer that would take far more as JSON than a message may be large is told as such: it is one, and the caller can
-// ask for less.
+// An answer that is larger than a message may be, on the wire or as JSON, is told as such in every dialect: the service is as
+// it should be, and the caller can ask for less.
 import t from "tap";
+import { rawService } from "../../rpc/raw-service.js";
 import { deploy } from "../deployment.js";
 
-const deployment = await deploy(t.testdir(), { maxMessage: 20 });
-t.teardown(() => deployment.close());
-
-// Each of these characters takes six bytes of JSON, and the greeting stands in the answer twice.
-const name = "\u0001".repeat(16);
-
-for (const [endpoint, fields, accept] of [
-  ["call", { name }, "application/json"],
-  ["stream", { name, messages: 1 }, "application/x-ndjson"],
-  ["stream", { name, messages: 1 }, "text/event-stream"],
-] as const) {
-  t.test(`${endpoint}, ${accept}`, async (t) => {
-    const answer = await fetch(`http://127.0.0.1:${deployment.door.address.port}/helloworld/${endpoint}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Accept: accept },
-      body: JSON.stringify(fields),
+t.test("as JSON", async (t) => {
+  const deployment = await deploy(t.testdir(), { maxMessage: 20 });
+  t.teardown(() => deployment.close());
+  // Each of these characters takes six bytes of JSON, and the greeting stands in the answer twice.
+  const name = "\u0001".repeat(16);
+  const url = `http://127.0.0.1:${deployment.door.address.port}/helloworld`;
+  for (const [endpoint, fields, accept] of [
+    ["call", { name }, "application/json"],
+    ["stream", { name, messages: 1 }, "application/x-ndjson"],
+    ["stream", { name, messages: 1 }, "text/event-stream"],
+  ] as const) {
+    t.test(`${endpoint}, ${accept}`, async (t) => {
+      const answer = await fetch(`${url}/${endpoint}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Accept: accept },
+        body: JSON.stringify(fields),
+      });
+      t.equal(answer.status, 502);
+      t.match(
+        await answer.text(),
+        /"Code":502,"Detail":"helloworld answered with too much: the message is larger than 160 bytes as JSON"/,
+      );
     });
-    t.equal(answer.status, 502);
-    t.match(
-      await answer.text(),
-      /"Code":502,"Detail":"helloworld answered with too much: the message is larger than 160 bytes as JSON"/,
-    );
+  }
+  t.test("in Connect it is resource_exhausted", async (t) => {
+    const answer = await fetch(`http://127.0.0.1:${deployment.door.address.port}/helloworld.Helloworld/Call`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1", "Portico-Service": "helloworld" },
+      body: JSON.stringify({ name }),
+    });
+    t.match(await answer.json(), { code: "resource_exhausted", message: /answered with too much/ });
   });
-}
+});
+
+t.test("on the wire", async (t) => {
+  const large = Buffer.alloc(4 * 2 ** 20 + 1);
+  const service = rawService({
+    one: () => large,
+    async *download() {
+      yield Buffer.alloc(0);
+      yield large;
+    },
+  });
+  const deployment = await deploy(t.testdir(), { services: [service] });
+  t.teardown(() => deployment.close());
+  const { door, logged, metrics } = deployment;
+  const nothing = Buffer.alloc(5);
+  const json = { "Content-Type": "application/json" };
+  const detail = "raw answered with too much: a message is larger than 4194304 bytes";
+  const inErrorObject = `"Code":502,"Detail":"${detail}"`;
+  const inTrailers = `grpc-status: 8\r\ngrpc-message: ${detail}`;
+  const inConnect = `{"code":"resource_exhausted","message":"${detail}"}`;
+  const mcp = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "raw.One", arguments: {} },
+  };
+  for (const [title, path, headers, body, end] of [
+    ["JSON", "/raw/one", json, "{}", inErrorObject],
+    ["NDJSON", "/raw/download", json, "{}", `{"error":{"Id":"raw",${inErrorObject}`],
+    ["server-sent events", "/raw/download", { ...json, Accept: "text/event-stream" }, "{}", inErrorObject],
+    ["gRPC-Web", "/raw.Raw/One", { "Content-Type": "application/grpc-web" }, nothing, inTrailers],
+    ["gRPC-Web, a stream", "/raw.Raw/Download", { "Content-Type": "application/grpc-web" }, nothing, inTrailers],
+    ["Connect", "/raw.Raw/One", { "Content-Type": "application/proto" }, Buffer.alloc(0), inConnect],
+    ["Connect, a stream", "/raw.Raw/Download", { "Content-Type": "application/connect+proto" }, nothing, inConnect],
+    ["MCP", "/mcp", { ...json, Accept: "application/json, text/event-stream" }, JSON.stringify(mcp), detail],
+  ] as const) {
+    t.test(title, async (t) => {
+      const answer = await fetch(`http://127.0.0.1:${door.address.port}${path}`, { method: "POST", headers, body });
+      t.match(Buffer.from(await answer.arrayBuffer()).toString(), end);
+      const endpoint = `raw:Raw.${/one/i.test(path) || title === "MCP" ? "One" : "Download"}`;
+      t.match(logged.at(-1), { endpoint, status: 502, failure: detail }, "the log names the endpoint");
+    });
+  }
+  t.test("the metrics count it for the endpoint", async (t) => {
+    t.match(await metrics.text(), /portico_requests_total\{service="raw",endpoint="raw:Raw\.One",code="502"\} 4/);
+  });
+});

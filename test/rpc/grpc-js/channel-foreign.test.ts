@@ -64,7 +64,8 @@ const trailer = (bytes: Buffer): Metadata => {
 };
 
 const FAILURES: [what: string, sent: { code: number; details: string; metadata?: Metadata }, told: object][] = [
-  ["a code there is not", { code: 99, details: "odd" }, { code: Code.UNKNOWN, protocolError: true }],
+  ["a code of its own", { code: 2_027, details: "odd" }, { code: 2_027, message: "odd", protocolError: false }],
+  ["a negative code", { code: -1, details: "odd" }, { code: Code.UNKNOWN, protocolError: true }],
   [
     "details that are none",
     { code: Code.ABORTED, details: "broken", metadata: trailer(Buffer.from([255])) },

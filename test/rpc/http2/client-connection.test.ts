@@ -46,7 +46,7 @@ function open(connection: ClientConnection): Promise<Status> {
   return new Promise((resolve) => {
     const start = { path: "/a.A/B", metadata: [] };
     const headersOf = requestHeaders("http", "test");
-    const calls = { deadlines: new Deadlines(), headersOf, maxMessage: 1_000 };
+    const calls = { deadlines: new Deadlines(), headersOf, maxMessage: 1_000, maxHeaders: 16_384 };
     const call = new ClientCall(start, { onMessage() {}, onEnd: resolve }, { ...calls, waiting: [] });
     connection.open(call);
     call.end();

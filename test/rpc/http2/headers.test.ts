@@ -76,9 +76,10 @@ t.test("metadata that cannot be sent is refused", async (t) => {
   );
 });
 
-const STATUSES: [what: string, list: HeaderField[], http: number, code: Code][] = [
+const STATUSES: [what: string, list: HeaderField[], http: number, code: number][] = [
   ["OK", fields(["grpc-status", "0"]), 200, Code.OK],
-  ["a code there is not", fields(["grpc-status", "17"]), 200, Code.UNKNOWN],
+  ["a code of the service's own", fields(["grpc-status", "17"]), 200, 17],
+  ["a code that no integer of 32 bits is", fields(["grpc-status", "2147483648"]), 200, Code.UNKNOWN],
   ["a code that is no number", fields(["grpc-status", "x"]), 200, Code.UNKNOWN],
   ["a code below 0", fields(["grpc-status", "-1"]), 200, Code.UNKNOWN],
   ["no code, 200", fields(), 200, Code.UNKNOWN],

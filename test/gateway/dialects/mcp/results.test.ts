@@ -37,6 +37,7 @@ t.test("a number keeps all its digits", async (t) => {
 const FAILED: [title: string, name: string, args: string, code: number, detail: RegExp][] = [
   ["arguments that do not fit", "probe.Call", '{"nope":1}', 400, /nope: no such field/],
   ["an error of the endpoint", "probe.Fail", '{"code":5,"message":"no such book"}', 404, /no such book/],
+  ["a code of the service's own", "probe.Fail", '{"code":2027,"message":"no such tuple"}', 500, /^no such tuple$/],
   ["a 401 of the endpoint", "probe.Fail", '{"code":16,"message":"log in there"}', 401, /log in there/],
   ["an answer that is no message", "probe.Break", "{}", 502, /no probe.Fields/],
 ];

@@ -12,6 +12,7 @@ import {
   gzip,
   type Heard,
   type OpenCall,
+  OWN_CODE,
 } from "../../../contract/dialect.js";
 
 /** What has come of a response. */
@@ -39,14 +40,14 @@ interface Dialect {
 
 /** A client by HTTP/1.1, or by HTTP/2. */
 function clientOf(
-  dialect: Dialect & Pick<DialectClient, "refusesUnknown" | "unknown" | "converse">,
+  dialect: Dialect & Pick<DialectClient, "refusesUnknown" | "unknown" | "ownCode" | "converse">,
   address: Address,
   isHttp2: boolean,
 ): DialectClient {
-  const { name, refusesUnknown, unknown, frame } = dialect;
+  const { name, refusesUnknown, unknown, ownCode, frame } = dialect;
   const begin = (written: Written): OpenRequest => (isHttp2 ? beginHttp2 : beginHttp1)(address, written, dialect.read);
   return {
-    ...{ name: `${name} over HTTP/${isHttp2 ? 2 : 1.1}`, refusesUnknown, unknown },
+    ...{ name: `${name} over HTTP/${isHttp2 ? 2 : 1.1}`, refusesUnknown, unknown, ownCode },
     open(asked) {
       const written = dialect.write(asked);
       const call = begin(written);
@@ -164,6 +165,7 @@ const CODES: Readonly<Record<number, Code>> = {
   409: Code.ABORTED,
   413: Code.RESOURCE_EXHAUSTED,
   429: Code.RESOURCE_EXHAUSTED,
+  500: Code.INTERNAL,
   504: Code.DEADLINE_EXCEEDED,
 };
 
@@ -366,8 +368,10 @@ const httpRule: Dialect = {
 
 /** All clients of a port. */
 export function clientsOf(address: Address): readonly DialectClient[] {
-  const proto = { refusesUnknown: false, unknown: UNKNOWN_PROTO };
-  const inJson = { refusesUnknown: true, unknown: UNKNOWN_JSON };
+  const proto = { refusesUnknown: false, unknown: UNKNOWN_PROTO, ownCode: OWN_CODE };
+  // In Portico's own dialects it is HTTP status 500, in Connect `unknown`.
+  const inJson = { refusesUnknown: true, unknown: UNKNOWN_JSON, ownCode: Code.INTERNAL };
+  const ownCode = Code.UNKNOWN;
   const grpc = grpcDialect("gRPC", "application/grpc");
   const grpcWeb = grpcDialect("gRPC-Web", "application/grpc-web");
   return [
@@ -375,8 +379,8 @@ export function clientsOf(address: Address): readonly DialectClient[] {
     clientOf({ ...json, ...inJson }, address, true),
     clientOf({ ...httpRule, ...inJson }, address, false),
     clientOf({ ...httpRule, ...inJson }, address, true),
-    clientOf({ ...connectDialect, ...proto }, address, false),
-    clientOf({ ...connectDialect, ...inJson, name: "Connect with JSON" }, address, true),
+    clientOf({ ...connectDialect, ...proto, ownCode }, address, false),
+    clientOf({ ...connectDialect, ...inJson, ownCode, name: "Connect with JSON" }, address, true),
     clientOf({ ...grpcWeb, ...proto }, address, false),
     clientOf({ ...grpcWeb, ...proto }, address, true),
     clientOf({ ...grpcDialect("gRPC-Web in base64", "application/grpc-web-text"), ...proto }, address, false),
