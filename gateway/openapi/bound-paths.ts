@@ -128,9 +128,9 @@ function parameterOf(name: string, { variable, field, isRest }: Wildcard, schema
 function queryOf({ method: { input } }: Endpoint, { body, variables }: Binding, schemas: Schemas): Schema[] {
   if (body === "*") return [];
   const bound = new Set(variables.map((fields) => fields.map(({ jsonName }) => jsonName).join(".")));
-  return queryParameters(input, schemas).filter(({ name, style }) => {
+  return queryParameters(input, schemas).filter(({ name }) => {
     const [first] = String(name).split(".");
-    return style !== "deepObject" && !bound.has(String(name)) && (body === undefined || first !== body.jsonName);
+    return !bound.has(String(name)) && (body === undefined || first !== body.jsonName);
   });
 }
 

@@ -7,6 +7,7 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { Binding } from "../../../src/contract/http-rule.js";
 import { beginning } from "../../../src/json/read/errors.js";
+import { parameterParts } from "../../../src/json/read/query.js";
 import { bindingsFor } from "../../catalog/bindings.js";
 import type { Route, Target } from "../../catalog/target.js";
 import { HttpError } from "../../errors.js";
@@ -141,17 +142,16 @@ const MAX_ECHO = 40;
 
 /**
  * The parameters of the query, without those that the path sets.
- * @throws {HttpError} 400 for a query where all fields are in the body, for a map, and for a field of the body
+ * @throws {HttpError} 400 for a query where all fields are in the body, and for a field of the body
  */
 function queryParameters(request: GatewayRequest, { body, variables }: Binding): Parameter[] {
   const query = queryOf(request.target);
   if (query === "") return [];
   if (body === "*") throw new HttpError(400, "No query is read at this path: all fields are in the path and the body");
   return parseQuery(query).filter(([name]) => {
-    const parts = name.split(".");
-    const shown = beginning(name, MAX_ECHO);
-    if (name.includes("[")) throw new HttpError(400, `${shown}: a map is not read from the query at this path`);
+    const parts = parameterParts(name);
     if (body !== undefined && isNamed(body, parts[0])) {
+      const shown = beginning(name, MAX_ECHO);
       throw new HttpError(400, `${shown}: this field is the body, so it is not read from the query`);
     }
     return !variables.some((fields) => isPathOf(fields, parts));

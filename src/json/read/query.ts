@@ -20,7 +20,7 @@ const MAX_ECHO = 40;
 export function queryJson(type: DescMessage, parameters: Iterable<readonly [name: string, value: string]>): string {
   const root = new Map<string, Node>();
   for (const [name, value] of parameters) {
-    const problem = value.isWellFormed() ? addToMessage(type, root, partsOf(name), value) : NOT_UNICODE;
+    const problem = value.isWellFormed() ? addToMessage(type, root, parameterParts(name), value) : NOT_UNICODE;
     if (problem === undefined) continue;
     throw new JsonError(`${beginning(name, MAX_ECHO)}: ${problem}`);
   }
@@ -34,8 +34,8 @@ const TWICE = "given more than once";
 /** A part of a name: `field`, `.field` or `[key]`. */
 const PART = /(?:^|(?<=.)\.)([^.[\]]+)|(\[.*?\])(?=$|[.[])/sy;
 
-/** The parts of a name, with map keys in brackets; empty for an invalid name. */
-function partsOf(name: string): string[] {
+/** The parts of a parameter's name, `a.b[k]`, with map keys in brackets; empty for an invalid name. */
+export function parameterParts(name: string): string[] {
   const parts: string[] = [];
   PART.lastIndex = 0;
   while (PART.lastIndex < name.length) {

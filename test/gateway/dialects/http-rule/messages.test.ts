@@ -61,9 +61,55 @@ const CASES: readonly Case[] = [
     refused: [400, /^pageSize: given more than once/],
   },
   {
-    title: "a map in the query",
-    target: "/lib/shelves/1?labels[a]=b",
-    refused: [400, /^labels\[a\]: a map is not read/],
+    title: "maps in the query, with keys of any characters",
+    target: "/lib/shelves/1?labels[a]=b&labels%5Bc.d%20%C3%A4%5D=e%3Df&labels[]=z&byNumber[-7]=x&by_flag[true]=1",
+    arrives: {
+      name: "shelves/1",
+      labels: { a: "b", "c.d ä": "e=f", "": "z" },
+      byNumber: { "-7": "x" },
+      byFlag: { true: 1 },
+    },
+  },
+  {
+    title: "a map of messages in the query",
+    target: "/lib/shelves/1?byId[a].title=b&byId[a].author.name=c&byId[d].id=e",
+    arrives: { name: "shelves/1", byId: { a: { title: "b", author: { name: "c" } }, d: { id: "e" } } },
+  },
+  {
+    title: "a map of messages beside a body",
+    method: "POST",
+    target: "/lib/shelves/4/books?byId[a].title=b&labels[c]=d",
+    body: '{"id":"1"}',
+    arrives: { shelf: "4", book: { id: "1" }, labels: { c: "d" }, byId: { a: { title: "b" } } },
+  },
+  {
+    title: "a key of a map twice",
+    target: "/lib/shelves/1?labels[a]=b&labels[a]=c",
+    refused: [400, /^labels\[a\]: given more than once/],
+  },
+  {
+    title: "a key of a map twice, written in two ways",
+    target: "/lib/shelves/1?byNumber[1]=b&byNumber[1.0]=c",
+    refused: [400, /^byNumber/],
+  },
+  {
+    title: "a map's key that is no number",
+    target: "/lib/shelves/1?byNumber[x]=b",
+    refused: [400, /^byNumber/],
+  },
+  { title: "a map's key that is no boolean", target: "/lib/shelves/1?byFlag[1]=2", refused: [400, /^byFlag/] },
+  {
+    title: "a map without a key",
+    target: "/lib/shelves/1?labels=b",
+    refused: [400, /^labels: a map: name the key as in labels\[key\]/],
+  },
+  { title: "brackets at what is no map", target: "/lib/shelves/1?tags[a]=b", refused: [400, /^tags\[a\]: no such/] },
+  {
+    title: "a key of a map that is the body",
+    method: "POST",
+    target: "/lib/labels?labels[a]=b",
+    body: '{"c":"d"}',
+    refused: [400, /^labels\[a\]: this field is the body/],
   },
   {
     title: "a list of messages in the query",
