@@ -3,12 +3,13 @@
  *
  *     {"Id":"helloworld","Code":404,"Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
  */
-import { create, createRegistry, type JsonObject, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
+import { createRegistry } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
-import { readDescriptors } from "../src/contract/endpoint.js";
-import { descriptorsOf } from "../src/contract/own-files.js";
-import type { Any } from "../src/gen/google/protobuf/any.js";
-import { type Failure, reason, toFailure } from "./errors.js";
+import { type Any, Any as AnyMessage } from "../src/gen/google/protobuf/any.js";
+import type { Codec } from "../src/json/codec.js";
+import { compileCodecs } from "../src/json/compile.js";
+import { type Failure, MissingTypesError, reason, toFailure } from "./errors.js";
+import { standardType } from "./standard-types.js";
 
 /** The reply to an error. */
 export interface ErrorReply {
@@ -31,39 +32,31 @@ export function toErrorReply(id: string, thrown: unknown, target?: Typed): Error
 export function writeErrorReply(id: string, failure: Failure, target?: Typed): ErrorReply {
   const { status, message, details, headers } = failure;
   const error = { Id: id, Code: status, Detail: message || reason(status), Status: reason(status) };
-  const body =
-    details.length === 0 ? error : { ...error, Details: details.map((detail) => readable(detail, target?.types)) };
-  return { status, headers, body: JSON.stringify(body) };
+  const body = JSON.stringify(error);
+  if (details.length === 0) return { status, headers, body };
+  const codec = target?.any ?? standardCodec();
+  const written = details.map((detail) => writeDetail(codec, detail));
+  return { status, headers, body: `${body.slice(0, -1)},"Details":[${written.join()}]}` };
 }
 
-/** What has a service's own types, which are asked for only where a failure has details. */
+/** What has the codec of google.protobuf.Any with a service's own types. It is asked for only where a failure has details. */
 interface Typed {
-  readonly types: Registry;
+  readonly any: Codec;
 }
 
-let standardTypes: Registry | undefined;
-/** A service's types together with the standard ones, made once for each service. */
-const withStandardTypes = new WeakMap<Registry, Registry>();
+let standard: Codec | undefined;
 
-function registryOf(types: Registry | undefined): Registry {
-  standardTypes ??= readDescriptors(descriptorsOf("google.rpc", "google.protobuf"));
-  if (types === undefined) return standardTypes;
-  let registry = withStandardTypes.get(types);
-  if (registry === undefined) {
-    registry = createRegistry(standardTypes, types);
-    withStandardTypes.set(types, registry);
-  }
-  return registry;
+function standardCodec(): Codec {
+  standard ??= compileCodecs(createRegistry(), { findOther: standardType })(AnySchema);
+  return standard;
 }
 
-/** An error detail in proto3 JSON; in base64 where its type is unknown or its bytes are malformed. */
-function readable({ typeUrl, value }: Any, types: Registry | undefined): JsonValue {
-  const detail = create(AnySchema, { typeUrl, value });
-  const type = { "@type": typeUrl };
-  const options = { registry: registryOf(types), alwaysEmitImplicit: true };
+/** An error detail as JSON; its bytes in base64 where its type is unknown or they are malformed. */
+export function writeDetail(codec: Codec, detail: Any): string {
   try {
-    return { ...type, ...(toJson(AnySchema, detail, options) as JsonObject) };
-  } catch {
-    return { ...type, value: Buffer.from(value).toString("base64") };
+    return codec.write(AnyMessage.encode(detail).finish());
+  } catch (error) {
+    if (error instanceof MissingTypesError) throw error;
+    return JSON.stringify({ "@type": detail.typeUrl, value: Buffer.from(detail.value).toString("base64") });
   }
 }

@@ -113,6 +113,15 @@ export function notOneMessage(service: string, count: number): HttpError {
   return new HttpError(502, `${service} answered with ${count} messages instead of one`);
 }
 
+/** A message has types that should be asked for. Thrown only where the target has it completed (`Target.complete`). */
+export class MissingTypesError extends Error {
+  override readonly name = "MissingTypesError";
+
+  constructor(readonly types: readonly string[]) {
+    super(`types that are not known yet: ${types.join(", ")}`);
+  }
+}
+
 /** What a client is told of an error, not yet written in a dialect. */
 export interface Failure {
   /** Of HTTP. */

@@ -11,7 +11,7 @@ import { Pages } from "../../gateway/own/pages.js";
 import { Usage } from "../../gateway/own/usage.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import type { Authority } from "../../services/auth/authority.js";
-import { readConnection } from "../../services/registry/connection-contract.js";
+import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/certificates.js";
@@ -73,7 +73,7 @@ export async function openGateway(
 ): Promise<{ http: Address; admin: Address; notReady: Running["notReady"]; routes: Routes }> {
   const { config, log, metrics, budget, shutdown } = context;
   const { omitZeros, publicUrl } = config;
-  const options = { ...registry, readContract: readConnection };
+  const options = { ...registry, readContract: readConnection, readTypes };
   const catalog = new Catalog({ ...options, omitZeros, maxMessage: messageLimits(config).maxBody });
   shutdown.add(() => catalog.close());
   const notReady = () => whyNotReady(health.missing, { guard, catalog }, registry.authorities?.all);

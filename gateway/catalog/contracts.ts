@@ -4,24 +4,48 @@
  */
 import { createHash } from "node:crypto";
 import type { Registry } from "@bufbuild/protobuf";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { DescriptorSet } from "../../src/contract/descriptor-set.js";
 import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Codec } from "../../src/json/codec.js";
 import { type CodecOptions, type CodecType, compileCodecs } from "../../src/json/compile.js";
+import { standardType } from "../standard-types.js";
+import { type ReadTypes, TypeLearner } from "./learned-types.js";
 
 /** A contract as an instance announces it. */
-export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices">;
+export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices"> &
+  Partial<Pick<Instance, "reflected">>;
 
 /** What instances of one service have in common whose messages mean the same. */
-export interface Contract {
-  readonly hash: string;
-  readonly schema: Schema;
-  readonly grpcServices: readonly string[];
-  readonly endpoints: readonly Endpoint[];
+export class Contract {
+  /** Asks for types that the contract lacks; undefined where its servers have no reflection. */
+  learner: TypeLearner | undefined;
   /** How many instances and links hold it. */
-  uses: number;
+  uses = 0;
+  #compile: ((type: CodecType) => Codec) | undefined;
+  #any: Codec | undefined;
+
+  constructor(
+    readonly hash: string,
+    readonly schema: Schema,
+    readonly grpcServices: readonly string[],
+    readonly endpoints: readonly Endpoint[],
+  ) {}
+
+  codec(type: CodecType): Codec {
+    const { learner, schema } = this;
+    if (learner === undefined) return schema.codec(type);
+    this.#compile ??= schema.compile((name) => learner.find(name));
+    return learner.codec(this.#compile(type));
+  }
+
+  /** Of google.protobuf.Any, by which details of errors are written. */
+  get any(): Codec {
+    this.#any ??= this.codec(AnySchema);
+    return this.#any;
+  }
 }
 
 /** Descriptors, whose types are parsed at the first call: of many services most are not called for long. */
@@ -45,8 +69,13 @@ class Schema {
   }
 
   codec(type: CodecType): Codec {
-    this.#compile ??= compileCodecs(this.types, this.#options);
+    this.#compile ??= this.compile(standardType);
     return this.#compile(type);
+  }
+
+  /** @param findOther as of `CodecOptions` */
+  compile(findOther: CodecOptions["findOther"]): (type: CodecType) => Codec {
+    return compileCodecs(this.types, { ...this.#options, findOther });
   }
 }
 
@@ -55,6 +84,8 @@ export interface ContractsOptions {
   readonly omitZeros?: boolean | undefined;
   /** Most bytes of a request message; default 4 MiB. */
   readonly maxMessage?: number | undefined;
+  /** Without it types that a contract lacks stay unknown. */
+  readonly readTypes?: ReadTypes | undefined;
 }
 
 export class Contracts {
@@ -70,7 +101,7 @@ export class Contracts {
    * The contract, for one more user, who must release it.
    * @throws {Error} when the bytes are no descriptors, or lack one of the gRPC services
    */
-  hold({ service, descriptors, grpcServices }: Announced): Contract {
+  hold({ service, descriptors, grpcServices, reflected }: Announced): Contract {
     const omitZeros = this.#options.omitZeros === true && !SELF_GOVERNED.has(service);
     const schemaHash = createHash("sha256").update(descriptors).update(String(omitZeros)).digest("base64");
     const hash = [service, schemaHash, ...grpcServices].join(" ");
@@ -78,12 +109,14 @@ export class Contracts {
     if (contract === undefined) {
       const schema = this.#schemas.get(schemaHash) ?? this.#read(schemaHash, descriptors, omitZeros);
       const endpoints = endpointsOf(service, schema.descriptors, grpcServices);
-      contract = { hash, schema, endpoints, grpcServices, uses: 0 };
+      contract = new Contract(hash, schema, grpcServices, endpoints);
       this.#contracts.set(hash, contract);
       this.#schemas.set(schemaHash, schema);
       schema.uses++;
     }
     contract.uses++;
+    const { readTypes } = this.#options;
+    if (reflected && readTypes !== undefined) contract.learner ??= new TypeLearner(readTypes);
     return contract;
   }
 

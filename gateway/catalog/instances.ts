@@ -221,7 +221,7 @@ export class Instances {
       link.readError = undefined;
       if (read === undefined) return true;
       if (![...this.#links.values()].includes(link)) throw new Error("the instance is gone");
-      const contract = contracts.hold(read);
+      const contract = contracts.hold({ ...read, reflected: true });
       contracts.release(link.contract);
       link.contract = contract;
       log.info({ service, id }, "an instance has another contract than it was announced with");

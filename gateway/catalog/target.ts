@@ -5,10 +5,12 @@
 import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
+import type { Any } from "../../src/gen/google/protobuf/any.js";
 import type { Codec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { Backlog } from "../backlog.js";
+import { writeDetail } from "../error-object.js";
 import type { Contract } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 
@@ -110,7 +112,7 @@ export class Target {
 
   /** The codec of one field of its request or response. */
   field(field: DescField): Codec {
-    return this.contract.schema.codec(field);
+    return this.contract.codec(field);
   }
 
   /** Whether its answers hold what the contract declares as secret. */
@@ -118,13 +120,43 @@ export class Target {
     return holdsSecrets(this.output);
   }
 
+  /** The codec of google.protobuf.Any, with the types of the service. */
+  get any(): Codec {
+    return this.contract.any;
+  }
+
+  /** Does something with messages, as `TypeLearner.complete`. */
+  complete<T>(work: () => T): T | Promise<Awaited<T>> {
+    const { learner } = this.contract;
+    return learner === undefined ? work() : learner.complete(work, this.channel);
+  }
+
+  /** Passes a message of a stream on, unless types have to be asked for first; resolves when that has been done. */
+  attempt(pass: () => void, round: number): Promise<void> | undefined {
+    const { learner } = this.contract;
+    if (learner === undefined) {
+      pass();
+      return undefined;
+    }
+    return learner.attempt(pass, round, this.channel);
+  }
+
+  /** Resolves when the types of an error's details have been asked for; undefined where none is missing. */
+  completeDetails(details: readonly Any[]): Promise<void> | undefined {
+    if (details.length === 0 || this.contract.learner === undefined) return undefined;
+    const done = this.complete(() => {
+      for (const detail of details) writeDetail(this.any, detail);
+    });
+    return done instanceof Promise ? done : undefined;
+  }
+
   get request(): Codec {
-    this.#request ??= this.contract.schema.codec(this.input);
+    this.#request ??= this.contract.codec(this.input);
     return this.#request;
   }
 
   get response(): Codec {
-    this.#response ??= this.contract.schema.codec(this.output);
+    this.#response ??= this.contract.codec(this.output);
     return this.#response;
   }
 }

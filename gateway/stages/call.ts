@@ -55,8 +55,11 @@ export function call(
     return dialect.openStream(request, body, streamOptions(admitted, options));
   }
   if (target.alternatives !== undefined) return callAnyContract(admitted, target.alternatives, body, options);
-  const message = dialect.readMessage(request, target, body, route);
-  return callOnce(admitted, message, startOf(admitted, admission, options));
+  const message = target.complete(() => dialect.readMessage(request, target, body, route));
+  if (!(message instanceof Promise)) return callOnce(admitted, message, startOf(admitted, admission, options));
+  // While types of the message were asked for, changes may have been acknowledged.
+  const admitAgain = () => options.guard.admit(admitted.credentials, target.endpoint);
+  return message.then(async (read) => callOnce(admitted, read, startOf(admitted, await admitAgain(), options)));
 }
 
 /** When a call must have ended, in milliseconds of `performance.now()`. A stream has no deadline but one that the client sets. */
@@ -111,8 +114,12 @@ class UnaryListener implements CallListener {
     if (metadata.isAny) {
       state.answer = { headers: metadata.select(this.#headers), trailers: metadata.select(status.trailers) };
     }
-    if (status.code !== Code.OK) this.reject(toCallError(endpoint.service, status));
-    else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
+    if (status.code !== Code.OK) {
+      const error = toCallError(endpoint.service, status);
+      const completed = target.completeDetails(status.details);
+      if (completed === undefined) this.reject(error);
+      else void completed.then(() => this.reject(error));
+    } else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
     else this.reject(notOneMessage(endpoint.service, this.#count));
   }
 }
@@ -137,7 +144,7 @@ async function callAnyContract(
     try {
       const message = dialect.readMessage(request, target, body, route);
       const answer = await callOnce(admitted, message, startOf(admitted, admitted.admission, options));
-      return await dialect.writeMessage(request, target, answer, state.answer);
+      return await target.complete(() => dialect.writeMessage(request, target, answer, state.answer));
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;

@@ -29,7 +29,8 @@ export function respond(
   options: StageOptions,
 ): GatewayResponse | Promise<GatewayResponse> {
   if (!(answer instanceof Uint8Array)) return send(request, state, answer, options);
-  const reply = state.dialect.writeMessage(request, state.target as Target, answer, state.answer);
+  const target = state.target as Target;
+  const reply = target.complete(() => state.dialect.writeMessage(request, target, answer, state.answer));
   if (!(reply instanceof Promise)) return send(request, state, reply, options);
   return reply.then((late) => send(request, state, late, options));
 }

@@ -82,6 +82,10 @@ export class StreamCall implements CallListener {
   /** Ends a call at its deadline as long as no message was sent; from the first message on, the channel does. */
   readonly #timer: NodeJS.Timeout | undefined;
   #ended = false;
+  /** The first message in `#received` is passed on once types in it have been asked for. */
+  #learning = false;
+  /** How many times that was so for this message. */
+  #rounds = 0;
   #paused = false;
   #over = false;
 
@@ -140,11 +144,26 @@ export class StreamCall implements CallListener {
 
   onMessage(message: Uint8Array): void {
     if (this.#over) return;
-    if (this.#received.length === 0 && this.#followed.mayPass()) this.#listener.onMessage(message);
-    else {
-      this.#received.push(message);
-      this.#call?.pause();
+    if (this.#received.length === 0 && this.#followed.mayPass() && this.#pass(message)) return;
+    this.#received.push(message);
+    this.#call?.pause();
+  }
+
+  /** Passes a message on. @returns false where it has to wait, because types in it are being asked for */
+  #pass(message: Uint8Array): boolean {
+    if (this.#learning) return false;
+    const asked = this.#options.target.attempt(() => this.#listener.onMessage(message), this.#rounds);
+    if (asked === undefined) {
+      this.#rounds = 0;
+      return true;
     }
+    this.#learning = true;
+    this.#rounds++;
+    void asked.then(() => {
+      this.#learning = false;
+      if (!this.#over) this.onResumed();
+    });
+    return false;
   }
 
   onDrain(): void {
@@ -155,6 +174,13 @@ export class StreamCall implements CallListener {
     if (this.#over) return;
     this.#status = status;
     if (this.#received.length > 0) return;
+    const completed = this.#options.target.completeDetails(status.details);
+    if (completed === undefined) this.#end(status);
+    else void completed.then(() => this.#end(status));
+  }
+
+  #end(status: Status): void {
+    if (this.#over) return;
     const error = status.code === Code.OK ? undefined : toCallError(this.#admission.endpoint.service, status);
     this.#finish(error, status.trailers);
   }
@@ -171,7 +197,10 @@ export class StreamCall implements CallListener {
       this.#headers = undefined;
     }
     while (this.#received.length > 0 && this.#followed.mayPass()) {
-      this.#listener.onMessage(this.#received.shift() as Uint8Array);
+      const message = this.#received.shift() as Uint8Array;
+      if (this.#pass(message)) continue;
+      this.#received.unshift(message);
+      break;
     }
     if (this.#over || this.#received.length > 0) return;
     if (this.#status !== undefined) this.onEnd(this.#status);

@@ -2,12 +2,12 @@
  * Checks whether a connection leads to a server with the contract that its instance was announced with. A gateway checks
  * each connection before it takes calls, because another process, with other messages, may have taken the address.
  */
-import { create, type DescFile, toBinary } from "@bufbuild/protobuf";
+import { create, type DescFile, type Registry, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { readContract, typesOf } from "./contract.js";
-import { reflect } from "./reflection-client.js";
+import { reflect, reflectTypes } from "./reflection-client.js";
 
 /** Of one reading, in milliseconds. */
 const READ_TIME = 10_000;
@@ -29,6 +29,17 @@ export async function readConnection(connection: Channel, known: KnownContract):
   const { descriptors, grpcServices } = readContract(service, read.descriptors, names);
   if (names.length === known.grpcServices.length && isSame(descriptors, known.descriptors, names)) return undefined;
   return { service, descriptors, grpcServices: [...grpcServices] };
+}
+
+/** Of asking for types, in milliseconds: a caller waits for its answer. */
+const TYPES_TIME = 1_000;
+
+/**
+ * Reads types that a contract lacks from a server, by reflection; those that the server does not know are left out.
+ * @throws {Error} (rejects) where it has no reflection, does not answer in time, or sends what cannot be used
+ */
+export async function readTypes(channel: Channel, names: readonly string[]): Promise<Registry> {
+  return typesOf(await reflectTypes(channel, names, performance.now() + TYPES_TIME));
 }
 
 /** Whether two sets have the same files behind gRPC services. */

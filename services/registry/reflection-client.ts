@@ -34,7 +34,25 @@ type Ask = (question: Question) => Promise<NonNullable<ServerReflectionResponse[
  * @param deadline for everything, in milliseconds of `performance.now()`
  * @throws {StatusError} UNIMPLEMENTED when the server has no reflection; whatever else the call failed with.
  */
-export async function reflect(channel: Channel, deadline: number, signal: AbortSignal): Promise<Reflected> {
+export function reflect(channel: Channel, deadline: number, signal: AbortSignal): Promise<Reflected> {
+  return converse(channel, deadline, signal, describeServices);
+}
+
+/**
+ * Asks a server for the files that declare types, with all that these import. A type that the server does not know is left out.
+ * @returns google.protobuf.FileDescriptorSet, as `Reflected` has it
+ * @throws {StatusError} as `reflect`
+ */
+export function reflectTypes(channel: Channel, names: readonly string[], deadline: number): Promise<Buffer> {
+  return converse(channel, deadline, new AbortController().signal, (ask) => describeTypes(ask, names));
+}
+
+async function converse<T>(
+  channel: Channel,
+  deadline: number,
+  signal: AbortSignal,
+  conversation: (ask: Ask) => Promise<T>,
+): Promise<T> {
   for (const path of PATHS) {
     const call = stream(channel, { ...V1, path }, { deadline, signal });
     const answers = call.responses[Symbol.asyncIterator]();
@@ -45,7 +63,7 @@ export async function reflect(channel: Channel, deadline: number, signal: AbortS
       return value.messageResponse;
     };
     try {
-      return await converse(ask);
+      return await conversation(ask);
     } catch (error) {
       if (!(error instanceof StatusError && error.code === Code.UNIMPLEMENTED)) throw error;
     } finally {
@@ -55,7 +73,7 @@ export async function reflect(channel: Channel, deadline: number, signal: AbortS
   throw new StatusError(Code.UNIMPLEMENTED, "the server has no reflection");
 }
 
-async function converse(ask: Ask): Promise<Reflected> {
+async function describeServices(ask: Ask): Promise<Reflected> {
   const listed = await ask({ $case: "listServices", value: "" });
   if (listed.$case !== "listServicesResponse") throw refused("list its services", listed);
   const grpcServices = listed.value.service.map(({ name }) => name).filter((name) => !isInfrastructure(name));
@@ -65,12 +83,27 @@ async function converse(ask: Ask): Promise<Reflected> {
     if (answer.$case !== "fileDescriptorResponse") throw refused(`describe ${name}, which it lists`, answer);
     files.add(answer.value.fileDescriptorProto);
   }
+  await addMissing(ask, files);
+  return { descriptors: files.toSet(), grpcServices };
+}
+
+async function describeTypes(ask: Ask, names: readonly string[]): Promise<Buffer> {
+  const files = new Files();
+  for (const name of names) {
+    const answer = await ask({ $case: "fileContainingSymbol", value: name });
+    if (answer.$case === "fileDescriptorResponse") files.add(answer.value.fileDescriptorProto);
+  }
+  await addMissing(ask, files);
+  return files.toSet();
+}
+
+/** Asks for the imports that have not come by themselves. */
+async function addMissing(ask: Ask, files: Files): Promise<void> {
   for (let missing = files.missing(); missing !== undefined; missing = files.missing()) {
     const answer = await ask({ $case: "fileByFilename", value: missing });
     // One that the server lacks may be well known; if it is not, the contract's check says who imports it.
     if (answer.$case === "fileDescriptorResponse") files.add(answer.value.fileDescriptorProto);
   }
-  return { descriptors: files.toSet(), grpcServices };
 }
 
 /** Files by name, and the imports that have not come. */

@@ -17,7 +17,7 @@ import { queryJson } from "./read/query.js";
 import { Scanner } from "./read/scanner.js";
 import { wellKnownReader } from "./read/well-known.js";
 import { WireWriter } from "./read/wire-writer.js";
-import { extensionsByType, hasOwnForm } from "./types.js";
+import { extensionsByType, type FindMessage, hasOwnForm } from "./types.js";
 import type { MessageWriter, MessageWriters } from "./write/field.js";
 import { ObjectWriter } from "./write/message.js";
 import { TextWriter } from "./write/text-writer.js";
@@ -29,6 +29,8 @@ export interface CodecOptions {
   readonly omitZeros?: boolean;
   /** Maximum bytes of a message that JSON is read to; JSON that is written may have eight times as many. Default 4 MiB. */
   readonly maxMessage?: number | undefined;
+  /** Finds types for google.protobuf.Any that the registry lacks. Asked at each use: what it knows may grow. */
+  readonly findOther?: FindMessage | undefined;
 }
 
 const MAX_MESSAGE = 4 * 1024 ** 2;
@@ -50,7 +52,7 @@ export type CodecType = DescMessage | DescField;
 export function compileCodecs(registry: Registry, options: CodecOptions = {}): (type: CodecType) => Codec {
   const extensions = extensionsByType(registry);
   const extensionsOf = ({ typeName }: DescMessage) => extensions.get(typeName) ?? [];
-  const find = (name: string) => registry.getMessage(name);
+  const find = (name: string) => registry.getMessage(name) ?? options.findOther?.(name);
   const readerOf: MessageReaders = memoized(
     (type) => wellKnownReader(type, find, readerOf) ?? new ObjectReader(type, extensionsOf(type), readerOf),
   );

@@ -19,7 +19,7 @@ import { serveOwnGrpc } from "../../gateway/own/grpc.js";
 import { Health } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import { openAuthority } from "../../services/auth/authority.js";
-import { readConnection } from "../../services/registry/connection-contract.js";
+import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";
 import { OpenGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseAddress } from "../../src/address.js";
@@ -183,7 +183,16 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const readContract = readConnection;
   const { lookup, lookMs } = options;
   const names = { ...(lookup === undefined ? {} : { lookup }), ...(lookMs === undefined ? {} : { lookMs }) };
-  const catalog = new Catalog({ channel: own, admission: SYSTEM, connect, readContract, maxMessage, log, ...names });
+  const catalog = new Catalog({
+    channel: own,
+    admission: SYSTEM,
+    connect,
+    readContract,
+    readTypes,
+    maxMessage,
+    log,
+    ...names,
+  });
   const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   serveOwnGrpc({ routes: catalog.routes, guard, health, limits: inside, log });
   const handler = createHandler({

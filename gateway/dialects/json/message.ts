@@ -4,7 +4,7 @@ import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
 import { checkNotCoded, codingOf } from "../../coded-body.js";
-import { answeredTooMuch, HttpError } from "../../errors.js";
+import { answeredTooMuch, HttpError, MissingTypesError } from "../../errors.js";
 import { type GatewayRequest, parseQuery, queryOf, type Reply, type RequestHeaders } from "../../http.js";
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
@@ -117,7 +117,8 @@ export function writeJson(target: Target, message: Uint8Array): string {
 }
 
 /** The error of a service whose answer cannot be read or written. */
-export function toAnswerError({ endpoint: { service }, output }: Target, cause: unknown): HttpError {
+export function toAnswerError({ endpoint: { service }, output }: Target, cause: unknown): Error {
+  if (cause instanceof MissingTypesError) return cause;
   if (cause instanceof TooLargeError) return answeredTooMuch(service, cause.message, cause);
   return new HttpError(502, `${service} answered with what is no ${output.typeName}`, { cause });
 }

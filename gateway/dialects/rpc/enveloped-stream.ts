@@ -9,7 +9,7 @@ import { asBuffer } from "../../../src/buffer.js";
 import { MessageReader, type MessageTaker } from "../../../src/rpc/http2/messages.js";
 import { type Metadata, NO_METADATA } from "../../../src/rpc/metadata.js";
 import { compressAtOnce } from "../../content-coding.js";
-import { HttpError, NO_MEMORY, notOneMessage } from "../../errors.js";
+import { HttpError, MissingTypesError, NO_MEMORY, notOneMessage } from "../../errors.js";
 import type { BodySink, BodyStream, GatewayRequest, PieceFlow, PieceReader, Reply } from "../../http.js";
 import { StreamCall, type StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
@@ -190,6 +190,7 @@ export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
       if (compressed === undefined) this.#write(envelope(0, written));
       else this.#write(envelope(COMPRESSED, compressed));
     } catch (error) {
+      if (error instanceof MissingTypesError) throw error;
       this.stop(error as Error);
     }
   }

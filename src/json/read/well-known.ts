@@ -98,6 +98,7 @@ function fieldMaskPath(s: Scanner, w: WireWriter, start: number, end: number): b
 
 const readString = scalarReader(ScalarType.STRING);
 const readBool = scalarReader(ScalarType.BOOL);
+const readBytes = scalarReader(ScalarType.BYTES);
 
 /** Reads the content of a google.protobuf.Value. */
 function value(s: Scanner, w: WireWriter): void {
@@ -152,6 +153,7 @@ const ANY_VALUE_TAG = tagOf(2, LENGTH);
 
 /**
  * Reads google.protobuf.Any, whose member `@type` names the type of the others. It may come last, so it is searched for first.
+ * Of a type that is not known here `value` has the bytes in base64.
  */
 function anyReader(find: FindMessage, readers: MessageReaders): MessageReader {
   return {
@@ -164,10 +166,13 @@ function anyReader(find: FindMessage, readers: MessageReaders): MessageReader {
         const type = readTypeUrl(s, w, find);
         s.pos = start;
         w.varint32(ANY_VALUE_TAG);
-        const content = w.open(2);
-        if (hasOwnForm(type)) readOwnForm(s, w, readers(type));
-        else readers(type).read(s, w);
-        w.close(content, 2);
+        if (type === undefined) readValue(s, w, readBytes, UNKNOWN_TYPE);
+        else {
+          const content = w.open(2);
+          if (hasOwnForm(type)) readValue(s, w, (s, w) => readers(type).read(s, w), KNOWN_TYPE);
+          else readers(type).read(s, w);
+          w.close(content, 2);
+        }
       }
       s.typeAt = outer;
     },
@@ -201,24 +206,26 @@ function isType(s: Scanner): boolean {
   return s.textString() === "@type";
 }
 
-/** Reads and writes the value of `@type`, and gives the type that it names. */
-function readTypeUrl(s: Scanner, w: WireWriter, find: FindMessage): DescMessage {
+/** Reads and writes the value of `@type`, and gives the type that it names; undefined for one that is not known. */
+function readTypeUrl(s: Scanner, w: WireWriter, find: FindMessage): DescMessage | undefined {
   s.colon();
   const at = s.pos;
   s.readText("a type's URL");
   const url = s.textString();
   const slash = url.lastIndexOf("/");
-  const type = slash < 0 ? undefined : find(url.slice(slash + 1));
-  if (type === undefined)
-    throw s.unexpected("the URL of a known type such as type.googleapis.com/google.protobuf.Empty", at);
+  if (slash < 0 || slash === url.length - 1)
+    throw s.unexpected("the URL of a type such as type.googleapis.com/google.protobuf.Empty", at);
   const bytes = Buffer.from(url, "utf8");
   w.varint32(TYPE_URL_TAG);
   w.copy(bytes, wordsOf(bytes), 0, bytes.length);
-  return type;
+  return find(url.slice(slash + 1));
 }
 
-/** Reads an Any of a type with a JSON form of its own: its JSON is in the member `value`. */
-function readOwnForm(s: Scanner, w: WireWriter, reader: MessageReader): void {
+const KNOWN_TYPE = "no such field beside @type and value";
+const UNKNOWN_TYPE = `${KNOWN_TYPE}: the type is not known here, so value must have its bytes in base64`;
+
+/** Reads an Any whose content is in the member `value`: a type with a JSON form of its own, or one that is not known. */
+function readValue(s: Scanner, w: WireWriter, read: FieldReader, other: string): void {
   const start = s.pos;
   let given = false;
   for (let more = s.first(BRACE_CLOSE); more; more = s.next(BRACE_CLOSE)) {
@@ -232,12 +239,12 @@ function readOwnForm(s: Scanner, w: WireWriter, reader: MessageReader): void {
     }
     if (!s.takes(ANY_VALUE)) {
       s.readText("a name");
-      if (s.textString() !== "value") throw s.refused("no such field beside @type and value", s.pos);
+      if (s.textString() !== "value") throw s.refused(other, s.pos);
     }
     if (given) throw s.refused("given more than once", s.pos);
     given = true;
     s.colon();
-    reader.read(s, w);
+    read(s, w);
   }
   if (!given) throw s.refused("required, but missing", start, '"value"');
 }

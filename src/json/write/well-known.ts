@@ -186,7 +186,10 @@ const ANY_VALUE_TAG = tagOf(2, LENGTH);
 const ANY_TYPE = new Literal('{"@type":');
 const ANY_VALUE = new Literal(',"value":');
 
-/** Writes google.protobuf.Any: the member `@type`, and beside it the JSON of that type. */
+/**
+ * Writes google.protobuf.Any: the member `@type`, and beside it the JSON of that type, or of an unknown type its bytes in base64 as
+ * `value`.
+ */
 function anyWriter(find: FindMessage, writers: MessageWriters): MessageWriter {
   return {
     write(r, out, end) {
@@ -211,13 +214,15 @@ function anyWriter(find: FindMessage, writers: MessageWriters): MessageWriter {
       const url = r.utf8(r.pos, urlEnd);
       const slash = url.lastIndexOf("/");
       const type = slash < 0 ? undefined : find(url.slice(slash + 1));
-      if (type === undefined) throw new Error(`a google.protobuf.Any has the unknown type ${JSON.stringify(url)}`);
       out.literal(ANY_TYPE);
       out.string(r.src, r.words, r.pos, urlEnd);
       r.pos = valueAt < 0 ? end : valueAt;
       const valueEnd = valueAt < 0 ? end : r.length();
-      const writer = writers(type);
-      if (writer.writeMembers === undefined) {
+      const writer = type && writers(type);
+      if (writer === undefined) {
+        out.literal(ANY_VALUE);
+        out.base64(r.src, r.pos, valueEnd);
+      } else if (writer.writeMembers === undefined) {
         out.literal(ANY_VALUE);
         writer.write(r, out, valueEnd);
       } else writer.writeMembers(r, out, valueEnd, COMMA);

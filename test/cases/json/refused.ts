@@ -281,14 +281,35 @@ export const refused: readonly RefusedJson[] = [
   {
     type: "WellKnown",
     json: '{"any":{"@type":"x/none"}}',
+    because: "any.value: required, but missing",
+  },
+  {
+    type: "WellKnown",
+    json: '{"any":{"@type":"x/none","int32":1}}',
     because:
-      'any.@type: expected the URL of a known type such as type.googleapis.com/google.protobuf.Empty, got "x/none"',
+      "any.int32: no such field beside @type and value: the type is not known here, so value must have its bytes in base64",
+  },
+  { type: "WellKnown", json: '{"any":{"@type":"x/none","value":"%"}}', because: 'any.value: expected base64, got "%"' },
+  {
+    type: "WellKnown",
+    json: '{"any":{"@type":"x/none","value":{}}}',
+    because: "any.value: expected base64 in a string, got an object",
+  },
+  {
+    type: "WellKnown",
+    json: '{"any":{"@type":"x/json.Optional","value":"GAE="}}',
+    because: "any.value: no such field in json.Optional",
   },
   {
     type: "WellKnown",
     json: '{"any":{"@type":"json.Optional"}}',
     because:
-      'any.@type: expected the URL of a known type such as type.googleapis.com/google.protobuf.Empty, got "json.Optional"',
+      'any.@type: expected the URL of a type such as type.googleapis.com/google.protobuf.Empty, got "json.Optional"',
+  },
+  {
+    type: "WellKnown",
+    json: '{"any":{"@type":"a/","value":""}}',
+    because: 'any.@type: expected the URL of a type such as type.googleapis.com/google.protobuf.Empty, got "a/"',
   },
   { type: "WellKnown", json: '{"any":{"@type":1}}', because: "any.@type: expected a type's URL, got 1" },
   {

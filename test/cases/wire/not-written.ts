@@ -159,12 +159,6 @@ export const notWritten: readonly (Wire & { because: RegExp })[] = [
   },
   {
     type: "WellKnown",
-    title: "any of an unknown type",
-    wire: any("a/none", message()),
-    because: /unknown type "a\/none"/,
-  },
-  {
-    type: "WellKnown",
     title: "any with a broken message",
     wire: any("a/json.Optional", raw(0x18)),
     because: /cut short/,

@@ -6,6 +6,7 @@
  * frame.
  */
 import { type Metadata, NO_METADATA } from "../../../../src/rpc/metadata.js";
+import { MissingTypesError } from "../../../errors.js";
 import type { BodySink, BodyStream } from "../../../http.js";
 import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
 import { addMetadata } from "../../metadata.js";
@@ -102,6 +103,7 @@ export class ResponseStream implements BodyStream, StreamListener {
       this.#write(piece);
       this.#heartbeat.refresh();
     } catch (error) {
+      if (error instanceof MissingTypesError) throw error;
       this.stop(error as Error);
     }
   }

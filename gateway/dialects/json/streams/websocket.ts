@@ -5,7 +5,7 @@
  * when the call succeeded; else with 4000 plus the HTTP status and the Detail as the reason, after the error object as the
  * last text frame. A client that closes first ends the call.
  */
-import { HttpError, notOneMessage } from "../../../errors.js";
+import { HttpError, MissingTypesError, notOneMessage } from "../../../errors.js";
 import type { MessageSocket, SocketSession } from "../../../http.js";
 import { StreamCall, type StreamOptions } from "../../../stages/stream-call.js";
 import { EMPTY_OBJECT, writeJson } from "../message.js";
@@ -86,6 +86,7 @@ export class WebSocketCall implements SocketSession {
       this.#messages++;
       if (!this.#write(json)) this.#call?.pause();
     } catch (error) {
+      if (error instanceof MissingTypesError) throw error;
       this.stop(error as Error);
     }
   }
