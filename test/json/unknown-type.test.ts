@@ -46,5 +46,5 @@ t.test("types are looked for elsewhere at each use", async (t) => {
   })(typeOf("google.protobuf.Any"));
   t.equal(other.write(bytesOf("a/acme.Other", Buffer.alloc(0))), '{"@type":"a/acme.Other","value":""}');
   known = true;
-  t.equal(other.write(bytesOf("a/acme.Other", Buffer.alloc(0))), '{"@type":"a/acme.Other"}');
+  t.equal(other.write(bytesOf("a/acme.Other", Buffer.alloc(0))), '{"@type":"a/acme.Other","lastColor":"COLOR_NONE"}');
 });

@@ -1,0 +1,150 @@
+// A google.protobuf.Any of a type that the contract lacks: google.rpc is built in, other types are asked for by reflection,
+// and what stays unknown is its bytes.
+import { create, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema, file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
+import t from "tap";
+import { Code, StatusError } from "../../../src/errors.js";
+import { Any } from "../../../src/gen/google/protobuf/any.js";
+import {
+  type ServerReflectionRequest,
+  ServerReflectionService,
+} from "../../../src/gen/grpc/reflection/v1/reflection.js";
+import { part, type Service } from "../../../src/rpc/service.js";
+import { BYTES } from "../../rpc/raw-service.js";
+import { dispatcherOf, listen } from "../../rpc/serve.js";
+import { deploy } from "../deployment.js";
+
+const method = (name: string, serverStreaming = false) => ({
+  name,
+  inputType: ".google.protobuf.Any",
+  outputType: ".google.protobuf.Any",
+  serverStreaming,
+});
+const contract = {
+  name: "vault.proto",
+  package: "vault",
+  syntax: "proto3",
+  dependency: ["google/protobuf/any.proto"],
+  service: [{ name: "Vault", method: [method("Echo"), method("Twice", true), method("Fail")] }],
+};
+const hidden = {
+  name: "hidden.proto",
+  package: "acme",
+  syntax: "proto3",
+  messageType: [{ name: "Coin", field: [{ name: "face_value", jsonName: "faceValue", number: 1, type: 5, label: 1 }] }],
+  service: [{ name: "Mint", method: [{ name: "Make", inputType: ".acme.Coin", outputType: ".acme.Coin" }] }],
+};
+const descriptors = Buffer.from(
+  toBinary(
+    FileDescriptorSetSchema,
+    create(FileDescriptorSetSchema, {
+      file: [file_google_protobuf_any.proto, create(FileDescriptorProtoSchema, contract)],
+    }),
+  ),
+);
+
+const vault: Service = {
+  name: "vault",
+  descriptors,
+  parts: [
+    part(
+      "vault.Vault",
+      {
+        echo: { path: "/vault.Vault/Echo", requestStream: false, responseStream: false, ...BYTES },
+        twice: { path: "/vault.Vault/Twice", requestStream: false, responseStream: true, ...BYTES },
+        fail: { path: "/vault.Vault/Fail", requestStream: false, responseStream: false, ...BYTES },
+      } as const,
+      {
+        echo: (message: Buffer) => message,
+        async *twice(message: Buffer) {
+          yield message;
+          yield message;
+        },
+        fail: (message: Buffer) => {
+          throw new StatusError(Code.ABORTED, "no", { details: [Any.decode(message)] });
+        },
+      },
+    ),
+  ],
+};
+
+/** Another service of the same server: reflection tells of its types too. */
+const mint: Service = {
+  name: "mint",
+  descriptors: Buffer.from(
+    toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: [create(FileDescriptorProtoSchema, hidden)] })),
+  ),
+  parts: [
+    part(
+      "acme.Mint",
+      { make: { path: "/acme.Mint/Make", requestStream: false, responseStream: false, ...BYTES } } as const,
+      { make: (message: Buffer) => message },
+    ),
+  ],
+};
+
+const server = await listen(t, dispatcherOf([vault, mint]));
+const deployment = await deploy(t.testdir());
+t.teardown(() => deployment.close());
+const { host, port } = server.address as { host: string; port: number };
+for (const [service, reflected] of [
+  ["vault", true],
+  ["blind", false],
+] as const) {
+  t.teardown(
+    deployment.add({ service, addresses: [`${host}:${port}`], descriptors, grpcServices: ["vault.Vault"], reflected }),
+  );
+}
+const base = `http://127.0.0.1:${deployment.door.address.port}`;
+
+async function call(path: string, message: unknown): Promise<{ status: number; text: string }> {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(`${base}/${path}`, { method: "POST", headers, body: JSON.stringify(message) });
+  return { status: answer.status, text: await answer.text() };
+}
+
+const COIN = { "@type": "type.googleapis.com/acme.Coin", value: "CAU=" };
+const CANONICAL = '{"@type":"type.googleapis.com/acme.Coin","faceValue":5}';
+const NONE = { "@type": "a/acme.None", value: "AQID" };
+
+t.test("what reflection does not know is its bytes, both ways", async (t) => {
+  for (let time = 0; time < 3; time++)
+    t.same(await call("vault/vault/echo", NONE), { status: 200, text: JSON.stringify(NONE) });
+});
+
+t.test("a type that reflection knows is read and written as it", async (t) => {
+  const message = { "@type": "type.googleapis.com/acme.Coin", faceValue: 5 };
+  for (let time = 0; time < 3; time++)
+    t.same(await call("vault/vault/echo", message), { status: 200, text: CANONICAL });
+  t.match(await call("vault/vault/echo", COIN), { status: 400, text: /no such field in acme.Coin/ });
+});
+
+t.test("messages of a stream, and details of errors", async (t) => {
+  const message = { "@type": "type.googleapis.com/acme.Coin", faceValue: 5 };
+  t.same(await call("vault/vault/twice", message), { status: 200, text: `${CANONICAL}\n${CANONICAL}\n` });
+  t.match(JSON.parse((await call("vault/vault/fail", message)).text), { Code: 409, Details: [message] });
+});
+
+t.test("the first message of a stream waits for its type", async (t) => {
+  const fresh = await deploy(t.testdir());
+  t.teardown(() => fresh.close());
+  const addresses = [`${host}:${port}`];
+  fresh.add({ service: "vault", addresses, descriptors, grpcServices: ["vault.Vault"], reflected: true });
+  const answer = await fetch(`http://127.0.0.1:${fresh.door.address.port}/vault/vault/twice`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(COIN),
+  });
+  t.equal(await answer.text(), `${CANONICAL}\n${CANONICAL}\n`);
+});
+
+t.test("where the contract was not read by reflection nothing is asked", async (t) => {
+  t.same(await call("blind/vault/echo", COIN), { status: 200, text: JSON.stringify(COIN) });
+});
+
+t.test("google.rpc and google.protobuf are built in", async (t) => {
+  const info = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "R", domain: "d", metadata: { a: "b" } };
+  t.same(await call("blind/vault/echo", info), { status: 200, text: JSON.stringify(info) });
+  const text = { "@type": "type.googleapis.com/google.protobuf.StringValue", value: "a" };
+  t.same(await call("blind/vault/echo", text), { status: 200, text: JSON.stringify(text) });
+});
