@@ -5,10 +5,11 @@ import { FileDescriptorProtoSchema, FileDescriptorSetSchema, file_google_protobu
 import t from "tap";
 import { Code, StatusError } from "../../../src/errors.js";
 import { Any } from "../../../src/gen/google/protobuf/any.js";
-import {
+
   type ServerReflectionRequest,
   ServerReflectionService,
 } from "../../../src/gen/grpc/reflection/v1/reflection.js";
+
 import { part, type Service } from "../../../src/rpc/service.js";
 import { BYTES } from "../../rpc/raw-service.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
