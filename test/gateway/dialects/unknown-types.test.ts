@@ -6,10 +6,6 @@ import t from "tap";
 import { Code, StatusError } from "../../../src/errors.js";
 import { Any } from "../../../src/gen/google/protobuf/any.js";
 
-  type ServerReflectionRequest,
-  ServerReflectionService,
-} from "../../../src/gen/grpc/reflection/v1/reflection.js";
-
 import { part, type Service } from "../../../src/rpc/service.js";
 import { BYTES } from "../../rpc/raw-service.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
@@ -73,7 +69,10 @@ const vault: Service = {
 const mint: Service = {
   name: "mint",
   descriptors: Buffer.from(
-    toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: [create(FileDescriptorProtoSchema, hidden)] })),
+    toBinary(
+      FileDescriptorSetSchema,
+      create(FileDescriptorSetSchema, { file: [create(FileDescriptorProtoSchema, hidden)] }),
+    ),
   ),
   parts: [
     part(
