@@ -1,10 +1,9 @@
 // The gateway's guard follows a stream for as long as it is open, and no longer.
 import t from "tap";
-import type { Target } from "../../../gateway/catalog/target.js";
+import { Target } from "../../../gateway/catalog/target.js";
 import { StreamCall, type StreamOptions } from "../../../gateway/stages/stream-call.js";
 import type { Admission } from "../../../src/access/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import type { Channel } from "../../../src/rpc/channel.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { RawService, rawService } from "../../rpc/raw-service.js";
 import { dispatcherOf } from "../../rpc/serve.js";
@@ -41,7 +40,12 @@ for (const [how, finish, expected] of [
     let call!: StreamCall;
     const over = new Promise<Error | undefined>((onClose) => {
       const listener = { onMessage: () => finish({ guard, call }), onDrain() {}, onClose };
-      const target = { channel: new InProcessChannel(dispatcher) as Channel } as Target;
+      const target = new Target(
+        {} as Target["endpoint"],
+        new InProcessChannel(dispatcher),
+        "none",
+        {} as Target["contract"],
+      );
       call = new StreamCall(
         { target, guard, admission, deadline: undefined, begin } as unknown as StreamOptions,
         listener,

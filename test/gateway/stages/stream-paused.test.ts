@@ -1,11 +1,10 @@
 // While the guard lets no message of a stream pass, those of both sides wait in the gateway; then all go on in order.
 import { setImmediate as turn } from "node:timers/promises";
 import t from "tap";
-import type { Target } from "../../../gateway/catalog/target.js";
+import { Target } from "../../../gateway/catalog/target.js";
 import { StreamCall, type StreamOptions } from "../../../gateway/stages/stream-call.js";
 import type { Admission } from "../../../src/access/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import type { Channel } from "../../../src/rpc/channel.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { RawService, rawService } from "../../rpc/raw-service.js";
 import { dispatcherOf } from "../../rpc/serve.js";
@@ -37,7 +36,12 @@ async function open() {
   received.length = 0;
   const guard = new TableGuard();
   const admission = { endpoint, caller: undefined, namespace: "default" };
-  const target = { channel: new InProcessChannel(dispatcher) as Channel } as Target;
+  const target = new Target(
+    {} as Target["endpoint"],
+    new InProcessChannel(dispatcher),
+    "none",
+    {} as Target["contract"],
+  );
   const begin = () => ({ path, metadata: [], admission });
   const options = { target, guard, admission, deadline: undefined, begin } as unknown as StreamOptions;
   const got: string[] = [];
