@@ -16,6 +16,11 @@ export const MAX_FAILED_AUDIT = 1_000;
 
 /** The action of records of failed logins. */
 export const LOGIN_FAILED = "login failed";
+/**
+ * Who failed to log in, where no account has the name that was given: a name that is not known may be a password that was typed
+ * into the wrong field. No account can be called so, because of the space.
+ */
+export const UNKNOWN_ACCOUNT = "unknown account";
 
 /** The audit trail of one namespace. */
 export class AuditTrail {

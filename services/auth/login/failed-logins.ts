@@ -3,17 +3,22 @@
  * is written must not grow with that: in a minute, one entry of the log for each account and address and ten in all, at
  * once; all other failures are counted, and written as one entry when the minute is over.
  *
+ * People type passwords and paste tokens into the field of the account. So a name is written only where an account has it:
+ * of all others there is the address alone.
+ *
  * The login is answered without waiting for any of this, and guards have nothing to wait for: no decision changes.
  */
 import type { Logger } from "pino";
-import { holdsToken } from "../../../src/access/token.js";
 import { networkOf } from "../../../src/client-address.js";
-import { ACCOUNT_NAME, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
+import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import type { LoginsFailed } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { UNKNOWN_ACCOUNT } from "../log/audit-trail.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 
 /** How long further failures are counted before they are written, in milliseconds. */
 export const WINDOW_MS = 60_000;
+/** What stands in the log for a namespace that does not exist. */
+const UNKNOWN_NAMESPACE = "unknown namespace";
 /** Most entries a minute that name an account and an address. */
 export const MAX_NAMED = 10;
 
@@ -52,11 +57,15 @@ export class FailedLogins {
     login: { namespace: string; account: string; address: string; requestId: string | undefined },
     { refused = false } = {},
   ): void {
-    const { address } = login;
-    const account = shownAccount(login.account);
-    const exists = this.#journal.state.namespaces.has(login.namespace);
+    const { address, requestId } = login;
+    const { state } = this.#journal;
+    const exists = state.namespaces.has(login.namespace);
     const namespace = exists ? login.namespace : DEFAULT_NAMESPACE;
-    this.#log[refused ? "debug" : "warn"]({ ...login, account }, refused ? "a login was refused" : "a login failed");
+    const account = state.account(login.namespace, login.account)?.name ?? UNKNOWN_ACCOUNT;
+    this.#log[refused ? "debug" : "warn"](
+      { namespace: exists ? namespace : UNKNOWN_NAMESPACE, account, address, requestId },
+      refused ? "a login was refused" : "a login failed",
+    );
     this.#window ??= this.#openWindow();
     const { named, others } = this.#window;
     const key = JSON.stringify([namespace, account, networkOf(address)]);
@@ -99,9 +108,4 @@ export class FailedLogins {
       });
     this.#writing = Promise.all([this.#writing, writing]);
   }
-}
-
-/** People paste tokens and type passwords into the wrong field: what no account can be called is not written down. */
-function shownAccount(account: string): string {
-  return ACCOUNT_NAME.test(account) && !holdsToken(account) ? account : "(no account's name)";
 }

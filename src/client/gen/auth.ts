@@ -15,7 +15,10 @@ export interface AuditRecord {
   /** Position in the log of changes. */
   readonly revision: Int64;
   readonly time?: Timestamp;
-  /** The account that made the change; `portico` for the authority itself. For a failed login, the account in the request. */
+  /**
+   * The account that made the change; `portico` for the authority itself. For a failed login, the account in the
+   * request, or `unknown account` where no account has that name: it may be a password in the wrong field.
+   */
   readonly actor: string;
   /** What was done, such as `rule created` or `login failed`. */
   readonly action: string;

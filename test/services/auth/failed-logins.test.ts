@@ -1,4 +1,6 @@
 // Failed logins are in the audit trail and in the log, however many there are, and cost little.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import pino from "pino";
 import t, { type Test } from "tap";
 import { State } from "../../../services/auth/log/state.js";
@@ -14,6 +16,9 @@ import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 import { open, openJournal, PASSWORD, silent } from "./open.js";
 
+/** A password that was typed into another field. It has the form of an account's name, and of a namespace's. */
+const MISPLACED = "hunter2-of-the-wrong-field";
+
 /** The failed logins in the audit trail, newest first. */
 async function failures(call: Awaited<ReturnType<typeof open>>["call"], token: string) {
   const { records } = await call(AuditService.list, { before: 0n, limit: 0 }, token);
@@ -23,21 +28,56 @@ async function failures(call: Awaited<ReturnType<typeof open>>["call"], token: s
 t.test("a failed login is a record with account and address, and a line of the log", async (t) => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: "warn" }, { write: (line) => lines.push(JSON.parse(line)) });
-  const { call, login } = await open(t, { log });
+  const { call, login, close, folder } = await open(t, { log });
   const token = await login();
-  for (const account of ["admin", "admin", "nobody", createToken("access")]) {
-    const wrong = call(AuthService.login, { account, password: "wrong password", namespace: "" });
-    await t.rejects(wrong, { code: Code.UNAUTHENTICATED });
-  }
-  while ((await failures(call, token)).length < 3) await new Promise((resolve) => setImmediate(resolve));
+  const attempt = (account: string, clientAddress: string, namespace = "") =>
+    t.rejects(
+      call(AuthService.login, { account, password: "wrong password", namespace }, undefined, { clientAddress }),
+      { code: Code.UNAUTHENTICATED },
+    );
+  await attempt("admin", "192.0.2.1");
+  await attempt("admin", "192.0.2.1");
+  await attempt(MISPLACED, "192.0.2.2");
+  await attempt(createToken("access"), "192.0.2.3");
+  await attempt("admin", "192.0.2.4", MISPLACED);
+  while ((await failures(call, token)).length < 4) await new Promise((resolve) => setImmediate(resolve));
+  const unknown = "unknown account";
   t.match((await failures(call, token)).reverse(), [
-    { actor: "admin", subject: /^from /, administrator: false },
-    { actor: "nobody", subject: /^from / },
-    { actor: "(no account's name)", subject: /^from / },
+    { actor: "admin", subject: "from 192.0.2.1", administrator: false },
+    { actor: unknown, subject: "from 192.0.2.2" },
+    { actor: unknown, subject: "from 192.0.2.3" },
+    { actor: unknown, subject: "from 192.0.2.4" },
   ]);
   const logged = lines.filter(({ msg }) => msg === "a login failed");
-  t.match(logged, [{ account: "admin", namespace: "default" }, { account: "admin" }, { account: "nobody" }, {}]);
+  t.match(logged, [
+    { account: "admin", namespace: "default", address: "192.0.2.1" },
+    { account: "admin", namespace: "default", address: "192.0.2.1" },
+    { account: unknown, namespace: "default", address: "192.0.2.2" },
+    { account: unknown, namespace: "default", address: "192.0.2.3" },
+    { account: unknown, namespace: "unknown namespace", address: "192.0.2.4" },
+  ]);
+  t.notMatch(JSON.stringify(lines), MISPLACED);
   t.notMatch(JSON.stringify(lines), /pt[aekr]_/);
+  await close();
+  t.notMatch(contentsOf(folder), MISPLACED, "nor is it in the store");
+});
+
+/** All that is in the files of a folder, as text of one character a byte. */
+function contentsOf(folder: string): string {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1")).join("");
+}
+
+t.test("attempts for an account that is not there are slowed down without naming it", async (t) => {
+  const lines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line) => lines.push(line) });
+  const { call } = await open(t, { log });
+  const attempt = () => call(AuthService.login, { account: MISPLACED, password: "wrong password", namespace: "" });
+  for (let count = 0; count < 5; count++) await t.rejects(attempt(), { code: Code.UNAUTHENTICATED });
+  const refusal = await attempt().catch((error) => error);
+  t.match(refusal, { code: Code.RESOURCE_EXHAUSTED });
+  t.notMatch(`${refusal.message} ${lines.join("")}`, MISPLACED);
+  t.equal(lines.filter((line) => line.includes("a login was refused")).length, 1);
 });
 
 t.test("attempts that the slowdown refuses are counted with the failed logins", async (t) => {
@@ -59,7 +99,7 @@ t.test("an attempt that is refused at once is a record of its own", async (t) =>
   const recorded: unknown[] = [];
   const failedLogins = new FailedLogins({
     journal: {
-      state: new State(),
+      state: stateWith("bob"),
       commit: async (_author, decide) => recorded.push(...decide(new State(), 0)),
     },
     log,
@@ -74,6 +114,13 @@ t.test("an attempt that is refused at once is a record of its own", async (t) =>
   t.match(recorded, [{ $case: "loginsFailed", value: { account: "bob", address: "192.0.2.1", count: 1n } }]);
   t.same(lines, [], "a flood of them costs no lines in the log");
 });
+
+function stateWith(account: string): State {
+  const state = new State();
+  state.addNamespace({ name: "default", created: undefined, id: undefined });
+  state.addAccount("default", { name: account, scopes: [], created: undefined, password: undefined });
+  return state;
+}
 
 t.test("a wrong current password is a failed login", async (t) => {
   const { call, login, close, folder } = await open(t);
@@ -105,11 +152,10 @@ t.test("a flood costs ten entries and one more a minute", async (t) => {
   const { revision } = journal.state;
   const failedLogins = new FailedLogins({ journal, log: silent });
   for (let count = 0; count < 5_000; count++) {
-    const account = `a${count % 100}`;
     failedLogins.add({
       namespace: count % 2 ? "default" : "none",
-      account,
-      address: "192.0.2.1",
+      account: `a${count}`,
+      address: `192.0.2.${count % 100}`,
       requestId: undefined,
     });
   }

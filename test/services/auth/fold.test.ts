@@ -325,6 +325,13 @@ t.test("what the state keeps has bounds", async (t) => {
     },
   );
 
+  await t.test("an entry of an earlier version that names an unknown account shows no name", async (t) => {
+    const state = withAccount();
+    const value = { namespace: "n0", account: "hunter2", address: "192.0.2.1", count: 1n };
+    apply(state, by("portico", { $case: "loginsFailed", value }));
+    t.match(trail(state).at(-1), { actor: "unknown account", subject: "from 192.0.2.1" });
+  });
+
   await t.test("an account that is called portico is not the authority", async (t) => {
     const state = withAccount();
     apply(

@@ -137,7 +137,10 @@ export interface LoginRevoked {
 export interface LoginsFailed {
   /** The namespace whose audit trail shows them. */
   namespace: string;
-  /** The account in the request, and the client's address; both are empty for a count of further failures. */
+  /**
+   * The account in the request where there is one of that name, else `unknown account`, and the client's address; both are
+   * empty for a count of further failures.
+   */
   account: string;
   address: string;
   count: bigint;
