@@ -166,4 +166,6 @@ export interface Route {
   readonly target: Target;
   /** Whether the path is of the shape `/v1/…`: POST only, and never without a valid token. */
   readonly versioned: boolean;
+  /** As in Credentials. */
+  readonly forbidsKnown?: boolean;
 }

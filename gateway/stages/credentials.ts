@@ -2,6 +2,7 @@
 import type { Credentials } from "../../src/access/admission.js";
 import { bearerOf } from "../../src/access/token.js";
 import { NAME } from "../../src/contract/names.js";
+import type { Route } from "../catalog/routes.js";
 import { HttpError } from "../errors.js";
 import { subprotocolToken } from "../handshake.js";
 import type { GatewayRequest } from "../http.js";
@@ -11,7 +12,10 @@ import type { GatewayRequest } from "../http.js";
  * - 400 a malformed Platform-Namespace, malformed subprotocols of a WebSocket, more than one token
  * @param route whose paths `/v1/…` need a valid token, which alone names the namespace
  */
-export function readCredentials(request: GatewayRequest, { versioned }: { readonly versioned: boolean }): Credentials {
+export function readCredentials(
+  request: GatewayRequest,
+  { versioned, forbidsKnown }: Pick<Route, "versioned" | "forbidsKnown">,
+): Credentials {
   const { authorization, namespace } = request.headers;
   if (namespace !== undefined && !NAME.test(namespace)) {
     throw new HttpError(400, "Platform-Namespace must be lower-case letters, digits and -, at most 63");
@@ -19,5 +23,5 @@ export function readCredentials(request: GatewayRequest, { versioned }: { readon
   let token = request.upgrade ? subprotocolToken(request) : undefined;
   // Any other authentication scheme counts as no token: it may be meant for a proxy.
   if (token === undefined && authorization !== undefined) token = bearerOf(authorization);
-  return { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned };
+  return { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned, forbidsKnown };
 }

@@ -36,6 +36,11 @@ export interface Credentials {
   readonly namespace: string | undefined;
   /** Whether a call without a valid token is refused whatever the rules say (the `/v1` shape). */
   readonly tokenRequired: boolean;
+  /**
+   * Whether a known caller that no rule admits is refused with PERMISSION_DENIED, not UNAUTHENTICATED. For clients that ask for
+   * another token as long as they are answered 401, such as those of MCP.
+   */
+  readonly forbidsKnown?: boolean | undefined;
 }
 
 /** Proof that a guard let a call in. */

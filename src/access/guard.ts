@@ -141,7 +141,7 @@ export class OpenGuard implements SigningGuard {
       credentials.tokenRequired && caller === undefined
         ? "unauthorized"
         : this.#judge(endpoint, namespace, caller?.namespaceId, caller);
-    if (decision !== "granted") throw refusal(decision, endpoint, caller);
+    if (decision !== "granted") throw refusal(credentials.forbidsKnown ? "forbidden" : decision, endpoint, caller);
     const { namespaceId } = caller ?? this.#policy.current.rulesOf(namespace);
     return { endpoint, caller, namespace, namespaceId };
   }

@@ -234,7 +234,7 @@ export class Mcp implements Dialect {
       throw new RpcError(406, 406, "The header Accept must name text/event-stream: this tool answers with a stream");
     }
     this.#calls.set(request, { ...received, argumentsText, admitted: false });
-    return { target, versioned: false };
+    return { target, versioned: false, forbidsKnown: true };
   }
 
   /** @throws {RpcError} for a name that no tool has */

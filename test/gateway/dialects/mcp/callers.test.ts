@@ -63,8 +63,29 @@ t.test("a rule refuses a call without a token with 401, and with one 403", async
   t.match(described.body.error, { code: -32602 }, "nor described");
 });
 
-t.test("where nothing may be called without a token, a list asks for one", async (t) => {
+t.test("a rule that grants to others alone refuses a valid token with 403, an ended one with 401", async (t) => {
   await call(handler, "/v1/auth/Rules/Delete", { id: "default" }, admin);
+  await rule("staff-only", "staff", "GRANTED", "service:probe:*", 0);
+  const token = await login(handler, "admin");
+  const tell = { name: "probe.Tell", arguments: {} };
+  const forbidden = await send(handler, "tools/call", tell, { token });
+  t.equal(forbidden.status, 403);
+  t.equal(
+    forbidden.headers["www-authenticate"],
+    `Bearer error="insufficient_scope", error_description="Forbidden call made to probe:Probe.Tell by admin", ${METADATA}`,
+  );
+  t.match(forbidden.body, { id: 1, error: { code: 403, message: "Forbidden call made to probe:Probe.Tell by admin" } });
+  const anonymous = await send(handler, "tools/call", tell);
+  t.equal(anonymous.status, 401);
+  t.equal(anonymous.headers["www-authenticate"], `Bearer ${METADATA}`);
+  await t.rejects(call(handler, "/v1/probe/tell", {}, token), /"Code":401/, "JSON answers as the rules say");
+  await call(handler, "/v1/auth/logout", {}, token);
+  const ended = await send(handler, "tools/call", tell, { token });
+  t.equal(ended.status, 401);
+  t.match(ended.headers["www-authenticate"], /^Bearer error="invalid_token"/);
+});
+
+t.test("where nothing may be called without a token, a list asks for one", async (t) => {
   const { status, headers } = await send(handler, "tools/list");
   t.equal(status, 401);
   t.equal(headers["www-authenticate"], `Bearer ${METADATA}`);
