@@ -28,7 +28,8 @@ function list(client: Client): Promise<readonly Key[]> {
   });
 }
 
-const namesAndPrefixes: Source = async ({ connect }) => {
+/** Completes a key by its prefix, or by its name where only one has it. */
+export const namesAndPrefixes: Source = async ({ connect }) => {
   const keys = await list(connect());
   const counts = new Map<string, number>();
   for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);

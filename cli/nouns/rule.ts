@@ -8,6 +8,7 @@ import type { Connection } from "../command/connection.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
+import { namesAndPrefixes } from "./key.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
 import { warnUnserved } from "./unserved.js";
 
@@ -122,14 +123,16 @@ export const explain = gatewayCommand({
   summary: "tell which rule decides about a call",
   examples: [
     "portico auth explain --account bob service:helloworld:Helloworld.Call",
+    "portico auth explain --key deploy service:helloworld:Helloworld.Call",
     "portico auth explain service:helloworld:Helloworld.Call",
   ],
   options: [
     new CompletedOption("--account <name>", "who calls (default: nobody, a call without a token)", accountNames),
+    new CompletedOption("--key <key>", "an API key that calls: its prefix or its name", namesAndPrefixes),
   ],
   completion: [resources],
-  async run({ io, client, output }, resource: string, { account }: { account?: string }) {
-    const answer = await client.ask("auth/Rules/Explain", { account, resource });
+  async run({ io, client, output }, resource: string, { account, key }: { account?: string; key?: string }) {
+    const answer = await client.ask("auth/Rules/Explain", { account, key, resource });
     const { decidedBy, matched } = answer;
     await printItem(io, output, { name: decidedBy?.id ?? "", value: answer, text: [decision(answer)] });
     if (output !== undefined || matched.length === 0) return;
@@ -138,8 +141,11 @@ export const explain = gatewayCommand({
   },
 });
 
-function decision({ code, decidedBy }: ExplainResponse): string {
+function decision({ code, decidedBy, key, limited }: ExplainResponse): string {
   const what = code === 200 ? "Granted" : `Refused with ${code}`;
+  if (limited && key !== undefined) {
+    return visible(`${what}: API key ${key.name} (${key.prefix}) is limited to ${key.resources.join(", ")}`);
+  }
   return decidedBy === undefined ? `${what}: no rule matches` : `${what} by rule ${visible(decidedBy.id)}`;
 }
 

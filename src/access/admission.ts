@@ -7,7 +7,7 @@ import { Callers, type Endpoint } from "../contract/endpoint.js";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError, withoutStack } from "../errors.js";
 import type { Metadata } from "../rpc/metadata.js";
-import type { Decision } from "./rules.js";
+import type { Judgement } from "./rules.js";
 
 /** The account, or the enrolment, of a valid token. */
 export interface Caller {
@@ -20,6 +20,8 @@ export interface Caller {
   readonly expires: number;
   /** Resource patterns that the token is limited to; empty means no limit. */
   readonly resources: readonly string[];
+  /** The name of the API key, where it is limited and the name is known; for messages. */
+  readonly key?: string | undefined;
   /** The name of an enrolment token. Such a caller is no account, and rules treat its calls as calls without a token. */
   readonly enrolment?: string | undefined;
 }
@@ -124,7 +126,7 @@ export interface SignedContext {
 
 /** The error for a refused call: UNAUTHENTICATED or PERMISSION_DENIED, with the endpoint and the caller. */
 export function refusal(
-  decision: Exclude<Decision, "granted">,
+  decision: Exclude<Judgement, "granted">,
   endpoint: Endpoint,
   caller: Caller | undefined,
 ): StatusError {
@@ -132,9 +134,20 @@ export function refusal(
     return withoutStack(() => new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`));
   }
   const name = caller.enrolment === undefined ? caller.account : `service ${caller.enrolment}`;
+  const why = decision === "limited" ? `: ${limitsInWords(caller)}` : "";
   return withoutStack(
-    () => new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}`),
+    () => new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}${why}`),
   );
+}
+
+/** Most limits of a key that a message names. */
+const MAX_SHOWN_LIMITS = 3;
+
+/** `API key deploy is limited to service:orders:*`. An authority of an earlier version does not tell the name. */
+export function limitsInWords({ key, resources }: Pick<Caller, "key" | "resources">): string {
+  const more = resources.length - MAX_SHOWN_LIMITS;
+  const shown = resources.slice(0, MAX_SHOWN_LIMITS).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return `${key ? `API key ${key}` : "the API key"} is limited to ${shown}`;
 }
 
 /** The error while no decision can be made. */

@@ -6,7 +6,7 @@
  */
 import type { KnownCaller, Powers } from "./known-caller.js";
 
-/** What a caller takes beside its account's name and its powers: its object, its token, its hash, its place in the map. */
+/** What a caller takes beside its account's name, its key's name and its powers: its object, its token, its hash, its place in the map. */
 const CALLER_BYTES = 400;
 /** What powers take, and each of their texts beside its characters. */
 const POWERS_BYTES = 300;
@@ -117,8 +117,8 @@ function nameOf({ scopes, resources }: Powers): string {
   return JSON.stringify([scopes, resources]);
 }
 
-function bytesOf({ account }: KnownCaller): number {
-  return CALLER_BYTES + account.length;
+function bytesOf({ account, key }: KnownCaller): number {
+  return CALLER_BYTES + account.length + (key === undefined ? 0 : TEXT_BYTES + 2 * key.length);
 }
 
 /** Twice the characters: as lists, and in the name by which they are shared. A resource is kept as a pattern too. */

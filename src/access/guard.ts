@@ -14,7 +14,6 @@
 
 import { Callers, type Endpoint } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
-import { matches, parsePattern, type Resource } from "../contract/resource.js";
 import {
   type Admission,
   authorityUnreachable,
@@ -32,10 +31,11 @@ import {
 import type { AuthorityAccess } from "./authority-access.js";
 import { CallerCache, UNKNOWN_TOKEN } from "./caller-cache.js";
 import { badContext, ContextCache, lateContext, type Verified } from "./context-cache.js";
-import { KnownCaller } from "./known-caller.js";
+import type { KnownCaller } from "./known-caller.js";
+import { withinLimits } from "./limits.js";
 import { OpenStreams } from "./open-streams.js";
 import { Policy } from "./policy.js";
-import type { Decision } from "./rules.js";
+import type { Decision, Judgement } from "./rules.js";
 
 export * from "./admission.js";
 
@@ -141,7 +141,10 @@ export class OpenGuard implements SigningGuard {
       credentials.tokenRequired && caller === undefined
         ? "unauthorized"
         : this.#judge(endpoint, namespace, caller?.namespaceId, caller);
-    if (decision !== "granted") throw refusal(credentials.forbidsKnown ? "forbidden" : decision, endpoint, caller);
+    if (decision !== "granted") {
+      const isForbidden = decision === "unauthorized" && credentials.forbidsKnown === true;
+      throw refusal(isForbidden ? "forbidden" : decision, endpoint, caller);
+    }
     const { namespaceId } = caller ?? this.#policy.current.rulesOf(namespace);
     return { endpoint, caller, namespace, namespaceId };
   }
@@ -224,7 +227,7 @@ export class OpenGuard implements SigningGuard {
   }
 
   /** Judges the caller, and the service that acts for it. @throws {StatusError} as `#judge` */
-  #judgeBoth({ endpoint, namespace, namespaceId, service }: Admission, caller: Caller | undefined): Decision {
+  #judgeBoth({ endpoint, namespace, namespaceId, service }: Admission, caller: Caller | undefined): Judgement {
     const decision = this.#judge(endpoint, namespace, namespaceId, caller);
     if (decision !== "granted" || service === undefined) return decision;
     return this.#policy.current.rulesOf(namespace).decide(endpoint.segments, [serviceScope(service)]);
@@ -245,7 +248,12 @@ export class OpenGuard implements SigningGuard {
    * @throws {StatusError} UNAVAILABLE where the rules would grant it, but are those of another namespace of the same name: of
    * this guard and of who decided before it, one has not heard yet that the namespace was created anew.
    */
-  #judge(endpoint: Endpoint, namespace: string, namespaceId: string | undefined, caller: Caller | undefined): Decision {
+  #judge(
+    endpoint: Endpoint,
+    namespace: string,
+    namespaceId: string | undefined,
+    caller: Caller | undefined,
+  ): Judgement {
     const { callers, segments } = endpoint;
     if (callers === Callers.PUBLIC) return "granted";
     if (callers === undefined && this.#service !== undefined && segments.name !== this.#service) {
@@ -274,16 +282,4 @@ function decideByDeclaration(callers: Callers, caller: Caller | undefined): Deci
     (callers === Callers.ADMIN && isAdmin(caller)) ||
     (callers === Callers.ENROLLED && caller.enrolment !== undefined);
   return enough ? "granted" : "forbidden";
-}
-
-/** The decision, unless the caller's token is limited to other resources. */
-function withinLimits(decision: Decision, resource: Resource, caller: Caller | undefined): Decision {
-  return decision === "granted" && caller !== undefined && isOutsideLimits(caller, resource) ? "forbidden" : decision;
-}
-
-/** Whether the caller's token is limited to resources, of which this is none. */
-function isOutsideLimits(caller: Caller, resource: Resource): boolean {
-  if (caller.resources.length === 0) return false;
-  const limits = caller instanceof KnownCaller ? caller.limits : caller.resources.map(parsePattern);
-  return !limits.some((limit) => matches(limit, resource));
 }

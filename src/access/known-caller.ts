@@ -25,6 +25,7 @@ export class KnownCaller implements Caller, Powers {
   resources: readonly string[];
   readonly enrolment: string | undefined;
   limits: readonly Resource[];
+  readonly key: string | undefined;
   /** SHA-256 of the token as a string of 32 characters from U+0000 to U+00FF, one for each byte. */
   readonly hash: string;
   readonly reportUse: boolean;
@@ -52,6 +53,7 @@ export class KnownCaller implements Caller, Powers {
     this.expires = expiry(caller);
     this.resources = resources.length === 0 ? NONE : resources;
     this.limits = resources.length === 0 ? NONE : resources.map(parsePattern);
+    this.key = caller.key;
     this.hash = sha256.toString("latin1");
     this.reportUse = caller.reportUse;
     this.confirmedAt = confirmedAt;

@@ -21,6 +21,9 @@ export { Access, type Rule };
 /** `unauthorized` is 401 to the caller, `forbidden` 403. */
 export type Decision = "granted" | "unauthorized" | "forbidden";
 
+/** A decision on a caller's token. `limited` is 403: rules grant the call, but the API key does not reach it (limits.ts). */
+export type Judgement = Decision | "limited";
+
 /** A decision with the rules that it was made by. */
 export interface Explanation {
   readonly decision: Decision;

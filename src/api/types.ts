@@ -31,6 +31,33 @@ export interface AuditRecord {
 /** Such as `2026-01-31T12:00:00Z` (RFC 3339). */
 type Timestamp = string;
 
+export interface ListKeysResponse {
+  readonly keys: readonly Key[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
+}
+
+export interface Key {
+  /** The first characters of the key, which identify it, such as `ptk_4fGh81`. */
+  readonly prefix: string;
+  readonly name: string;
+  readonly account: string;
+  readonly created: Timestamp;
+  readonly expires: Timestamp;
+  /** Absent when the key was never used. Accurate to a minute. */
+  readonly lastUsed?: Timestamp;
+  /** Resource patterns that the key is limited to; none means no limit. */
+  readonly resources: readonly string[];
+}
+
+export interface CreateKeyResponse {
+  /** The key itself, `ptk_…`. Keep it: it cannot be shown again. */
+  readonly secret: string;
+  readonly key: Key;
+}
+
+type Empty = Readonly<Record<string, never>>;
+
 export interface ListRulesResponse {
   readonly rules: readonly Rule[];
   /** Gives the next page; empty when there is none. */
@@ -54,8 +81,6 @@ export interface Rule {
 
 export type Access = "ACCESS_UNSPECIFIED" | "GRANTED" | "DENIED";
 
-type Empty = Readonly<Record<string, never>>;
-
 export interface ExplainResponse {
   /** What a gateway answers: 200 granted, 401 or 403 refused. */
   readonly code: number;
@@ -63,6 +88,10 @@ export interface ExplainResponse {
   readonly decidedBy?: Rule;
   /** Every rule that matches the resource and the caller, by descending priority. */
   readonly matched: readonly Rule[];
+  /** The API key that the request names. */
+  readonly key: Key;
+  /** Whether the rules grant the call, but the key is limited to other resources: 403. */
+  readonly limited: boolean;
 }
 
 export interface PreviewResponse {
@@ -135,48 +164,6 @@ export interface CreateEnrolmentResponse {
   /** The token, `pte_…`. Keep it: it cannot be shown again. */
   readonly secret: string;
   readonly enrolment: Enrolment;
-}
-
-export interface ListKeysResponse {
-  readonly keys: readonly Key[];
-  /** Gives the next page; empty when there is none. */
-  readonly nextPageToken: string;
-}
-
-export interface Key {
-  /** The first characters of the key, which identify it, such as `ptk_4fGh81`. */
-  readonly prefix: string;
-  readonly name: string;
-  readonly account: string;
-  readonly created: Timestamp;
-  readonly expires: Timestamp;
-  /** Absent when the key was never used. Accurate to a minute. */
-  readonly lastUsed?: Timestamp;
-  /** Resource patterns that the key is limited to; none means no limit. */
-  readonly resources: readonly string[];
-}
-
-export interface CreateKeyResponse {
-  /** The key itself, `ptk_…`. Keep it: it cannot be shown again. */
-  readonly secret: string;
-  readonly key: Key;
-}
-
-export interface ListNamesResponse {
-  readonly services: readonly ServiceNames[];
-}
-
-/** A service and the names that belong to it. */
-export interface ServiceNames {
-  /** The service's name, such as `orders`. */
-  readonly service: string;
-  /** Full names of gRPC services, such as `shop.v1.Orders`. */
-  readonly names: readonly string[];
-}
-
-export interface ReleaseNamesResponse {
-  /** Those that were released. */
-  readonly names: readonly string[];
 }
 
 export interface ListNamespacesResponse {
@@ -281,6 +268,34 @@ export interface ListAuditRequest {
   readonly limit?: number | string;
 }
 
+export interface ListKeysRequest {
+  /** Most keys in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string;
+}
+
+export interface CreateKeyRequest {
+  /** What the key is for, such as `nightly report`. */
+  readonly name?: string;
+  /** 1 to 365 days, such as `2592000s`; absent means 90. */
+  readonly lifetime?: Duration;
+  /** Resource patterns that the key is limited to, such as `service:helloworld:*`; none means no limit. */
+  readonly resources?: readonly string[];
+}
+
+export interface RevokeKeyRequest {
+  /** The key's first characters, as listed, such as `ptk_4fGh81`. */
+  readonly prefix?: string;
+}
+
+export interface RotateKeyRequest {
+  /** The key's first characters, as listed, such as `ptk_4fGh81`. */
+  readonly prefix?: string;
+  /** How long the old key stays valid, such as `86400s`, at most its remaining lifetime; absent means not at all. */
+  readonly overlap?: Duration;
+}
+
 export interface ListRulesRequest {
   /**
    * Most rules in the answer, 1 to 1000; 0 means all that an answer has room for, some 10,000. There may be fewer although
@@ -305,6 +320,12 @@ export interface ExplainRequest {
   readonly account?: string;
   /** A resource without wildcards, such as `service:helloworld:Helloworld.Call`. */
   readonly resource?: string;
+  /**
+   * The API key to decide for: its prefix, such as `ptk_4fGh81`, or its name. With `account`, a key of that
+   * account. A name that several keys have is refused with INVALID_ARGUMENT, which names their prefixes.
+   * Empty means a login of the account.
+   */
+  readonly key?: string;
 }
 
 export interface PreviewRequest {
@@ -391,41 +412,6 @@ export interface DeleteEnrolmentRequest {
   readonly id?: string;
 }
 
-export interface ListKeysRequest {
-  /** Most keys in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
-  readonly pageSize?: number | string;
-  /** `next_page_token` of the page before; empty for the first page. */
-  readonly pageToken?: string;
-}
-
-export interface CreateKeyRequest {
-  /** What the key is for, such as `nightly report`. */
-  readonly name?: string;
-  /** 1 to 365 days, such as `2592000s`; absent means 90. */
-  readonly lifetime?: Duration;
-  /** Resource patterns that the key is limited to, such as `service:helloworld:*`; none means no limit. */
-  readonly resources?: readonly string[];
-}
-
-export interface RevokeKeyRequest {
-  /** The key's first characters, as listed, such as `ptk_4fGh81`. */
-  readonly prefix?: string;
-}
-
-export interface RotateKeyRequest {
-  /** The key's first characters, as listed, such as `ptk_4fGh81`. */
-  readonly prefix?: string;
-  /** How long the old key stays valid, such as `86400s`, at most its remaining lifetime; absent means not at all. */
-  readonly overlap?: Duration;
-}
-
-export interface ReleaseNamesRequest {
-  /** The service that they belong to, such as `orders`. */
-  readonly service?: string;
-  /** The one to release, such as `shop.v1.Orders`; empty means all names of the service. */
-  readonly name?: string;
-}
-
 export interface CreateNamespaceRequest {
   /** `[a-z0-9][a-z0-9-]{0,62}`, such as `staging`. */
   readonly name?: string;
@@ -458,13 +444,24 @@ export interface Endpoints {
    * address has a record, at most ten in all. One record counts the other failures of that minute when it is over.
    */
   "auth/Audit/List": { readonly request: ListAuditRequest; readonly response: ListAuditResponse };
+  /** Lists the keys by account, oldest first, in pages. */
+  "auth/Keys/List": { readonly request: ListKeysRequest; readonly response: ListKeysResponse };
+  /** Creates a key. Only this answer has its secret. A key cannot create a key that outlives it. */
+  "auth/Keys/Create": { readonly request: CreateKeyRequest; readonly response: CreateKeyResponse };
+  /** Revokes a key. When this answers, no gateway accepts the key. */
+  "auth/Keys/Revoke": { readonly request: RevokeKeyRequest; readonly response: Empty };
+  /**
+   * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
+   * caller uses a key, the new key expires no later than that one.
+   */
+  "auth/Keys/Rotate": { readonly request: RotateKeyRequest; readonly response: CreateKeyResponse };
   /** Lists the rules, by descending priority and then by ID; in pages for who asks for them. */
   "auth/Rules/List": { readonly request: ListRulesRequest; readonly response: ListRulesResponse };
   /** Creates a rule. The rule holds everywhere when this answers. */
   "auth/Rules/Create": { readonly request: CreateRuleRequest; readonly response: Rule };
   /** Deletes a rule. No gateway grants by it any more when this answers. */
   "auth/Rules/Delete": { readonly request: DeleteRuleRequest; readonly response: Empty };
-  /** Explains the decision for a caller and a resource: the rule that decides, and all rules that match. */
+  /** Explains the decision for a caller and a resource: the rule that decides, all rules that match, and the limits of an API key. */
   "auth/Rules/Explain": { readonly request: ExplainRequest; readonly response: ExplainResponse };
   /** Shows whose calls would be answered differently if a rule were created or deleted. Changes nothing. */
   "auth/Rules/Preview": { readonly request: PreviewRequest; readonly response: PreviewResponse };
@@ -501,24 +498,6 @@ export interface Endpoints {
    * `gateway`, the keys of all names.
    */
   "auth/Enrolments/Delete": { readonly request: DeleteEnrolmentRequest; readonly response: Empty };
-  /** Lists the keys by account, oldest first, in pages. */
-  "auth/Keys/List": { readonly request: ListKeysRequest; readonly response: ListKeysResponse };
-  /** Creates a key. Only this answer has its secret. A key cannot create a key that outlives it. */
-  "auth/Keys/Create": { readonly request: CreateKeyRequest; readonly response: CreateKeyResponse };
-  /** Revokes a key. When this answers, no gateway accepts the key. */
-  "auth/Keys/Revoke": { readonly request: RevokeKeyRequest; readonly response: Empty };
-  /**
-   * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
-   * caller uses a key, the new key expires no later than that one.
-   */
-  "auth/Keys/Rotate": { readonly request: RotateKeyRequest; readonly response: CreateKeyResponse };
-  /** Lists the services with the names that belong to them, whether or not they run. */
-  "auth/Names/List": { readonly request: Empty; readonly response: ListNamesResponse };
-  /**
-   * Takes names from a service. Each goes to the service that has waited for it longest, else to the next that registers with
-   * it. Deleting the last enrolment of a service does the same.
-   */
-  "auth/Names/Release": { readonly request: ReleaseNamesRequest; readonly response: ReleaseNamesResponse };
   /** Lists the namespaces. */
   "auth/Namespaces/List": { readonly request: Empty; readonly response: ListNamespacesResponse };
   /** Creates a namespace with an account `admin` and no rules. Every call in it is refused until its first rule. */

@@ -156,12 +156,18 @@ t.test("each kind of token, at each kind of endpoint", async (t) => {
         t.equal(admitted, endpoint);
       } catch (error) {
         const name = token === "key" ? "bob" : token;
+        const why = LIMITED.has(`${token} at ${at}`) ? KEY_IS_LIMITED : "";
         t.match(error, outcome === 403 ? forbidden(endpoint.name, name) : unauthorized(endpoint.name));
+        t.equal(StatusError.from(error).message.split(": ")[1] ?? "", why);
         t.type(outcome, "number");
       }
     });
   }
 });
+
+/** Where rules or declarations grant a call, and the key's limits refuse it. */
+const LIMITED: ReadonlySet<string> = new Set(["key at staff", "key at open", "key at forAccounts"]);
+const KEY_IS_LIMITED = "API key limited is limited to service:members:*, service:closed:*";
 
 function unauthorized(endpoint: string): StatusError {
   return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint}`);

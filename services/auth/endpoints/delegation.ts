@@ -3,10 +3,11 @@
  * judged by the current rules, and the caller is looked up by its token, so a revoked token cannot be acted for.
  */
 
-import { serviceScope } from "../../../src/access/admission.js";
+import { limitsInWords, serviceScope } from "../../../src/access/admission.js";
 import { signContext, verifyTicket } from "../../../src/access/call-context.js";
 import { ticketKeyOf } from "../../../src/access/context-keys.js";
-import { type Decision, RuleSet } from "../../../src/access/rules.js";
+import { withinLimits } from "../../../src/access/limits.js";
+import { type Judgement, RuleSet } from "../../../src/access/rules.js";
 import { DEFAULT_NAMESPACE, GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { Code, invalidArgument, permissionDenied, StatusError, unauthenticated } from "../../../src/errors.js";
@@ -66,7 +67,7 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
   const segments = checkEndpoint(resource);
   const acting = actingFor(current, request, service, context);
   for (const [who, decision] of judged(current, segments, service, acting)) {
-    if (decision !== "granted") throw refused(decision, resource, who);
+    if (decision !== "granted") throw refused(decision, resource, who, acting.caller);
   }
   const [key] = state.contextKeys(segments.name);
   const [root] = state.contextKeys(GATEWAY);
@@ -129,7 +130,8 @@ function actingFor(
 
 /** The caller with those of its token's limits that cover the resource, as contexts carry it (src/access/context-cache.ts). */
 function limitedTo(caller: Caller | undefined, resource: Resource): Caller | undefined {
-  return caller && { ...caller, resources: caller.resources.filter((limit) => matches(parsePattern(limit), resource)) };
+  const covering = caller?.resources.filter((limit) => matches(parsePattern(limit), resource)) ?? [];
+  return caller && { ...caller, resources: covering, key: undefined };
 }
 
 /** The decisions on the service, and on the caller that it acts for. */
@@ -138,19 +140,25 @@ function judged(
   resource: Resource,
   service: string,
   { namespace, caller }: Acting,
-): [who: string, decision: Decision][] {
+): [who: string, decision: Judgement][] {
   const rules = compiled.of(state.namespaces.get(namespace));
-  const limited = caller?.resources.length ? caller.resources.map(parsePattern) : undefined;
-  const isOutsideLimits = limited !== undefined && !limited.some((limit) => matches(limit, resource));
   const name = caller?.account || `service ${caller?.enrolment ?? service}`;
   return [
     [`service ${service}`, rules.decide(resource, [serviceScope(service)])],
-    [name, isOutsideLimits ? "forbidden" : rules.decide(resource, caller?.scopes)],
+    [name, withinLimits(rules.decide(resource, caller?.scopes), resource, caller)],
   ];
 }
 
-function refused(decision: Exclude<Decision, "granted">, resource: string, who: string): StatusError {
+function refused(
+  decision: Exclude<Judgement, "granted">,
+  resource: string,
+  who: string,
+  caller: Caller | undefined,
+): StatusError {
   const name = resource.slice(resource.indexOf(":") + 1);
+  if (decision === "limited" && caller !== undefined) {
+    return permissionDenied(`Forbidden call made to ${name} by ${who}: ${limitsInWords(caller)}`);
+  }
   if (decision === "forbidden") return permissionDenied(`Forbidden call made to ${name} by ${who}`);
   return unauthenticated(`Unauthorized call made to ${name} by ${who}`);
 }

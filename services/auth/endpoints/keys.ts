@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import { isAdmin } from "../../../src/access/admission.js";
 import type { KnownCaller } from "../../../src/access/known-caller.js";
-import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
+import { createToken, hashToken, isToken, tokenPrefix } from "../../../src/access/token.js";
 import { parsePattern } from "../../../src/contract/resource.js";
 import { aborted, failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
 import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -13,6 +13,7 @@ import {
   KeysService,
   type RotateKeyRequest,
 } from "../../../src/gen/portico/auth/v1/keys.js";
+import { mapPaced } from "../../../src/pace.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
@@ -164,6 +165,43 @@ function find(state: State, caller: KnownCaller, prefix: string, now: number): S
   return key;
 }
 
+/** Most keys that an error names. */
+const MAX_NAMED = 10;
+
+/**
+ * The key of a namespace with a prefix or a name.
+ * @param of the account whose key is meant; empty for any
+ * @throws {StatusError} NOT_FOUND; INVALID_ARGUMENT where several keys have the name
+ */
+export async function findByPrefixOrName(
+  changes: Changes,
+  { namespace, account: of }: { readonly namespace: string; readonly account: string },
+  text: string,
+): Promise<StoredKey> {
+  if (isToken(text)) {
+    throw invalidArgument("key: must be a prefix, such as ptk_4fGh81, or a name; never the key itself");
+  }
+  const { state, now } = changes;
+  const isMeant = (key: StoredKey): boolean =>
+    (of === "" || key.account === of) && timestampMs(key.expires) > now && (key.prefix === text || key.name === text);
+  const byPrefix = state.keyWithPrefix(namespace, text);
+  if (byPrefix !== undefined && isMeant(byPrefix)) return byPrefix;
+  const names = of === "" ? Array.from(state.accountsFrom(namespace), ({ name }) => name) : [of];
+  // In turns, because there may be a million. The account is looked up anew: it may have gone meanwhile.
+  const keysNamed = await mapPaced(names, (name) => {
+    const account = state.account(namespace, name);
+    return account === undefined ? [] : state.keysOf(account).filter(isMeant);
+  });
+  const [key, ...others] = keysNamed.flat();
+  const owner = of === "" ? "" : ` of ${of}`;
+  if (key === undefined) throw notFound(`no key${owner} with the prefix or the name ${text}`);
+  if (others.length === 0) return key;
+  const shown = [key, ...others].slice(0, MAX_NAMED).map(({ prefix, account }) => `${prefix} of ${account}`);
+  const more = others.length + 1 - shown.length;
+  const candidates = shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
+  throw invalidArgument(`key: several keys have the name ${text}; give the prefix of one: ${candidates}`);
+}
+
 function checkRoom(state: State, { namespace, account, prefix }: StoredKey, now: number): void {
   const owner = state.account(namespace, account);
   if (owner === undefined) throw notFound(`no account with the name ${account}`);
@@ -186,7 +224,8 @@ function unlimited(context: Context): KnownCaller {
   throw permissionDenied("A key that is limited to resources cannot create keys");
 }
 
-function shown(key: StoredKey, keyUses?: KeyUses): Key {
+/** A key as answers have it: without its hash. */
+export function shown(key: StoredKey, keyUses?: KeyUses): Key {
   const { prefix, name, account, created, expires, resources } = key;
   const unwritten = keyUses?.lastUse(key.sha256);
   const lastUsed = unwritten === undefined ? key.lastUsed : toTimestamp(unwritten);

@@ -4,7 +4,7 @@
  * so only they are decided on; and accounts that hold the same of the scopes that rules name are one kind of caller.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import { type Decision, LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/rules.js";
+import { type Judgement, LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/rules.js";
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";
@@ -25,8 +25,8 @@ export interface PreviewOptions {
 }
 
 /** The HTTP status of a call for a decision. */
-export function codeOf(decision: Decision): number {
-  return { granted: 200, unauthorized: 401, forbidden: 403 }[decision];
+export function codeOf(decision: Judgement): number {
+  return { granted: 200, unauthorized: 401, forbidden: 403, limited: 403 }[decision];
 }
 
 /**

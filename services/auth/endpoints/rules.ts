@@ -1,14 +1,10 @@
 /** Rules: lists, creates and deletes the rules of the caller's namespace, explains decisions and previews changes. */
 
+import type { Caller } from "../../../src/access/admission.js";
+import { withinLimits } from "../../../src/access/limits.js";
 import { checkRule, RuleSet } from "../../../src/access/rules.js";
-import {
-  alreadyExists,
-  Code,
-  failedPrecondition,
-  invalidArgument,
-  notFound,
-  StatusError,
-} from "../../../src/errors.js";
+import { alreadyExists, failedPrecondition, invalidArgument, notFound, type StatusError } from "../../../src/errors.js";
+import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type ExplainRequest,
   type ExplainResponse,
@@ -21,6 +17,7 @@ import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import type { NamespaceState, State } from "../log/state.js";
 import { accountOf, checkLiteral } from "./checks.js";
+import { findByPrefixOrName, shown } from "./keys.js";
 import { ALL_AT_ONCE, type PageItems, pageOf } from "./page.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
 
@@ -74,13 +71,27 @@ async function explain(changes: Changes, request: ExplainRequest, context: Conte
     throw invalidArgument(`resource: rules do not govern ${resource.name}, whose endpoints declare who may call them`);
   }
   await changes.sync();
-  const account = changes.state.account(namespace, request.account);
-  if (request.account !== "" && account === undefined) {
-    throw new StatusError(Code.NOT_FOUND, `no account with the name ${request.account}`);
-  }
+  const { key, caller } = await callerOf(changes, request, namespace);
   const compiled = RuleSet.compile(rulesOf(changes.state, namespace).values());
-  const { decision, decidedBy, matched } = compiled.explain(resource, account?.scopes);
-  return { code: codeOf(decision), decidedBy, matched };
+  const { decision: byRules, decidedBy, matched } = compiled.explain(resource, caller?.scopes);
+  const decision = withinLimits(byRules, resource, caller);
+  return { code: codeOf(decision), decidedBy, matched, key: key && shown(key), limited: decision === "limited" };
+}
+
+/** Whose call is explained; no caller for a call without a token. @throws {StatusError} NOT_FOUND, INVALID_ARGUMENT */
+async function callerOf(
+  changes: Changes,
+  { account: name, key: named }: ExplainRequest,
+  namespace: string,
+): Promise<{ key?: StoredKey; caller: Pick<Caller, "scopes" | "resources"> | undefined }> {
+  const account = changes.state.account(namespace, name);
+  if (name !== "" && account === undefined) throw notFound(`no account with the name ${name}`);
+  if (named === "") return { caller: account && { scopes: account.scopes, resources: [] } };
+  const key = await findByPrefixOrName(changes, { namespace, account: name }, named);
+  // As the guard gets it for the key.
+  const caller = changes.state.callerOf(key.sha256, changes.now);
+  if (caller === undefined) throw notFound(`the key ${key.prefix} was revoked or has expired`);
+  return { key, caller };
 }
 
 async function preview(

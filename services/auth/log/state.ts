@@ -146,7 +146,8 @@ export class State {
       case "key": {
         const { key } = token;
         const caller = this.#accountCaller(key, key.expires, now);
-        return caller && { ...caller, resources: key.resources, reportUse: true };
+        const name = key.resources.length === 0 ? undefined : key.name;
+        return caller && { ...caller, resources: key.resources, reportUse: true, key: name };
       }
       case "enrolment": {
         const { name } = token.enrolment;

@@ -162,6 +162,12 @@ export interface ExplainRequest {
   readonly account?: string | undefined;
   /** A resource without wildcards, such as `service:helloworld:Helloworld.Call`. */
   readonly resource?: string | undefined;
+  /**
+   * The API key to decide for: its prefix, such as `ptk_4fGh81`, or its name. With `account`, a key of that
+   * account. A name that several keys have is refused with INVALID_ARGUMENT, which names their prefixes.
+   * Empty means a login of the account.
+   */
+  readonly key?: string | undefined;
 }
 
 export interface ExplainResponse {
@@ -171,6 +177,10 @@ export interface ExplainResponse {
   readonly decidedBy?: Rule;
   /** Every rule that matches the resource and the caller, by descending priority. */
   readonly matched: readonly Rule[];
+  /** The API key that the request names. */
+  readonly key?: Key;
+  /** Whether the rules grant the call, but the key is limited to other resources: 403. */
+  readonly limited: boolean;
 }
 
 export interface Key {
@@ -618,7 +628,7 @@ export interface Auth {
      */
     delete(request?: DeleteRuleRequest, options?: CallOptions): Promise<DeleteRuleResponse>;
     /**
-     * Explains the decision for a caller and a resource: the rule that decides, and all rules that match.
+     * Explains the decision for a caller and a resource: the rule that decides, all rules that match, and the limits of an API key.
      *
      * Only administrators may call it.
      */

@@ -6,6 +6,7 @@ import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { DelegationService } from "../../../src/gen/portico/auth/v1/delegation.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { ask, codeOf, joinAt, openDoor } from "../../access/door.js";
@@ -50,6 +51,19 @@ t.test("a service calls for its caller, and the called one is told of both", asy
   const { issue, front, service, received } = await scene(t);
   const admission = await ask(service, ORDERS, { context: await issue(front, await received()) });
   t.match(admission, { caller: { account: "bob", scopes: ["staff"] }, service: "front" });
+});
+
+t.test("a limited key is acted for within its limits alone, and a refusal names them", async (t) => {
+  const { issue, front, call, bob, guard } = await scene(t);
+  const contextOf = async (resources: string[]): Promise<string> => {
+    const { secret } = await call(KeysService.create, { name: "deploy", lifetime: undefined, resources }, bob);
+    return String(guard.contextOf(await ask(guard, FRONT, { token: secret })).metadata[0]?.[1]);
+  };
+  t.ok(await issue(front, await contextOf(["service:front:*", "service:orders:*"])));
+  await t.rejects(issue(front, await contextOf(["service:front:*"])), {
+    code: Code.PERMISSION_DENIED,
+    message: "Forbidden call made to orders:Orders.Add by bob: API key deploy is limited to service:front:*",
+  });
 });
 
 t.test("what the rules do not allow is not signed", async (t) => {

@@ -128,7 +128,7 @@ t.test("preview", async (t) => {
     const { effects } = await call(RulesService.preview, { change: deleting("default"), resources: [CALL] }, token);
     await call(RulesService.delete, { id: "default" }, token);
     for (const account of ["", "admin", "ann", "bob"]) {
-      const { code } = await call(RulesService.explain, { account, resource: CALL }, token);
+      const { code } = await call(RulesService.explain, { account, resource: CALL, key: "" }, token);
       const concerned = effects.some(({ nobody, accounts }) => (account === "" ? nobody : accounts.includes(account)));
       t.equal(code, concerned ? 401 : 200, account || "nobody");
     }

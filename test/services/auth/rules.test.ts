@@ -61,20 +61,23 @@ t.test("explain tells what would be decided, and by which rule", async (t) => {
   const denied = rule({ id: "nobody", scope: "*", access: Access.DENIED, priority: 1 });
   await call(RulesService.create, { rule: denied }, token);
 
-  const nobody = await call(RulesService.explain, { account: "", resource }, token);
+  const nobody = await call(RulesService.explain, { account: "", resource, key: "" }, token);
   t.match(nobody, { code: 200, decidedBy: { id: "default" } });
   t.same(
     nobody.matched.map(({ id }) => id),
     ["default"],
   );
-  const admin = await call(RulesService.explain, { account: "admin", resource }, token);
+  const admin = await call(RulesService.explain, { account: "admin", resource, key: "" }, token);
   t.match(admin, { code: 403, decidedBy: { id: "nobody" } });
   t.same(
     admin.matched.map(({ id }) => id),
     ["nobody", "default"],
   );
   await call(RulesService.delete, { id: "default" }, token);
-  t.match(await call(RulesService.explain, { account: "", resource }, token), { code: 401, decidedBy: undefined });
+  t.match(await call(RulesService.explain, { account: "", resource, key: "" }, token), {
+    code: 401,
+    decidedBy: undefined,
+  });
 
   const refused: [account: string, resource: string, code: Code, message: RegExp][] = [
     ["", "service:helloworld:*", Code.INVALID_ARGUMENT, /^resource: must be without wildcards/],
@@ -83,6 +86,6 @@ t.test("explain tells what would be decided, and by which rule", async (t) => {
     ["nobody", resource, Code.NOT_FOUND, /^no account with the name nobody$/],
   ];
   for (const [account, resource, code, message] of refused) {
-    await t.rejects(call(RulesService.explain, { account, resource }, token), { code, message });
+    await t.rejects(call(RulesService.explain, { account, resource, key: "" }, token), { code, message });
   }
 });

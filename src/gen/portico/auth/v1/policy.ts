@@ -226,7 +226,14 @@ export interface Caller {
   /** For an enrolment token, the name that the token is for. Such a caller has no account. */
   enrolment: string;
   /** Of its namespace, as in NamespaceRules. Contexts do not repeat it. */
-  namespaceId?: string | undefined;
+  namespaceId?:
+    | string
+    | undefined;
+  /**
+   * The name of the API key that the token is, where it is limited to resources: for the message of a
+   * refusal. Contexts do not repeat it.
+   */
+  key?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2422,6 +2429,7 @@ function createBaseCaller(): Caller {
     reportUse: false,
     enrolment: "",
     namespaceId: undefined,
+    key: undefined,
     _unknownFields: undefined,
   };
 }
@@ -2451,6 +2459,9 @@ export const Caller: MessageFns<Caller> = {
     }
     if (message.namespaceId !== undefined) {
       writer.uint32(66).string(message.namespaceId);
+    }
+    if (message.key !== undefined) {
+      writer.uint32(74).string(message.key);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2540,6 +2551,14 @@ export const Caller: MessageFns<Caller> = {
             message.namespaceId = reader.string();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2575,6 +2594,7 @@ export const Caller: MessageFns<Caller> = {
     message.reportUse = object.reportUse ?? false;
     message.enrolment = object.enrolment ?? "";
     message.namespaceId = object.namespaceId ?? undefined;
+    message.key = object.key ?? undefined;
     return message;
   },
 };

@@ -7,6 +7,7 @@
 /* eslint-disable */
 import { BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
+import { Key } from "./keys.js";
 
 export enum Access {
   ACCESS_UNSPECIFIED = 0,
@@ -69,6 +70,12 @@ export interface ExplainRequest {
   account: string;
   /** A resource without wildcards, such as `service:helloworld:Helloworld.Call`. */
   resource: string;
+  /**
+   * The API key to decide for: its prefix, such as `ptk_4fGh81`, or its name. With `account`, a key of that
+   * account. A name that several keys have is refused with INVALID_ARGUMENT, which names their prefixes.
+   * Empty means a login of the account.
+   */
+  key: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -81,6 +88,12 @@ export interface ExplainResponse {
     | undefined;
   /** Every rule that matches the resource and the caller, by descending priority. */
   matched: Rule[];
+  /** The API key that the request names. */
+  key:
+    | Key
+    | undefined;
+  /** Whether the rules grant the call, but the key is limited to other resources: 403. */
+  limited: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -611,7 +624,7 @@ export const DeleteRuleResponse: MessageFns<DeleteRuleResponse> = {
 };
 
 function createBaseExplainRequest(): ExplainRequest {
-  return { account: "", resource: "", _unknownFields: undefined };
+  return { account: "", resource: "", key: "", _unknownFields: undefined };
 }
 
 export const ExplainRequest: MessageFns<ExplainRequest> = {
@@ -621,6 +634,9 @@ export const ExplainRequest: MessageFns<ExplainRequest> = {
     }
     if (message.resource !== "") {
       writer.uint32(18).string(message.resource);
+    }
+    if (message.key !== "") {
+      writer.uint32(26).string(message.key);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -662,6 +678,14 @@ export const ExplainRequest: MessageFns<ExplainRequest> = {
             message.resource = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -689,12 +713,13 @@ export const ExplainRequest: MessageFns<ExplainRequest> = {
     const message = createBaseExplainRequest();
     message.account = object.account ?? "";
     message.resource = object.resource ?? "";
+    message.key = object.key ?? "";
     return message;
   },
 };
 
 function createBaseExplainResponse(): ExplainResponse {
-  return { code: 0, decidedBy: undefined, matched: [], _unknownFields: undefined };
+  return { code: 0, decidedBy: undefined, matched: [], key: undefined, limited: false, _unknownFields: undefined };
 }
 
 export const ExplainResponse: MessageFns<ExplainResponse> = {
@@ -707,6 +732,12 @@ export const ExplainResponse: MessageFns<ExplainResponse> = {
     }
     for (const v of message.matched) {
       Rule.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.key !== undefined) {
+      Key.encode(message.key, writer.uint32(34).fork()).join();
+    }
+    if (message.limited !== false) {
+      writer.uint32(40).bool(message.limited);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -756,6 +787,22 @@ export const ExplainResponse: MessageFns<ExplainResponse> = {
             message.matched.push(Rule.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.key = Key.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.limited = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -786,6 +833,8 @@ export const ExplainResponse: MessageFns<ExplainResponse> = {
       ? Rule.fromPartial(object.decidedBy)
       : undefined;
     message.matched = object.matched?.map((e) => Rule.fromPartial(e)) || [];
+    message.key = (object.key !== undefined && object.key !== null) ? Key.fromPartial(object.key) : undefined;
+    message.limited = object.limited ?? false;
     return message;
   },
 };
@@ -1155,7 +1204,7 @@ export const RulesService = {
     responseSerialize: (value: DeleteRuleResponse): Buffer => DeleteRuleResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): DeleteRuleResponse => DeleteRuleResponse.decode(value),
   },
-  /** Explains the decision for a caller and a resource: the rule that decides, and all rules that match. */
+  /** Explains the decision for a caller and a resource: the rule that decides, all rules that match, and the limits of an API key. */
   explain: {
     path: "/portico.auth.v1.Rules/Explain" as const,
     requestStream: false as const,
