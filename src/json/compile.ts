@@ -96,7 +96,7 @@ class CompiledCodec implements Codec {
   }
 
   read(json: Uint8Array): Uint8Array {
-    scanner.begin(json);
+    scanner.begin(json, this.type);
     wireWriter.begin(json.length, this.maxMessage);
     try {
       if (scanner.peek() < 0) throw scanner.malformed("a value");

@@ -15,7 +15,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["src/gen", "src/wire"],
   ["src/contract", "src/gen"],
   ["src", "src/gen", "src/contract"],
-  ["src/json", "src", "src/wire"],
+  ["src/json", "src", "src/wire", "src/contract/secrets.ts"],
   ["src/api"],
   ["src/client"],
   ["src/http2", "src", "src/wire"],

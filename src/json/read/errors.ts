@@ -2,19 +2,26 @@
  * Makes the errors for JSON that is refused. Readers know only the offset at which they stopped: the path of the field
  * (`items[3].price`), or line and column, is computed from the text, so that valid JSON costs nothing for it.
  *
- * An error quotes at most 64 characters of the input, 40 of the path and 24 of the value, and no invisible ones.
+ * An error quotes at most 64 characters of the input, 40 of the path and 24 of the value, and no invisible ones. It quotes
+ * nothing of a secret: it tells the kind of value only.
  */
 import { Buffer } from "node:buffer";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { asBuffer } from "../../buffer.js";
+import { holdsSecrets } from "../../contract/secrets.js";
 import { BACKSLASH, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../bytes.js";
 import { JsonError } from "../codec.js";
 
 const MAX_PATH = 40;
 const MAX_VALUE = 24;
 
-/** The value at `offset` is well-formed JSON but does not fit: `items[3].price: expected a number, got "x"`. */
-export function unexpected(src: Uint8Array, offset: number, expected: string): JsonError {
-  return refused(src, offset, `expected ${expected}, got ${valueAt(src, offset)}`);
+/**
+ * The value at `offset` is well-formed JSON but does not fit: `items[3].price: expected a number, got "x"`.
+ * @param secretAt where the value of the secret field begins that it belongs to; -1 for none
+ */
+export function unexpected(src: Uint8Array, offset: number, expected: string, secretAt: number): JsonError {
+  const found = secretAt < 0 ? valueAt(src, offset) : kindAt(src, offset);
+  return refused(src, secretAt < 0 ? offset : secretAt, `expected ${expected}, got ${found}`);
 }
 
 /** The value at `offset` is refused: `items[3].price: given more than once`. `member` extends the path. */
@@ -25,9 +32,21 @@ export function refused(src: Uint8Array, offset: number, reason: string, member?
   return new JsonError(path === "" ? reason : `${path}: ${reason}`);
 }
 
-/** The text is not JSON: `line 3, column 7: expected ":", got "}"`. Columns count characters from 1. */
-export function malformed(src: Uint8Array, offset: number, expected: string): JsonError {
-  return new JsonError(`${place(src, offset)}: expected ${expected}, got ${valueAt(src, offset)}`);
+/**
+ * The text is not JSON: `line 3, column 7: expected ":", got "}"`. Columns count characters from 1.
+ * @param secretAt as of `unexpected`
+ * @param type that is read: where it holds secrets, what was found may be a part of one
+ */
+export function malformed(
+  src: Uint8Array,
+  offset: number,
+  expected: string,
+  secretAt: number,
+  type: DescMessage | undefined,
+): JsonError {
+  const hides = secretAt >= 0 || (type !== undefined && holdsSecrets(type));
+  const found = hides ? kindAt(src, offset) : valueAt(src, offset);
+  return new JsonError(`${place(src, offset)}: expected ${expected}, got ${found}`);
 }
 
 /** The text is not JSON: `line 3, column 7: …` and the reason. */
@@ -121,6 +140,16 @@ function valueAt(src: Uint8Array, offset: number): string {
   const text = decode(src, offset, Math.min(src.length, offset + MAX_VALUE * 4));
   if (first !== QUOTE) return beginning(TOKEN.exec(text)?.[0] ?? `"${text.slice(0, 1)}"`, MAX_VALUE);
   return beginning(decode(src, offset, Math.min(stringEnd(src, offset), offset + MAX_VALUE * 4)), MAX_VALUE);
+}
+
+const NUMBER = /[-\d]/;
+
+/** What kind of value begins at `offset`, without a character of it. */
+function kindAt(src: Uint8Array, offset: number): string {
+  const first = src[offset];
+  if (first === undefined || first === BRACE_OPEN || first === BRACKET_OPEN) return valueAt(src, offset);
+  if (first === QUOTE) return "a string";
+  return NUMBER.test(String.fromCharCode(first)) ? "a number" : "something else";
 }
 
 function decode(src: Uint8Array, start: number, end: number): string {

@@ -1,5 +1,6 @@
 /** Readers of fields. Each reads the value after a member's name, and writes it with its tag. */
 import type { DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
+import { isSecret } from "../../contract/secrets.js";
 import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, LOWER_N, QUOTE } from "../bytes.js";
 import { END_GROUP, isImplicit, LENGTH, START_GROUP, tagOf, wireType } from "../types.js";
 import { enumReader, mapKeyReader, NULL, scalarReader, type ValueReader } from "./scalars.js";
@@ -28,6 +29,21 @@ function isValue(type: DescMessage | undefined): boolean {
 }
 
 export function fieldReader(field: DescField | DescExtension, readers: MessageReaders): FieldReader {
+  const read = openReader(field, readers);
+  return isSecret(field) ? secretReader(read) : read;
+}
+
+/** Has errors quote nothing of the field's value. */
+function secretReader(read: FieldReader): FieldReader {
+  return (s, w) => {
+    const outer = s.secretAt;
+    if (outer < 0) s.secretAt = s.pos;
+    read(s, w);
+    s.secretAt = outer;
+  };
+}
+
+function openReader(field: DescField | DescExtension, readers: MessageReaders): FieldReader {
   switch (field.fieldKind) {
     case "message":
       return messageField(field.number, field.delimitedEncoding, readers(field.message));

@@ -3,6 +3,7 @@
  * `a.b=1&tags=x&tags=y&m[k]=v` becomes `{"a":{"b":"1"},"tags":["x","y"],"m":{"k":"v"}}`.
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { isSecret } from "../../contract/secrets.js";
 import { JsonError } from "../codec.js";
 import { hasOwnForm, wrapped } from "../types.js";
 import { beginning } from "./errors.js";
@@ -22,9 +23,27 @@ export function queryJson(type: DescMessage, parameters: Iterable<readonly [name
   for (const [name, value] of parameters) {
     const problem = value.isWellFormed() ? addToMessage(type, root, parameterParts(name), value) : NOT_UNICODE;
     if (problem === undefined) continue;
-    throw new JsonError(`${beginning(name, MAX_ECHO)}: ${problem}`);
+    throw new JsonError(`${beginning(shownName(type, name), MAX_ECHO)}: ${problem}`);
   }
   return textOf(root);
+}
+
+/** The name up to a secret field: a map's keys, which follow it, are secret too. */
+function shownName(type: DescMessage, name: string): string {
+  let inner: DescMessage | undefined = type;
+  let length = 0;
+  for (const part of partsOf(name)) {
+    length += part.length + (length > 0 && !part.startsWith("[") ? 1 : 0);
+    const field: DescField | undefined = inner?.fields.find((one) => isNamed(one, part));
+    if (field !== undefined && isSecret(field)) return name.slice(0, length);
+    // The key of a map is followed by the fields of its values.
+    if (field !== undefined) inner = field.message;
+  }
+  return name;
+}
+
+function isNamed({ jsonName, name }: DescField, part: string | undefined): boolean {
+  return jsonName === part || name === part;
 }
 
 const NOT_UNICODE = "the text has half of a surrogate pair";
@@ -49,7 +68,7 @@ export function parameterParts(name: string): string[] {
 /** Adds a value to a message. Gives what is wrong, if anything. */
 function addToMessage(type: DescMessage, node: Map<string, Node>, parts: string[], value: string): string | undefined {
   const part = parts.shift();
-  const field = type.fields.find(({ jsonName, name }) => jsonName === part || name === part);
+  const field = type.fields.find((one) => isNamed(one, part));
   if (field === undefined || hasOwnForm(type)) return UNKNOWN;
   if (field.fieldKind !== "list") {
     return field.fieldKind === "map"

@@ -6,6 +6,7 @@
  * value, after white space, and the reader leaves it after the last one.
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { asBuffer } from "../../buffer.js";
 import {
   BACKSLASH,
@@ -60,6 +61,9 @@ export class Scanner {
   depth = 0;
   /** The offset of the member `@type`, which is not a field, while the object of an Any is read; else -1. */
   typeAt = -1;
+  /** The offset of the value of a secret field, while it is read; else -1. */
+  secretAt = -1;
+  #type: DescMessage | undefined;
   /** The fields that were seen, for each object that is being read. */
   readonly seen = new BitSets();
 
@@ -81,9 +85,11 @@ export class Scanner {
   readonly #quotes = new NextByte(QUOTE);
   readonly #backslashes = new NextByte(BACKSLASH);
 
-  begin(text: Uint8Array): void {
+  begin(text: Uint8Array, type?: DescMessage): void {
     const src = asBuffer(text);
     this.src = src;
+    this.#type = type;
+    this.secretAt = -1;
     this.pos = 0;
     this.end = src.length;
     this.depth = 0;
@@ -153,7 +159,7 @@ export class Scanner {
 
   /** Steps into an object or array. */
   enter(): void {
-    if (++this.depth > MAX_DEPTH) throw refused(this.src, this.pos, `nested more than ${MAX_DEPTH} levels deep`);
+    if (++this.depth > MAX_DEPTH) throw this.refused(`nested more than ${MAX_DEPTH} levels deep`, this.pos);
     this.pos++;
   }
 
@@ -317,9 +323,10 @@ export class Scanner {
     const { src, end } = this;
     for (;;) {
       pos = this.#endOfPlain(pos);
-      if (pos >= end) throw this.#illFormed(end, "a string is not closed");
+      if (pos >= end) throw illFormed(this.src, end, "a string is not closed");
       if (src[pos] === QUOTE) return pos;
-      if (src[pos] !== BACKSLASH) throw this.#illFormed(pos, "a string has a control character that is not escaped");
+      if (src[pos] !== BACKSLASH)
+        throw illFormed(this.src, pos, "a string has a control character that is not escaped");
       pos = Math.min(pos + 2, end);
     }
   }
@@ -327,8 +334,8 @@ export class Scanner {
   #unescape(start: number, end: number, target: Uint8Array, pos: number): number {
     const stop = decodeEscapes(this.src, start, end, target, pos);
     if (stop >= 0) return stop;
-    if (stop === LONE_SURROGATE) throw this.#illFormed(start - 1, "a string has half of a surrogate pair");
-    throw this.#illFormed(start - 1, "a string has an escape that JSON does not know");
+    if (stop === LONE_SURROGATE) throw illFormed(this.src, start - 1, "a string has half of a surrogate pair");
+    throw illFormed(this.src, start - 1, "a string has an escape that JSON does not know");
   }
 
   /** The text that `readText` read, as a JavaScript string. */
@@ -338,12 +345,8 @@ export class Scanner {
 
   /** Checks that all of the text is UTF-8. Then no sequence can extend over the quotes of a string. */
   checkUtf8(): void {
-    if (!isUtf8(this.src)) throw this.#illFormed(invalidUtf8(this.src), "the text is not valid UTF-8");
+    if (!isUtf8(this.src)) throw illFormed(this.src, invalidUtf8(this.src), "the text is not valid UTF-8");
     this.#isUtf8 = true;
-  }
-
-  #illFormed(offset: number, reason: string): Error {
-    return illFormed(this.src, offset, reason);
   }
 
   /** Skips a value of any kind, looking only for its end. It is validated when it is read. */
@@ -373,16 +376,17 @@ export class Scanner {
   unexpected(expected: string, offset = this.pos): Error {
     const byte = this.src[offset];
     // A byte that starts no JSON value is malformed, whatever was expected.
-    if (byte === undefined || !STARTS_VALUE[byte]) return malformed(this.src, offset, "a value");
-    return unexpected(this.src, offset, expected);
+    if (byte === undefined || !STARTS_VALUE[byte]) return this.malformed("a value", offset);
+    return unexpected(this.src, offset, expected, this.secretAt);
   }
 
-  malformed(expected: string): Error {
-    return malformed(this.src, this.pos, expected);
+  malformed(expected: string, offset = this.pos): Error {
+    return malformed(this.src, offset, expected, this.secretAt, this.#type);
   }
 
   refused(reason: string, offset: number, member?: string): Error {
-    return refused(this.src, offset, reason, member);
+    // The path to what is in a secret would name the keys of its maps.
+    return this.secretAt < 0 ? refused(this.src, offset, reason, member) : refused(this.src, this.secretAt, reason);
   }
 }
 
