@@ -28,6 +28,18 @@ export function createLog(level: string, to: DestinationStream = standardError()
   );
 }
 
+/** An error as it may be logged where its message may quote a secret: what it is, and where it was thrown. */
+export function withoutMessage(thrown: unknown): Error {
+  const type = thrown instanceof Error ? thrown.constructor.name : typeof thrown;
+  const shown = new Error(`${type}; its message is not logged, because the request has secret fields`);
+  const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";
+  shown.stack = stack
+    .split("\n")
+    .filter((line) => /^ +at /.test(line))
+    .join("\n");
+  return shown;
+}
+
 /** A log that cannot be written, as on a full disk, ends no process: its lines wait until they can be, and an exit drops them. */
 function standardError(): DestinationStream {
   const stream = destination({

@@ -2,10 +2,19 @@
  * Stage 7, respond: writes the answer, and completes every response with the headers that all responses have. Errors of
  * every stage become responses here, too.
  */
-import { StatusError } from "../../src/errors.js";
-import type { Logger } from "../../src/log.js";
+import { mayQuoteSecrets } from "../../src/contract/secrets.js";
+import { Code, StatusError } from "../../src/errors.js";
+import { type Logger, withoutMessage } from "../../src/log.js";
 import type { Target } from "../catalog/target.js";
-import { type Failure, type HttpError, NO_MEMORY, OVERLOADED, OverloadError, toFailure } from "../errors.js";
+import {
+  type Failure,
+  type HttpError,
+  NO_MEMORY,
+  OVERLOADED,
+  OverloadError,
+  toFailure,
+  UnreachableError,
+} from "../errors.js";
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
 import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
@@ -95,9 +104,22 @@ export function reportFailure(thrown: unknown, state: RequestState, log: Logger)
   const failure = toFailure(thrown);
   const { status } = failure;
   state.isLogged = !(thrown instanceof OverloadError || thrown === OVERLOADED);
-  if (status >= 500) state.failure = messageWithCause(thrown);
-  if (status === 500 && !(thrown instanceof StatusError)) log.error({ requestId: state.requestId, err: thrown }, "bug");
+  const mayQuote = state.target !== undefined && mayQuoteSecrets(state.target.endpoint);
+  if (status >= 500)
+    state.failure = mayQuote && isOfService(thrown, state) ? withheld(thrown) : messageWithCause(thrown);
+  if (status === 500 && !(thrown instanceof StatusError)) {
+    log.error({ requestId: state.requestId, err: mayQuote ? withoutMessage(thrown) : thrown }, "bug");
+  }
   return failure;
+}
+
+/** Whether a service wrote the error: an admitted call reached it. */
+function isOfService(thrown: unknown, { admission }: RequestState): thrown is StatusError {
+  return admission !== undefined && thrown instanceof StatusError && !(thrown instanceof UnreachableError);
+}
+
+function withheld({ code }: StatusError): string {
+  return `${Code[code] ?? code}: the service's message is not logged, because the request has secret fields`;
 }
 
 function messageWithCause(thrown: unknown): string {

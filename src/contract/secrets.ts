@@ -1,8 +1,18 @@
 /** Which messages hold secrets: those with a field that the contract keeps out of logs by the option `debug_redact`. */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import type { Endpoint } from "./endpoint.js";
+import { SELF_GOVERNED } from "./names.js";
 
 export function isSecret({ proto }: Pick<DescField, "proto">): boolean {
   return proto.options?.debugRedact === true;
+}
+
+/**
+ * Whether an error of the endpoint may quote a secret of its request, so that its message is not logged. The authority and
+ * the registry are Portico's own: their errors quote none, and operators need them.
+ */
+export function mayQuoteSecrets({ service, method }: Pick<Endpoint, "service" | "method">): boolean {
+  return !SELF_GOVERNED.has(service) && holdsSecrets(method.input);
 }
 
 /** By type: descriptors never change. */

@@ -40,6 +40,9 @@ export interface RpcMessage {
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
+/** Of a message of JSON.parse, what quotes nothing of the body: that may hold a secret of any tool. */
+const PLACE = /\bat position \d+/;
+
 /** @throws {RpcError} 400 for a body that is no single request or notification */
 export function parseMessage(body: readonly Uint8Array[]): RpcMessage {
   let text: string;
@@ -48,8 +51,9 @@ export function parseMessage(body: readonly Uint8Array[]): RpcMessage {
     text = UTF8.decode(Buffer.concat(body));
     value = JSON.parse(text);
   } catch (error) {
-    const { message } = error as Error;
-    throw new RpcError(400, RpcCode.PARSE_ERROR, `The body must be JSON in UTF-8: ${message.slice(0, 128)}`);
+    const where = PLACE.exec((error as Error).message)?.[0];
+    const message = `The body must be JSON in UTF-8${where === undefined ? "" : `: it is not ${where}`}`;
+    throw new RpcError(400, RpcCode.PARSE_ERROR, message);
   }
   if (Array.isArray(value)) throw invalid("A batch is not accepted: send each message as a request of its own");
   if (!isObject(value) || value.jsonrpc !== "2.0") throw invalid('The message must be an object with "jsonrpc": "2.0"');
