@@ -3,6 +3,8 @@
  * it happen all the same, a member with a secret's name is blanked.
  */
 import { type DestinationStream, destination, type Logger, pino } from "pino";
+import type { Endpoint } from "./contract/endpoint.js";
+import { mayQuoteSecrets } from "./contract/secrets.js";
 
 export type { Logger };
 
@@ -28,8 +30,12 @@ export function createLog(level: string, to: DestinationStream = standardError()
   );
 }
 
-/** An error as it may be logged where its message may quote a secret: what it is, and where it was thrown. */
-export function withoutMessage(thrown: unknown): Error {
+/** What was thrown as it may be logged: where its message may quote a secret, what it is and where it was thrown. */
+export function loggable(thrown: unknown, endpoint: Endpoint | undefined): unknown {
+  return endpoint !== undefined && mayQuoteSecrets(endpoint) ? withoutMessage(thrown) : thrown;
+}
+
+function withoutMessage(thrown: unknown): Error {
   const type = thrown instanceof Error ? thrown.constructor.name : typeof thrown;
   const shown = new Error(`${type}; its message is not logged, because the request has secret fields`);
   const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";

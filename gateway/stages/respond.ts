@@ -4,7 +4,7 @@
  */
 import { mayQuoteSecrets } from "../../src/contract/secrets.js";
 import { Code, StatusError } from "../../src/errors.js";
-import { type Logger, withoutMessage } from "../../src/log.js";
+import { type Logger, loggable } from "../../src/log.js";
 import type { Target } from "../catalog/target.js";
 import {
   type Failure,
@@ -108,7 +108,7 @@ export function reportFailure(thrown: unknown, state: RequestState, log: Logger)
   if (status >= 500)
     state.failure = mayQuote && isOfService(thrown, state) ? withheld(thrown) : messageWithCause(thrown);
   if (status === 500 && !(thrown instanceof StatusError)) {
-    log.error({ requestId: state.requestId, err: mayQuote ? withoutMessage(thrown) : thrown }, "bug");
+    log.error({ requestId: state.requestId, err: loggable(thrown, state.target?.endpoint) }, "bug");
   }
   return failure;
 }

@@ -13,9 +13,8 @@
 import type { Logger } from "pino";
 import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../access/admission.js";
 import type { Endpoint } from "../contract/endpoint.js";
-import { mayQuoteSecrets } from "../contract/secrets.js";
 import { Code, isStatusCode, StatusError } from "../errors.js";
-import { withoutMessage } from "../log.js";
+import { loggable } from "../log.js";
 import type { Overload, WaitingPlace } from "../overload.js";
 import { type CallLimits, deadlineOf } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
@@ -184,9 +183,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     const expected = thrown instanceof StatusError && thrown.code !== Code.OK && isStatusCode(thrown.code);
     const error = expected ? thrown : new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
     if (!expected || (error.code === Code.INTERNAL && error.cause !== undefined)) {
-      const cause = error.cause ?? error;
-      const { endpoint } = this.#method;
-      const err = endpoint !== undefined && mayQuoteSecrets(endpoint) ? withoutMessage(cause) : cause;
+      const err = loggable(error.cause ?? error, this.#method.endpoint);
       this.#environment.log.error({ err, endpoint: this.#method.name }, "an endpoint failed unexpectedly");
     }
     this.#end(toStatus(error, this.#context?.trailers));

@@ -137,7 +137,8 @@ t.test("a body of an agent that is not JSON", async (t) => {
     const answer = await ask(handler, { method: "POST", target: "/mcp", headers: JSON_HEADERS, body });
     t.equal(answer.status, 400);
     t.match(answer.body, where);
-    t.notMatch(answer.body, CANARY);
+    // Errors of JSON.parse quote some ten characters.
+    t.notMatch(answer.body, CANARY.slice(0, 5));
   }
 });
 

@@ -40,7 +40,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["src/kit", "src", "src/gen", "src/access", "src/wire", "src/contract", "src/rpc", "src/store", "src/process"],
 
   ["services/auth/log", "src", "src/gen", "src/contract", "src/access", "src/store"],
-  ["services/auth/login", "src", "src/gen", "src/contract", "src/access", "services/auth/log"],
+  ["services/auth/login", "src", "src/gen", "src/contract", "services/auth/log"],
   [
     "services/auth/endpoints",
     "src",
