@@ -35,6 +35,16 @@ export function loggable(thrown: unknown, endpoint: Endpoint | undefined): unkno
   return endpoint !== undefined && mayQuoteSecrets(endpoint) ? withoutMessage(thrown) : thrown;
 }
 
+/** Logs that an endpoint of this process failed. */
+export function logFailure(
+  log: Logger,
+  { name, endpoint }: { readonly name: string; readonly endpoint: Endpoint | undefined },
+  thrown: unknown,
+  what: string,
+): void {
+  log.error({ err: loggable(thrown, endpoint), endpoint: name }, what);
+}
+
 function withoutMessage(thrown: unknown): Error {
   const type = thrown instanceof Error ? thrown.constructor.name : typeof thrown;
   const shown = new Error(`${type}; its message is not logged, because the request has secret fields`);

@@ -14,7 +14,7 @@ import type { Logger } from "pino";
 import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../access/admission.js";
 import type { Endpoint } from "../contract/endpoint.js";
 import { Code, isStatusCode, StatusError } from "../errors.js";
-import { loggable } from "../log.js";
+import { logFailure } from "../log.js";
 import type { Overload, WaitingPlace } from "../overload.js";
 import { type CallLimits, deadlineOf } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
@@ -183,8 +183,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     const expected = thrown instanceof StatusError && thrown.code !== Code.OK && isStatusCode(thrown.code);
     const error = expected ? thrown : new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
     if (!expected || (error.code === Code.INTERNAL && error.cause !== undefined)) {
-      const err = loggable(error.cause ?? error, this.#method.endpoint);
-      this.#environment.log.error({ err, endpoint: this.#method.name }, "an endpoint failed unexpectedly");
+      logFailure(this.#environment.log, this.#method, error.cause ?? error, "an endpoint failed unexpectedly");
     }
     this.#end(toStatus(error, this.#context?.trailers));
     this.#closeResponses();
@@ -372,8 +371,8 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   /** Has the endpoint's generator run its `finally` blocks; one that is running does so at its next `yield`. */
   #closeResponses(): void {
-    const onError = (err: unknown): void =>
-      this.#environment.log.error({ err, endpoint: this.#method.name }, "an endpoint failed at cleaning up");
+    const onError = (thrown: unknown): void =>
+      logFailure(this.#environment.log, this.#method, thrown, "an endpoint failed at cleaning up");
     try {
       this.#responses?.return?.()?.catch(onError);
     } catch (error) {
