@@ -166,6 +166,23 @@ export interface CreateEnrolmentResponse {
   readonly enrolment: Enrolment;
 }
 
+export interface ListNamesResponse {
+  readonly services: readonly ServiceNames[];
+}
+
+/** A service and the names that belong to it. */
+export interface ServiceNames {
+  /** The service's name, such as `orders`. */
+  readonly service: string;
+  /** Full names of gRPC services, such as `shop.v1.Orders`. */
+  readonly names: readonly string[];
+}
+
+export interface ReleaseNamesResponse {
+  /** Those that were released. */
+  readonly names: readonly string[];
+}
+
 export interface ListNamespacesResponse {
   readonly namespaces: readonly Namespace[];
 }
@@ -412,6 +429,13 @@ export interface DeleteEnrolmentRequest {
   readonly id?: string;
 }
 
+export interface ReleaseNamesRequest {
+  /** The service that they belong to, such as `orders`. */
+  readonly service?: string;
+  /** The one to release, such as `shop.v1.Orders`; empty means all names of the service. */
+  readonly name?: string;
+}
+
 export interface CreateNamespaceRequest {
   /** `[a-z0-9][a-z0-9-]{0,62}`, such as `staging`. */
   readonly name?: string;
@@ -498,6 +522,13 @@ export interface Endpoints {
    * `gateway`, the keys of all names.
    */
   "auth/Enrolments/Delete": { readonly request: DeleteEnrolmentRequest; readonly response: Empty };
+  /** Lists the services with the names that belong to them, whether or not they run. */
+  "auth/Names/List": { readonly request: Empty; readonly response: ListNamesResponse };
+  /**
+   * Takes names from a service. Each goes to the service that has waited for it longest, else to the next that registers with
+   * it. Deleting the last enrolment of a service does the same.
+   */
+  "auth/Names/Release": { readonly request: ReleaseNamesRequest; readonly response: ReleaseNamesResponse };
   /** Lists the namespaces. */
   "auth/Namespaces/List": { readonly request: Empty; readonly response: ListNamespacesResponse };
   /** Creates a namespace with an account `admin` and no rules. Every call in it is refused until its first rule. */
