@@ -2,7 +2,7 @@
 import type { Credentials } from "../../src/access/admission.js";
 import { bearerOf } from "../../src/access/token.js";
 import { NAME } from "../../src/contract/names.js";
-import type { Route } from "../catalog/routes.js";
+import type { Route } from "../catalog/target.js";
 import { HttpError } from "../errors.js";
 import { subprotocolToken } from "../handshake.js";
 import type { GatewayRequest } from "../http.js";

@@ -32,7 +32,7 @@ export function queryJson(type: DescMessage, parameters: Iterable<readonly [name
 function shownName(type: DescMessage, name: string): string {
   let inner: DescMessage | undefined = type;
   let length = 0;
-  for (const part of partsOf(name)) {
+  for (const part of parameterParts(name)) {
     length += part.length + (length > 0 && !part.startsWith("[") ? 1 : 0);
     const field: DescField | undefined = inner?.fields.find((one) => isNamed(one, part));
     if (field !== undefined && isSecret(field)) return name.slice(0, length);
