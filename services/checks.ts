@@ -8,6 +8,11 @@ import { type Call, durationMs, invalidArgument, unauthenticated } from "../src/
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is they that are refused.
 const CONTROL = /[\x00-\x1f\x7f]/;
+/**
+ * Characters that are not seen, or change how others are: controls (Cc), formats such as those of direction and width zero (Cf),
+ * separators of lines and paragraphs, and what is no character. In an address they make it look like another one.
+ */
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 /** A span that a number must be in; `absent` stands for 0. */
 export interface Span {
@@ -56,6 +61,14 @@ export function checkBytes(field: string, value: string, { min, max }: { min: nu
 /** A text without control characters, such as a key. */
 export function checkPrintable(field: string, value: string): void {
   if (CONTROL.test(value)) throw invalidArgument(`${field}: must not have control characters`);
+}
+
+/** A text in which every character is seen, such as an address that people read before they follow it. */
+export function checkSeen(field: string, value: string): void {
+  const found = UNSEEN.exec(value)?.[0].codePointAt(0);
+  if (found === undefined) return;
+  const name = found.toString(16).toUpperCase().padStart(4, "0");
+  throw invalidArgument(`${field}: must not have control or invisible characters, has U+${name}: percent-encode it`);
 }
 
 /** A duration of a request in milliseconds. `span` is in milliseconds too; `absent` stands for a field that was not sent. */

@@ -26,12 +26,12 @@ export interface OpenServicesOptions {
  * @param names keys of OWN_SERVICES
  */
 export function openServices(
-  { config, log, shutdown }: ProcessContext,
+  { config, log, budget, shutdown }: ProcessContext,
   names: readonly string[],
   { clientsOf, list, joined, isNew }: OpenServicesOptions,
 ): Service[] {
   const { serviceStore: url, data: dataFolder } = config;
-  const store = installationStore({ url, dataFolder, services: names, joined, isNew, list, log });
+  const store = installationStore({ url, dataFolder, services: names, joined, isNew, list, log, budget });
   shutdown.add(() => store.close());
   return names.map((service) => {
     const load = OWN_SERVICES[service];
@@ -40,7 +40,7 @@ export function openServices(
     const environment = {
       service,
       log,
-      openStore: store.open,
+      store,
       clients: () => {
         clients ??= clientsOf(service);
         return clients;

@@ -1,6 +1,14 @@
 /** Keeps texts by key for a while, and counts. */
 import { CacheService } from "../../src/gen/cache/cache.js";
-import { type Call, failedPrecondition, invalidArgument, part, toTimestamp } from "../../src/kit/index.js";
+import {
+  type Call,
+  failedPrecondition,
+  invalidArgument,
+  type Precondition,
+  part,
+  toTimestamp,
+  type Write,
+} from "../../src/kit/index.js";
 import { checkBytes, checkDuration, checkNumber, checkPrintable, PAGE } from "../checks.js";
 import { Room } from "../room.js";
 
@@ -14,7 +22,7 @@ const WHOLE_NUMBER = /^(0|-?[1-9]\d{0,15})$/;
 /** The largest number that JSON's numbers hold exactly, as the store keeps them. */
 const MAX_NUMBER = BigInt(Number.MAX_SAFE_INTEGER);
 
-const room = new Room(100_000);
+const room = new Room(100_000, "entries in the cache of the namespace");
 
 /** The service `cache`. */
 export const parts = [
@@ -29,15 +37,18 @@ export const parts = [
       checkKey("key", key);
       checkBytes("value", value, VALUE);
       const ttlMs = checkDuration("lifetime", lifetime, LIFETIME);
-      await checkRoom(call);
+      const condition = await enterRoom(call);
       const expires = toTimestamp(Date.now() + ttlMs);
-      await entriesOf(call).set(key, storedValue(value), { ttlMs });
+      const write = { set: key, value: storedValue(value), ttlMs, ...condition };
+      if (!(await entriesOf(call).commit([write])).committed) throw room.full();
       return { expires };
     },
 
     async delete({ key }, call) {
       checkKey("key", key);
-      return { deleted: await entriesOf(call).delete(key) };
+      const deleted = await entriesOf(call).delete(key);
+      if (deleted) room.leave(call.namespace, "");
+      return { deleted };
     },
 
     async increment({ key, by, lifetime }, call) {
@@ -72,8 +83,8 @@ function checkKey(field: string, key: string): void {
   checkPrintable(field, key);
 }
 
-function checkRoom(call: Call): Promise<void> {
-  return room.check(call.namespace, entriesOf(call), "", "entries in the cache of the namespace");
+function enterRoom(call: Call): Promise<Precondition> {
+  return room.enter(call.namespace, entriesOf(call), "");
 }
 
 function storedValue(value: string): string | number {
@@ -85,8 +96,11 @@ async function add(call: Call, { key, by, ttlMs }: { key: string; by: bigint; tt
   checkKey("key", key);
   if (by < -MAX_NUMBER || by > MAX_NUMBER)
     throw invalidArgument(`by: must be from -${MAX_NUMBER} to ${MAX_NUMBER}, got ${by}`);
-  await checkRoom(call);
-  const sum = await entriesOf(call).increment(key, Number(by), { ttlMs });
-  if (sum === undefined) throw failedPrecondition(`The value of ${key} would be beyond ${MAX_NUMBER}`);
-  return BigInt(sum);
+  const condition = await enterRoom(call);
+  const isFull = condition.ifPresent === true;
+  const check: Write[] = isFull ? [{ check: key, ...condition }] : [];
+  const result = await entriesOf(call).commit([...check, { increment: key, by: Number(by), ttlMs }]);
+  if (result.committed) return BigInt(result.values.at(-1) as number);
+  if (isFull && result.failed === 0) throw room.full();
+  throw failedPrecondition(`The value of ${key} would be beyond ${MAX_NUMBER}`);
 }

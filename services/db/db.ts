@@ -19,9 +19,9 @@ import {
 import { checkAfter, checkName, checkNumber, PAGE } from "../checks.js";
 import { retry } from "../retry.js";
 import { emptyTrash, trashWrite } from "../trash.js";
-import { compileFilter, type JsonObject } from "./filter.js";
+import { checkNumbers, compileFilter, type JsonObject } from "./filter.js";
 import { type Indexed, indexKeys } from "./indexes.js";
-import { type Found, firstPage, search } from "./search.js";
+import { countRecords, type Found, findRecords } from "./search.js";
 import {
   checkIndexes,
   countsOf,
@@ -36,6 +36,9 @@ import {
 
 /** Characters of a record as JSON. */
 const MAX_RECORD = 65_536;
+const TOO_MANY_TO_COUNT =
+  "filter: too many records would have to be read to count those that match. Index the field that it compares (CreateTable), or " +
+  "count in pieces: set `after` to an empty text, pass the `next` of each response as the next `after`, and add up the counts";
 
 const ulid = monotonicFactory();
 
@@ -82,7 +85,8 @@ export const parts = [
         const found = record !== undefined && matches(record.fields) && id > after;
         return { records: found ? [toRecord([id, record])] : [], next: "" };
       }
-      const { found, next } = await firstPage(search(call, value, filter, after), limit);
+      const find = () => findRecords(call, value, { filter, after, limit });
+      const { found, next } = await (filter === undefined ? find() : call.search(find));
       return { records: found.map(toRecord), next };
     },
 
@@ -130,15 +134,13 @@ export const parts = [
         { set: table, value: { ...value, id: nanoid() }, ifVersion: version },
       ]),
 
-    async count({ table, filter }, call) {
+    async count({ table, filter, after }, call) {
+      checkAfter(after ?? "");
       const { value } = await tableOf(call, table);
-      if (filter === undefined) return { count: (await countsOf(call).get(value.id)) ?? 0 };
-      let count = 0;
-      for await (const { found } of search(call, value, filter, "")) {
-        if (call.signal.aborted) throw aborted("The table is too large to be counted in the time of the call");
-        count += found.length;
-      }
-      return { count };
+      if (filter === undefined && !after) return { count: (await countsOf(call).get(value.id)) ?? 0, next: "" };
+      const counted = await call.search(() => countRecords(call, value, { filter, after: after ?? "" }));
+      if (counted.next !== "" && after === undefined) throw resourceExhausted(TOO_MANY_TO_COUNT);
+      return counted;
     },
 
     async renameTable({ table, newName }, call) {
@@ -208,6 +210,7 @@ async function recordOf(call: Call, { id: table }: Indexed, id: string): Promise
 
 function checkFields(fields: JsonObject | undefined): JsonObject {
   if (fields === undefined) throw invalidArgument("fields: is missing");
+  checkNumbers("fields", fields);
   if (JSON.stringify(fields).length > MAX_RECORD) throw invalidArgument("fields: have more than 64 KiB as JSON");
   return fields;
 }

@@ -40,6 +40,7 @@ function comparison({ field, operator, value }: Filter, path: string): Matcher {
   checkField(`${path}.field`, field);
   const names = field.split(".");
   const wanted = (value ?? null) as Json;
+  checkNumbers(`${path}.value`, wanted);
   const matches = operatorOf(operator, wanted, path);
   return (fields) => matches(valueAt(fields, names));
 }
@@ -59,6 +60,23 @@ export function valueAt(fields: JsonObject, names: readonly string[]): Json | un
     value = (value as JsonObject)[name];
   }
   return value;
+}
+
+/**
+ * Checks that every number of a value is one of JSON. Protobuf's values have NaN and infinity too, which a record would keep as
+ * null, but its indexes as what they are.
+ * @throws {StatusError} INVALID_ARGUMENT that names the field, `fields.scores[2]: …`
+ */
+export function checkNumbers(path: string, value: Json): void {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw invalidArgument(`${path}: must be a number of JSON, got ${value}`);
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    for (const [index, member] of value.entries()) checkNumbers(`${path}[${index}]`, member);
+  } else {
+    for (const [name, member] of Object.entries(value)) checkNumbers(`${path}.${name}`, member as Json);
+  }
 }
 
 type Test = (value: Json | undefined) => boolean;

@@ -3,39 +3,50 @@ import type { Filter } from "../../src/gen/db/db.js";
 import type { Call, Entry } from "../../src/kit/index.js";
 import { MAX_PAGE } from "../pages.js";
 import { compileFilter, type Matcher } from "./filter.js";
-import { type Indexed, placesFor } from "./indexes.js";
+import { deleteLeftOvers, type Indexed, placesFor, splitLeftOvers } from "./indexes.js";
 import { recordsOf, type StoredRecord } from "./tables.js";
 
-/** Records that one call of Read reads at most. */
-const MAX_READ = 10_000;
+/** What one call reads at most. A record costs 1, and a page of them as much as if 16 were all, because it may have 4 MiB. */
+const MAX_COST = 10_000;
+const MIN_PAGE_COST = MAX_COST / 16;
 const MAX_RANGE = 1000;
 const MAX_GET = 100;
 
 /** A record that was found, with its ID. */
 export type Found = readonly [id: string, record: StoredRecord];
 
-/** Records in the order of their IDs, in pieces; `last` is the ID of the last of the `read` records, matching or not. */
+/** Records in the order of their IDs, in pieces. */
 interface Piece {
   readonly found: readonly Found[];
+  /** The ID of the last of the records that were read, matching or not. */
   readonly last: string;
-  readonly read: number;
+  /** What it cost to read them (see MAX_COST). */
+  readonly cost: number;
+  /** Whether others follow, which may match. */
+  readonly more: boolean;
+}
+
+/** Which records are searched. */
+interface Search {
+  readonly filter: Filter | undefined;
+  /** Only records whose ID sorts after this one. */
+  readonly after: string;
+  /** Records that are wanted; default all. */
+  readonly limit?: number;
 }
 
 /**
  * The records that match, in the order of their IDs.
- * @param after only records whose ID sorts after this one
  * @throws {StatusError} INVALID_ARGUMENT for a filter that is wrong by itself
  */
-export async function* search(
-  call: Call,
-  table: Indexed,
-  filter: Filter | undefined,
-  after: string,
-): AsyncGenerator<Piece> {
+async function* search(call: Call, table: Indexed, { filter, after, limit }: Search): AsyncGenerator<Piece> {
   const matches = compileFilter(filter);
   const ids = await indexedIds(call, table, filter);
-  if (ids === undefined) yield* scan(call, table, matches, after);
-  else
+  if (ids === undefined) {
+    // Without a filter every record is wanted, and one more tells whether others follow.
+    const page = filter === undefined && limit !== undefined ? Math.min(limit + 1, MAX_RANGE) : MAX_RANGE;
+    yield* scan(call, table, { matches, after, page });
+  } else
     yield* pick(
       call,
       table,
@@ -53,26 +64,40 @@ async function indexedIds(call: Call, table: Indexed, filter: Filter | undefined
     let after = start;
     do {
       const page = await call.store<string>("indexes").range({ prefix, after, reverse, limit: MAX_RANGE });
-      for (const { value } of page.entries) ids.add(value);
-      if (ids.size > MAX_READ) return undefined;
+      const { valid, leftOver } = splitLeftOvers(page.entries);
+      for (const { value } of valid) ids.add(value);
+      await deleteLeftOvers(call, leftOver);
+      if (ids.size > MAX_COST) return undefined;
       after = page.next;
     } while (after !== undefined);
   }
   return [...ids].sort();
 }
 
-async function* scan(call: Call, { id: table }: Indexed, matches: Matcher, start: string): AsyncGenerator<Piece> {
+/** How a table is scanned: which records are wanted, of those after an ID, in pages of how many. */
+interface Scan {
+  readonly matches: Matcher;
+  readonly after: string;
+  readonly page: number;
+}
+
+async function* scan(
+  call: Call,
+  { id: table }: Indexed,
+  { matches, after: start, page: limit }: Scan,
+): AsyncGenerator<Piece> {
   const prefix = `${table}/`;
   let after = start === "" ? undefined : prefix + start;
   do {
-    const page = await recordsOf(call).range({ prefix, after, limit: MAX_RANGE });
+    const page = await recordsOf(call).range({ prefix, after, limit });
     if (page.entries.length === 0) return;
     const idOf = ({ key }: Entry<StoredRecord>) => key.slice(prefix.length);
     const found = page.entries
       .filter(({ value }) => matches(value.fields))
       .map((entry): Found => [idOf(entry), entry.value]);
-    yield { found, last: idOf(page.entries.at(-1)!), read: page.entries.length };
     after = page.next;
+    const cost = Math.max(page.entries.length, MIN_PAGE_COST);
+    yield { found, last: idOf(page.entries.at(-1)!), cost, more: after !== undefined };
   } while (after !== undefined);
 }
 
@@ -84,25 +109,42 @@ async function* pick(call: Call, { id: table }: Indexed, matches: Matcher, ids: 
       const record = records[index];
       return record !== undefined && matches(record.fields) ? [[id, record]] : [];
     });
-    yield { found, last: some.at(-1)!, read: some.length };
+    yield { found, last: some.at(-1)!, cost: some.length, more: start + some.length < ids.length };
   }
 }
 
 /** As many records as fit into a response, and the ID to read on from; empty at the end. */
-export async function firstPage(
-  pieces: AsyncIterable<Piece>,
-  limit: number,
+export async function findRecords(
+  call: Call,
+  table: Indexed,
+  wanted: Required<Search>,
 ): Promise<{ found: Found[]; next: string }> {
+  const { limit } = wanted;
   const page: Found[] = [];
   let [size, total] = [0, 0];
-  for await (const { found, last, read } of pieces) {
+  for await (const { found, last, cost, more } of search(call, table, wanted)) {
     for (const one of found) {
       size += JSON.stringify(one[1]).length;
       if (page.length === limit || (size > MAX_PAGE && page.length > 0)) return { found: page, next: page.at(-1)![0] };
       page.push(one);
     }
-    total += read;
-    if (total >= MAX_READ) return { found: page, next: last };
+    total += cost;
+    if (more && total >= MAX_COST) return { found: page, next: last };
   }
   return { found: page, next: "" };
+}
+
+/** How many records match, as far as one call may count, and the ID to count on from; empty at the end. */
+export async function countRecords(
+  call: Call,
+  table: Indexed,
+  wanted: Search,
+): Promise<{ count: number; next: string }> {
+  let [count, total] = [0, 0];
+  for await (const { found, last, cost, more } of search(call, table, wanted)) {
+    count += found.length;
+    total += cost;
+    if (more && total >= MAX_COST) return { count, next: last };
+  }
+  return { count, next: "" };
 }

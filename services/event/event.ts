@@ -80,13 +80,16 @@ export const parts = [
       let from = checkOffset(offset);
       const stored = await topicsOf(call).get(topic);
       if (stored === undefined) return { events: [], next: 1n };
-      for (;;) {
-        const { entries, next } = pageOf(await eventsFrom(call, stored, from, limit));
-        const events = entries.filter(({ value }) => value.time >= earliest).map(toEvent);
-        from = entries.length === 0 ? Math.max(from, stored.next) : offsetOf(entries.at(-1)!) + 1;
-        // A page of events before `since` is passed over: a response without events means that there are none.
-        if (events.length > 0 || next === "" || call.signal.aborted) return { events, next: BigInt(from) };
-      }
+      const find = async () => {
+        for (;;) {
+          const { entries, next } = pageOf(await eventsFrom(call, stored, from, limit));
+          const events = entries.filter(({ value }) => value.time >= earliest).map(toEvent);
+          from = entries.length === 0 ? Math.max(from, stored.next) : offsetOf(entries.at(-1)!) + 1;
+          // A page of events before `since` is passed over: a response without events means that there are none.
+          if (events.length > 0 || next === "" || call.signal.aborted) return { events, next: BigInt(from) };
+        }
+      };
+      return since === undefined ? find() : call.search(find);
     },
 
     async listTopics({ after, limit }, call) {

@@ -14,7 +14,7 @@ const MAX_FAILURES = 5;
 /** How long an idempotency key is remembered. */
 const KEY_TTL_MS = 3_600_000;
 
-const room = new Room(100_000);
+const room = new Room(100_000, "subjects with a code");
 
 /** A code, under its account and a hash of its subject. */
 interface Code {
@@ -35,7 +35,6 @@ export const parts = [
       const ttlMs = checkDuration("lifetime", lifetime, LIFETIME);
       const digits = checkNumber("digits", asked, DIGITS) as Code["digits"];
       const codes = call.store<Code>("codes");
-      await room.check(call.namespace, codes, `${account}/`, "subjects with a code");
       const request = [subject, ttlMs, digits];
       const made = await once<{ code: string; expires: number }>(
         call,
@@ -43,8 +42,12 @@ export const parts = [
         async (record) => {
           const code: Code = { secret: generateSecret(), digits, expires: Date.now() + ttlMs, failures: 0 };
           const response = { code: generateSync(hotp(code)), expires: code.expires };
-          const writes = [...record(response), { set: keyOf(account, subject), value: code, ttlMs }];
-          return (await codes.commit(writes)).committed ? response : undefined;
+          const condition = await room.enter(call.namespace, codes, `${account}/`);
+          const recorded = record(response);
+          const writes = [...recorded, { set: keyOf(account, subject), value: code, ttlMs, ...condition }];
+          const result = await codes.commit(writes);
+          if (!result.committed && result.failed === recorded.length) throw room.full();
+          return result.committed ? response : undefined;
         },
       );
       return { code: made.code, expires: toTimestamp(made.expires) };
@@ -63,8 +66,10 @@ export const parts = [
         async (record) => {
           const entry = await codes.getEntry(key);
           const right = entry !== undefined && isRight(entry.value, code);
-          const writes = [afterAttempt(key, entry, right), ...record(right)];
-          return (await codes.commit(writes)).committed ? right : undefined;
+          const write = afterAttempt(key, entry, right);
+          const { committed } = await codes.commit([write, ...record(right)]);
+          if (committed && "delete" in write) room.leave(call.namespace, `${account}/`);
+          return committed ? right : undefined;
         },
       );
       return { valid };

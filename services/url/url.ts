@@ -12,7 +12,7 @@ import {
   type Store,
   toTimestamp,
 } from "../../src/kit/index.js";
-import { accountOf, checkAfter, checkName, checkNumber, checkText } from "../checks.js";
+import { accountOf, checkAfter, checkName, checkNumber, checkSeen, checkText } from "../checks.js";
 import { retry } from "../retry.js";
 
 const MAX_ADDRESS = 2048;
@@ -107,6 +107,7 @@ function newLink(call: Call, address: string): StoredLink {
 
 function checkAddress(address: string): void {
   checkText("address", address, { min: 1, max: MAX_ADDRESS });
+  checkSeen("address", address);
   if (/\s/.test(address) || !/^https?:\/\//i.test(address) || !URL.canParse(address)) {
     throw invalidArgument("address: must be absolute, without spaces, and begin with http:// or https://");
   }

@@ -51,6 +51,13 @@ export interface Call {
    */
   store<T = unknown>(collection: string): Store<T>;
   /**
+   * Runs a search: reads of the store whose number grows with what is kept, such as one of every page of a collection. Few run at
+   * once in a process, and callers take turns. It may keep 4 MiB of what it reads. Nothing in it may wait for another search.
+   * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED while too many searches of the caller wait, or memory is short; ABORTED
+   * where the call ended before its turn
+   */
+  search<T>(act: () => Promise<T>): Promise<T>;
+  /**
    * Calls another service for the caller of this call (see client.ts).
    * @param definition as ts-proto generates it
    * @param service the name under which it is registered

@@ -21,6 +21,7 @@ import type {
   Store,
   Write,
 } from "./store.js";
+import type { CallReads } from "./store-reads.js";
 
 /** Bytes of a key in UTF-8. */
 const MAX_KEY_BYTES = 512;
@@ -44,6 +45,8 @@ const MAX_ATTEMPTS = 1000;
 export interface CollectionOptions {
   /** Opened when it is first used. */
   readonly open: () => Promise<ServiceStore>;
+  /** Of the call. */
+  readonly reads: CallReads;
   readonly service: string;
   readonly namespace: string;
   /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
@@ -57,9 +60,11 @@ export interface CollectionOptions {
 export class CollectionStore<T> implements Store<T> {
   readonly #options: CollectionOptions;
   readonly #prefix: string;
+  readonly #reads: CallReads;
 
   constructor(options: CollectionOptions) {
     this.#options = options;
+    this.#reads = options.reads;
     this.#prefix = this.#prefixOf(options.collection);
   }
 
@@ -70,14 +75,15 @@ export class CollectionStore<T> implements Store<T> {
   async getEntry(key: string): Promise<Entry<T> | undefined> {
     const name = this.#prefix + checkKey(key);
     const [entry] = await this.#use((store) => store.get([name]));
-    return entry && this.#entryOf(entry);
+    return entry && this.#reads.one(entry, this.#entryOf);
   }
 
   async getMany(keys: readonly string[]): Promise<(T | undefined)[]> {
     if (keys.length > MAX_KEYS) throw invalidArgument(`keys: must be at most ${MAX_KEYS}, got ${keys.length}`);
     const names = keys.map((key) => this.#prefix + checkKey(key));
-    const entries = await this.#use((store) => store.get(names));
-    return entries.map((entry) => entry && this.#entryOf(entry).value);
+    const read = async () => ({ entries: await this.#use((store) => store.get(names)) });
+    const { entries } = await this.#reads.page(read, (entry) => entry && this.#entryOf(entry).value);
+    return entries;
   }
 
   async set(key: string, value: T, { ttlMs }: Lifetime = {}): Promise<void> {
@@ -133,14 +139,14 @@ export class CollectionStore<T> implements Store<T> {
     const from = reverse ? first : (mark ?? first);
     const to = reverse ? (mark ?? last) : last;
     const range = { from, afterFrom: !reverse && mark !== undefined, to, limit, reverse };
-    const found = await this.#use((store) => store.range(range));
-    const entries = found.entries.map((entry) => this.#entryOf(entry));
+    const read = () => this.#use((store) => store.range(range));
+    const { found, entries } = await this.#reads.page(read, this.#entryOf);
     return { entries, next: found.more ? entries.at(-1)?.key : undefined };
   }
 
   async count(prefix = ""): Promise<number> {
     const first = this.#prefix + (prefix === "" ? "" : checkKey(prefix));
-    return this.#use((store) => store.count(first, endOf(first)));
+    return this.#reads.count(() => this.#use((store) => store.count(first, endOf(first))));
   }
 
   async commit(writes: readonly Write[]): Promise<Committed> {
@@ -181,9 +187,12 @@ export class CollectionStore<T> implements Store<T> {
     return `${service}/${namespaceSegment(namespace, namespaceId)}/${collection}/`;
   }
 
-  #entryOf({ key, value, version, expires }: StoredEntry): Entry<T> {
-    return { key: key.slice(this.#prefix.length), value: JSON.parse(value) as T, version, expires };
-  }
+  readonly #entryOf = ({ key, value, version, expires }: StoredEntry): Entry<T> => ({
+    key: key.slice(this.#prefix.length),
+    value: JSON.parse(value) as T,
+    version,
+    expires,
+  });
 
   /**
    * @param failure what the caller is told where the operation fails

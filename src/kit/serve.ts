@@ -92,12 +92,13 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
     const joined = await joinAuthority(context, name);
     const { data: dataFolder, serviceStore: url } = config;
     const list = listNamespacesOf(joined);
-    const store = installationStore({ url, dataFolder, services: [name], joined: name, list, log });
+    const { budget } = context;
+    const store = installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget });
     shutdown.add(() => store.close());
     const clients = clientsOf(context, joined);
     const service = createService(parts, {
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
-      environment: { service: name, log, openStore: store.open, clients: () => clients },
+      environment: { service: name, log, store, clients: () => clients },
       // Whether handlers keep anything shows only when they do. Naming a store says that they do.
       store: url === "sqlite:" ? async () => ({ name: await store.check() }) : store.open,
       bindingPrefix: bindings?.prefix,

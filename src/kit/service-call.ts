@@ -3,20 +3,21 @@ import type { Logger } from "pino";
 import type { ServiceDefinition } from "../rpc/definition.js";
 import { type Metadata, requestIdOf } from "../rpc/metadata.js";
 import type { Context } from "../rpc/service.js";
-import type { ServiceStore } from "../store/service-store.js";
 import { toWallClock } from "../time.js";
 import type { Call, Caller } from "./call.js";
 import type { Client } from "./client.js";
 import type { Clients } from "./clients.js";
 import { CollectionStore } from "./collection-store.js";
+import type { SharedStore } from "./shared-store.js";
 import type { Store } from "./store.js";
+import type { CallReads } from "./store-reads.js";
 
 /** What all calls of a service share. */
 export interface Environment {
   readonly service: string;
   readonly log: Logger;
-  /** Opens the store when it is first used. */
-  readonly openStore: () => Promise<ServiceStore>;
+  /** The store, opened when it is first used. */
+  readonly store: Pick<SharedStore, "open" | "reads">;
   /** Gives the clients of other services, which are made when the first is used. */
   readonly clients: () => Clients;
 }
@@ -26,6 +27,7 @@ export class ServiceCall implements Call {
   readonly #context: Context;
   readonly #environment: Environment;
   #log: Logger | undefined;
+  #reads: CallReads | undefined;
 
   constructor(context: Context, environment: Environment) {
     this.#context = context;
@@ -68,15 +70,20 @@ export class ServiceCall implements Call {
   }
 
   store<T>(collection: string): Store<T> {
-    const { service, openStore } = this.#environment;
+    const { service, store } = this.#environment;
     return new CollectionStore<T>({
-      open: openStore,
+      open: store.open,
+      reads: this.#readsOf(),
       service,
       namespace: this.namespace,
       namespaceId: this.#context.namespaceId,
       collection,
       onFailure: (err) => this.log.error({ err }, "the store of services failed"),
     });
+  }
+
+  search<T>(act: () => Promise<T>): Promise<T> {
+    return this.#readsOf().search(act);
   }
 
   client<D extends ServiceDefinition>(definition: D, service: string): Client<D> {
@@ -89,5 +96,10 @@ export class ServiceCall implements Call {
 
   setTrailers(metadata: Metadata): void {
     this.#context.setTrailers(metadata);
+  }
+
+  #readsOf(): CallReads {
+    this.#reads ??= this.#environment.store.reads.of(this.#context);
+    return this.#reads;
   }
 }

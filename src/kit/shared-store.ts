@@ -2,27 +2,38 @@
 
 import { StatusError } from "../errors.js";
 import type { Logger } from "../log.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { ServiceStore } from "../store/service-store.js";
 import { StoreError } from "../store/store.js";
 import { LeftData, type ListNamespaces } from "./namespace-data.js";
+import { StoreReads } from "./store-reads.js";
 
 export interface SharedStore {
   /** @throws {StoreError} (rejects) where it cannot be opened; the next use tries again. */
   readonly open: () => Promise<ServiceStore>;
+  /** Whose turn it is to read. */
+  readonly reads: StoreReads;
   close(): Promise<void>;
 }
 
-/**
- * @param open opens it
- * @param onOpened may begin something with it, and gives what ends that
- */
+/** What a shared store is opened with. */
+interface SharedOptions {
+  /** May begin something with it, and gives what ends that. */
+  readonly onOpened?: (store: ServiceStore) => { close(): Promise<void> };
+  /** The memory of the process, which reads draw on; default one of their own. */
+  readonly budget?: MemoryBudget | undefined;
+}
+
+/** @param open opens it */
 export function sharedStore(
   open: () => Promise<ServiceStore>,
-  onOpened?: (store: ServiceStore) => { close(): Promise<void> },
+  { onOpened, budget }: SharedOptions = {},
 ): SharedStore {
+  const reads = new StoreReads(budget);
   let user: { close(): Promise<void> } | undefined;
   let opening: Promise<ServiceStore> | undefined;
   return {
+    reads,
     open() {
       opening ??= open().then((store) => {
         user = onOpened?.(store);
@@ -37,6 +48,7 @@ export function sharedStore(
       const store = await opening?.catch(() => undefined);
       await user?.close();
       await store?.close();
+      reads.close();
     },
   };
 }
@@ -55,6 +67,8 @@ export interface ServicesStoreOptions {
   /** Asks the authority of the installation. */
   readonly list: ListNamespaces;
   readonly log: Logger;
+  /** As for `sharedStore`. */
+  readonly budget?: MemoryBudget | undefined;
 }
 
 /** The store of an installation's services. */
@@ -69,7 +83,7 @@ export interface InstallationStore extends SharedStore {
 
 /** The store of services of the installation that the authority is of. The code of its engine is loaded when it is first used. */
 export function installationStore(options: ServicesStoreOptions): InstallationStore {
-  const { list, log, services } = options;
+  const { list, log, services, budget } = options;
   const owned = async () => ({
     ...options,
     installation: await installationOf(list),
@@ -80,7 +94,7 @@ export function installationStore(options: ServicesStoreOptions): InstallationSt
     log.warn({ store }, "this store had data and no installation: it belongs to this installation from now on");
   const store = sharedStore(
     async () => (await load()).openOwnedServices(await owned(), adopted),
-    (opened) => new LeftData(opened, list, { services, log }),
+    { onOpened: (opened) => new LeftData(opened, list, { services, log }), budget },
   );
   const check = async (): Promise<string> => {
     const [{ serviceStoreOf, isThereElsewhere }, known] = await Promise.all([load(), owned()]);

@@ -38,7 +38,12 @@ export function testCall(options: TestCallOptions = {}): Call {
     sendHeaders() {},
     setTrailers() {},
   };
-  return new ServiceCall(context, { service: "test", log: createLog("silent"), openStore, clients: noClients });
+  return new ServiceCall(context, {
+    service: "test",
+    log: createLog("silent"),
+    store: sharedByTests(),
+    clients: noClients,
+  });
 }
 
 function noClients(): never {
@@ -47,9 +52,9 @@ function noClients(): never {
 
 let store: SharedStore | undefined;
 
-function openStore(): ReturnType<SharedStore["open"]> {
+function sharedByTests(): SharedStore {
   store ??= sharedStore(async () => (await import("../store/open.js")).openServiceStore("sqlite:", temporaryFolder()));
-  return store.open();
+  return store;
 }
 
 function temporaryFolder(): string {

@@ -184,7 +184,9 @@ class SqliteServiceStore implements ServiceStore {
   }
 
   async count(from: string, to: string): Promise<number> {
-    const query = `SELECT count(*) AS number FROM ${TABLE} WHERE key >= ? AND key < ? AND (expires IS NULL OR expires > ?)`;
+    // By the indexes alone: where a value is large, the time behind it in its row is read through all the value's pages.
+    const query = `SELECT (SELECT count(*) FROM ${TABLE} WHERE key >= ?1 AND key < ?2)
+      - (SELECT count(*) FROM ${TABLE} INDEXED BY expiring WHERE expires <= ?3 AND key >= ?1 AND key < ?2) AS number`;
     const rows: { readonly number: number }[] = await this.#within(this.#reader.query(query, from, to, Date.now()));
     return rows[0]!.number;
   }

@@ -7,6 +7,7 @@ import { Code } from "../../src/errors.js";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
 import type { Part } from "../../src/kit/index.js";
 import { createLazyService } from "../../src/kit/service.js";
+import { sharedStore } from "../../src/kit/shared-store.js";
 import { stream, unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { dispatcherOf } from "../rpc/serve.js";
@@ -17,7 +18,12 @@ function lazy(load: () => Promise<readonly Part[]>, guard = new TableGuard()) {
   const unused = () => {
     throw new Error("helloworld keeps nothing, and calls no other service");
   };
-  const environment = { service: "helloworld", log: pino({ level: "silent" }), openStore: unused, clients: unused };
+  const environment = {
+    service: "helloworld",
+    log: pino({ level: "silent" }),
+    store: sharedStore(unused),
+    clients: unused,
+  };
   const service = createLazyService(load, { descriptors: descriptorsOf("helloworld"), environment });
   return new InProcessChannel(dispatcherOf([service], { guard }));
 }

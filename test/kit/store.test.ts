@@ -3,10 +3,18 @@ import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
 import { CollectionStore } from "../../src/kit/collection-store.js";
 import type { Store, Write } from "../../src/kit/store.js";
+import { StoreReads } from "../../src/kit/store-reads.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
 import { overriding } from "../support/catalogue.js";
 import { temporaryFolder } from "../support/temporary.js";
+
+const reads = new StoreReads().of({
+  caller: undefined,
+  namespace: "default",
+  clientAddress: "127.0.0.1",
+  signal: new AbortController().signal,
+});
 
 type Make = <T = unknown>(place?: { service?: string; namespace?: string; collection?: string }) => Store<T>;
 
@@ -17,6 +25,7 @@ async function opened(t: Test): Promise<Make> {
   return (place) =>
     new CollectionStore({
       open: async () => store,
+      reads,
       ...{ service: "shop", namespace: "default", collection: "orders", ...place },
       onFailure,
     });
@@ -166,6 +175,7 @@ t.test("a store that cannot be used is UNAVAILABLE for the caller, who is told n
   const failures: string[] = [];
   const store = new CollectionStore({
     open: () => Promise.reject(new StoreError("store /secret/place is locked")),
+    reads,
     ...{ service: "shop", namespace: "default", collection: "orders" },
     onFailure: ({ message }) => failures.push(message),
   });
@@ -182,6 +192,7 @@ t.test("a write that fails in the store is told to be unknown, and a read is not
   t.teardown(() => close());
   const store = new CollectionStore({
     open: async () => ({ ...real, close, get: broken, commit: broken }),
+    reads,
     ...{ service: "shop", namespace: "default", collection: "orders" },
     onFailure: () => undefined,
   });

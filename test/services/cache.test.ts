@@ -2,7 +2,7 @@ import t from "tap";
 import { parts } from "../../services/cache/cache.js";
 import { Code } from "../../src/errors.js";
 import { openServiceStore } from "../../src/store/open.js";
-import { serveCatalogue, withoutConditions } from "../support/catalogue.js";
+import { overriding, serveCatalogue, withoutConditions } from "../support/catalogue.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
 
@@ -164,3 +164,53 @@ for (const { endpoint, request, field } of WRONG) {
     await t.rejects(call(endpoint, request), { code: Code.INVALID_ARGUMENT, message: new RegExp(`^${field}: `) });
   });
 }
+
+t.test("a full cache refuses new keys, without counting for each, and takes those that are there", async (t) => {
+  let counts = 0;
+  const { call } = serveCatalogue(t, "cache", parts, {
+    through: (store) =>
+      overriding(store, {
+        count: async () => {
+          counts++;
+          // So long that no second one is due in this test.
+          await new Promise((resolve) => setTimeout(resolve, 500));
+          return 100_000;
+        },
+      }),
+  });
+  const namespace = "full";
+  const refused = { code: Code.RESOURCE_EXHAUSTED, message: /^There are 100000 entries in the cache of the namespace/ };
+  const writes = [
+    ...Array.from({ length: 50 }, (_, key) => ["Set", { key: `${key}`, value: "x" }] as const),
+    ["Increment", { key: "new" }] as const,
+    ["Decrement", { key: "new" }] as const,
+  ];
+  await Promise.all(writes.map(([endpoint, request]) => t.rejects(call(endpoint, request, { namespace }), refused)));
+  await t.rejects(call("Set", { key: "another", value: "x" }, { namespace }), refused);
+  t.equal(counts, 1);
+  t.same((await call("ListKeys", {}, { namespace })).keys, []);
+});
+
+t.test("in a full cache, entries that are there are set, counted and deleted, which makes room", async (t) => {
+  let isFull = false;
+  const { call } = serveCatalogue(t, "cache", parts, {
+    through: (store) => overriding(store, { count: async () => (isFull ? 100_000 : 99_995) }),
+  });
+  const as = { namespace: "filled" };
+  await call("Set", { key: "a", value: "1" }, as);
+  await call("Set", { key: "b", value: "2" }, as);
+  await call("Set", { key: "c", value: "3" }, as);
+  isFull = true;
+  await until(() =>
+    call("Set", { key: "d", value: "4" }, as).then(
+      () => false,
+      () => true,
+    ),
+  );
+  t.ok((await call("Set", { key: "a", value: "5" }, as)).expires);
+  t.same(await call("Increment", { key: "b" }, as), { value: "3" });
+  await t.rejects(call("Increment", { key: "a", by: "9007199254740991" }, as), { code: Code.FAILED_PRECONDITION });
+  t.same(await call("Delete", { key: "c" }, as), { deleted: true });
+  await call("Set", { key: "e", value: "6" }, as);
+  await t.rejects(call("Set", { key: "f", value: "7" }, as), { code: Code.RESOURCE_EXHAUSTED });
+});

@@ -1,7 +1,7 @@
 import t from "tap";
 import { parts } from "../../services/otp/otp.js";
 import { Code } from "../../src/errors.js";
-import { serveCatalogue } from "../support/catalogue.js";
+import { overriding, serveCatalogue } from "../support/catalogue.js";
 
 const RACERS = 64;
 const subject = "ada@example.com";
@@ -128,3 +128,35 @@ for (const { endpoint, request, field } of WRONG) {
     await t.rejects(call(endpoint, request), { code: Code.INVALID_ARGUMENT, message: new RegExp(`^${field}: `) });
   });
 }
+
+t.test("where an account has its most codes, subjects with a code get another, and new ones are refused", async (t) => {
+  let isFull = false;
+  let counts = 0;
+  const { call } = serveCatalogue(t, "otp", parts, {
+    through: (store) =>
+      overriding(store, {
+        count: async () => {
+          counts++;
+          if (!isFull) return 99_997;
+          // So long that no second one is due in this test.
+          await new Promise((resolve) => setTimeout(resolve, 500));
+          return 100_000;
+        },
+      }),
+  });
+  const as = { account: "full" };
+  const keyed = { subject: "ada", idempotencyKey: "once" };
+  const first = await call("Generate", keyed, as);
+  await call("Generate", { subject: "bob" }, as);
+  isFull = true;
+  const refused = { code: Code.RESOURCE_EXHAUSTED, message: /^There are 100000 subjects with a code: / };
+  await t.rejects(call("Generate", { subject: "cleo" }, as), refused);
+  const before = counts;
+  await Promise.all(Array.from({ length: 50 }, () => t.rejects(call("Generate", { subject: "cleo" }, as), refused)));
+  t.equal(counts, before, "counted for none of them");
+  t.same(await call("Generate", keyed, as), first, "a repeated call gets its answer");
+  const { code } = await call("Generate", { subject: "ada" }, as);
+  t.same(await call("Validate", { subject: "ada", code }, as), { valid: true });
+  await call("Generate", { subject: "cleo" }, as);
+  await t.rejects(call("Generate", { subject: "dora" }, as), refused);
+});

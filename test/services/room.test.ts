@@ -1,14 +1,25 @@
-// A maximum of entries that expire: the entries are counted again when half of the room that was found is used up.
+// A maximum of entries that expire: the entries are counted again when half of the room that was found is used up, and not
+// again and again while there is none.
 import t from "tap";
 import { Room } from "../../services/room.js";
 import { Code, type Store, testCall } from "../../src/kit/index.js";
 
-/** A collection that counts how often it is counted. */
-function counted(collection: Store<number>): { store: Store<number>; counts: () => number } {
+/** A clock that a test moves. */
+class HandClock {
+  time = 0;
+  now(): number {
+    return this.time;
+  }
+}
+
+/** A collection that counts how often it is counted; each count takes a millisecond of the clock. */
+function counted(collection: Store<number>, clock: HandClock): { store: Store<number>; counts: () => number } {
   let counts = 0;
-  const count: Store<number>["count"] = (prefix) => {
+  const count: Store<number>["count"] = async (prefix) => {
     counts++;
-    return collection.count(prefix);
+    const number = await collection.count(prefix);
+    clock.time++;
+    return number;
   };
   return {
     store: new Proxy(collection, { get: (all, name) => (name === "count" ? count : Reflect.get(all, name).bind(all)) }),
@@ -16,48 +27,109 @@ function counted(collection: Store<number>): { store: Store<number>; counts: () 
   };
 }
 
-t.test("one process never has more entries than the maximum, and counts them a few times", async (t) => {
-  const { store, counts } = counted(testCall().store<number>("room"));
-  const room = new Room(16);
+/** Makes a room of 16, and writes into it while it has some: every count is long ago when the next is due. */
+async function filled(collection: string) {
+  const clock = new HandClock();
+  const { store, counts } = counted(testCall().store<number>(collection), clock);
+  const room = new Room(16, "entries", clock);
+  const enter = () => room.enter("default", store, "");
   for (let entry = 0; entry < 16; entry++) {
-    await room.check("default", store, "", "entries");
-    await store.set(`${entry}`, entry);
+    clock.time += 20;
+    if (Object.keys(await enter()).length === 0) await store.set(`${entry}`, entry);
   }
-  t.equal(counts(), 5, "with 16, 8, 4, 2 and 1 of room left");
-  const more = () => room.check("default", store, "", "entries");
-  await t.rejects(more(), { code: Code.RESOURCE_EXHAUSTED, message: /There are 16 entries: delete some/ });
+  return { clock, store, counts, room, enter };
+}
+
+const FULL = { ifPresent: true };
+
+t.test("one process never has more entries than the maximum, and counts them a few times", async (t) => {
+  const { store, counts, enter, clock } = await filled("room");
+  t.equal(await store.count(), 16);
+  t.equal(counts(), 6, "with 16, 8, 4, 2 and 1 of room left, and by this test");
+  clock.time += 20;
+  t.same(await enter(), FULL);
+});
+
+t.test("the refusal names the entries, and what to do", async (t) => {
+  const { room } = await filled("room-refusal");
+  t.match(room.full(), { code: Code.RESOURCE_EXHAUSTED, message: "There are 16 entries: delete some, or wait until" });
+});
+
+t.test("while there is no room, counting takes at most a twentieth of the time", async (t) => {
+  const { enter, counts, clock } = await filled("room-pause");
+  clock.time += 20;
+  await enter();
+  const before = counts();
+  for (let call = 0; call < 100; call++) t.same(await enter(), FULL);
+  t.equal(counts(), before, "a hundred writes, and no count");
+  clock.time += 19.9;
+  await enter();
+  t.equal(counts(), before);
+  clock.time += 0.1;
+  await enter();
+  t.equal(counts(), before + 1);
+});
+
+t.test("calls that wait for a count wait for the same one", async (t) => {
+  const { enter, counts, clock } = await filled("room-together");
+  clock.time += 20;
+  const before = counts();
+  const all = await Promise.all(Array.from({ length: 100 }, enter));
+  t.equal(counts(), before + 1);
+  t.same(all, Array(100).fill(FULL));
+});
+
+t.test("an entry that was deleted makes room at once, for one", async (t) => {
+  const { store, enter, room, clock } = await filled("room-deleted");
+  clock.time += 20;
+  t.same(await enter(), FULL);
   await store.delete("3");
-  await more();
-  await store.set("another", 1);
-  await t.rejects(more(), { code: Code.RESOURCE_EXHAUSTED });
+  room.leave("default", "");
+  t.same(await enter(), {});
+  t.same(await enter(), FULL);
+});
+
+t.test("a count that fails does not stand for a full room", async (t) => {
+  let isBroken = true;
+  const store = testCall().store<number>("room-broken");
+  const count = async () => {
+    if (isBroken) throw new Error("broken");
+    return 0;
+  };
+  const room = new Room(16, "entries");
+  const broken = new Proxy(store, { get: (all, name) => (name === "count" ? count : Reflect.get(all, name)) });
+  await t.rejects(room.enter("default", broken, ""), { message: "broken" });
+  isBroken = false;
+  t.same(await room.enter("default", broken, ""), {});
 });
 
 t.test("each prefix and each namespace has a room of its own", async (t) => {
-  const room = new Room(1);
-  const store = testCall().store<number>("rooms");
-  await room.check("default", store, "a/", "entries");
+  const clock = new HandClock();
+  const room = new Room(1, "entries", clock);
+  const { store } = counted(testCall().store<number>("rooms"), clock);
+  const { store: other } = counted(testCall({ namespace: "team" }).store<number>("rooms"), clock);
+  t.same(await room.enter("default", store, "a/"), {});
   await store.set("a/1", 1);
-  await room.check("default", store, "b/", "entries");
-  await room.check("team", testCall({ namespace: "team" }).store<number>("rooms"), "a/", "entries");
-  await t.rejects(room.check("default", store, "a/", "entries"), { code: Code.RESOURCE_EXHAUSTED });
+  t.same(await room.enter("default", store, "b/"), {});
+  t.same(await room.enter("team", other, "a/"), {});
+  clock.time += 20;
+  t.same(await room.enter("default", store, "a/"), FULL);
 });
 
 t.test("each further process may exceed the maximum by less than half of it", async (t) => {
-  const store = testCall().store<number>("shared-room");
+  const clock = new HandClock();
+  const { store } = counted(testCall().store<number>("shared-room"), clock);
   let written = 0;
-  const write = async (room: Room): Promise<void> => {
-    await room.check("default", store, "", "entries");
-    await store.set(`${written++}`, 1);
+  const write = async (room: Room): Promise<boolean> => {
+    clock.time += 20;
+    const isFull = (await room.enter("default", store, "")).ifPresent === true;
+    if (!isFull) await store.set(`${written++}`, 1);
+    return !isFull;
   };
   // All of them count while there is most room; then one after the other writes as much as it may.
-  const rooms = [new Room(16), new Room(16), new Room(16)];
+  const rooms = Array.from({ length: 3 }, () => new Room(16, "entries", clock));
   for (const room of rooms) await write(room);
-  for (const room of rooms) {
-    const fill = async (): Promise<void> => {
-      for (;;) await write(room);
-    };
-    await t.rejects(fill(), { code: Code.RESOURCE_EXHAUSTED });
-  }
+  for (const room of rooms) while (await write(room));
   t.ok(written > 16, `${written} entries`);
   t.ok(written <= 16 + 2 * 7, `${written} entries`);
 });

@@ -78,7 +78,7 @@ export function openCatalogue(
   };
   const served = createService(parts, {
     descriptors: descriptorsOf(),
-    environment: { service, log, openStore: store.open, clients: unused },
+    environment: { service, log, store, clients: unused },
   });
   const names = [...types].flatMap((type) =>
     type.kind === "service" && type.file.proto.package === service ? [type.typeName] : [],

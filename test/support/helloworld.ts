@@ -3,6 +3,7 @@ import pino from "pino";
 import { parts } from "../../services/helloworld/helloworld.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import { createService } from "../../src/kit/service.js";
+import { sharedStore } from "../../src/kit/shared-store.js";
 
 const unused = () => {
   throw new Error("helloworld keeps nothing, and calls no other service");
@@ -10,5 +11,5 @@ const unused = () => {
 
 export const helloworld = createService(parts, {
   descriptors: descriptorsOf(),
-  environment: { service: "helloworld", log: pino({ level: "silent" }), openStore: unused, clients: unused },
+  environment: { service: "helloworld", log: pino({ level: "silent" }), store: sharedStore(unused), clients: unused },
 });

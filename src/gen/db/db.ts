@@ -51,7 +51,7 @@ export interface CreateTableRequest {
   table: string;
   /**
    * Fields to index, at most 8, such as `age`. A dot leads into an object: `address.city`. A filter that compares an
-   * indexed field reads only the records that it may match; any other reads every record.
+   * indexed field reads only the records that it may match; any other reads every record, 10,000 of them or 64 MiB in one call.
    */
   indexes: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -113,7 +113,10 @@ export interface ReadRequest {
 }
 
 export interface ReadResponse {
-  /** Fewer than `limit` where the filter made the call read 10,000 records or the records have 2 MiB; then `next` is set. */
+  /**
+   * Fewer than `limit`, or none, where the filter made the call read 10,000 records or 64 MiB of them, or the records have 2
+   * MiB; then `next` is set.
+   */
   records: Record[];
   /** What to pass as `after` for the rest; empty at the end. */
   next: string;
@@ -162,13 +165,22 @@ export interface CountRequest {
   /** The table, such as `people`. */
   table: string;
   /** Only records that match; absent means all. */
-  filter: Filter | undefined;
+  filter:
+    | Filter
+    | undefined;
+  /**
+   * Only records whose ID sorts after this one, such as `a`; empty means from the first. Where it is set, also to the empty text,
+   * a response may count only the first 10,000 of them or 64 MiB: pass its `next` to count on, and add up.
+   */
+  after?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface CountResponse {
-  /** How many records match, such as `42`. */
+  /** How many records match, such as `42`; with `next` how many of those up to the ID in `next`. */
   count: number;
+  /** What to pass as `after` to count the rest; empty at the end, and where the request has no `after`. */
+  next: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1313,7 +1325,7 @@ export const TruncateResponse: MessageFns<TruncateResponse> = {
 };
 
 function createBaseCountRequest(): CountRequest {
-  return { table: "", filter: undefined, _unknownFields: undefined };
+  return { table: "", filter: undefined, after: undefined, _unknownFields: undefined };
 }
 
 export const CountRequest: MessageFns<CountRequest> = {
@@ -1323,6 +1335,9 @@ export const CountRequest: MessageFns<CountRequest> = {
     }
     if (message.filter !== undefined) {
       Filter.encode(message.filter, writer.uint32(18).fork()).join();
+    }
+    if (message.after !== undefined) {
+      writer.uint32(26).string(message.after);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1364,6 +1379,14 @@ export const CountRequest: MessageFns<CountRequest> = {
             message.filter = Filter.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.after = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1393,18 +1416,22 @@ export const CountRequest: MessageFns<CountRequest> = {
     message.filter = (object.filter !== undefined && object.filter !== null)
       ? Filter.fromPartial(object.filter)
       : undefined;
+    message.after = object.after ?? undefined;
     return message;
   },
 };
 
 function createBaseCountResponse(): CountResponse {
-  return { count: 0, _unknownFields: undefined };
+  return { count: 0, next: "", _unknownFields: undefined };
 }
 
 export const CountResponse: MessageFns<CountResponse> = {
   encode(message: CountResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.count !== 0) {
       writer.uint32(8).int32(message.count);
+    }
+    if (message.next !== "") {
+      writer.uint32(18).string(message.next);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1438,6 +1465,14 @@ export const CountResponse: MessageFns<CountResponse> = {
             message.count = reader.int32();
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.next = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1464,6 +1499,7 @@ export const CountResponse: MessageFns<CountResponse> = {
   fromPartial<I extends Exact<DeepPartial<CountResponse>, I>>(object: I): CountResponse {
     const message = createBaseCountResponse();
     message.count = object.count ?? 0;
+    message.next = object.next ?? "";
     return message;
   },
 };
@@ -2064,7 +2100,12 @@ export const DbService = {
     responseSerialize: (value: TruncateResponse): Buffer => TruncateResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): TruncateResponse => TruncateResponse.decode(value),
   },
-  /** Counts the records that match. A table that does not exist is NOT_FOUND. */
+  /**
+   * Counts the records that match. A table that does not exist is NOT_FOUND.
+   *
+   * A filter that no index serves makes the call read every record. One that would have to read more than 10,000 records, or 64
+   * MiB of them, is refused with RESOURCE_EXHAUSTED, unless `after` is set: then the records are counted in pieces.
+   */
   count: {
     path: "/db.Db/Count" as const,
     requestStream: false as const,

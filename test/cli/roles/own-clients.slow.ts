@@ -13,6 +13,7 @@ import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js"
 import { UrlService } from "../../../src/gen/url/url.js";
 import { type Call, type Implementation, part } from "../../../src/kit/index.js";
 import { createService } from "../../../src/kit/service.js";
+import { sharedStore } from "../../../src/kit/shared-store.js";
 import { createLog } from "../../../src/log.js";
 import { createContext } from "../../../src/process/context.js";
 import { Shutdown } from "../../../src/process/shutdown.js";
@@ -48,7 +49,7 @@ const asking = createService(
     environment: {
       service: "url",
       log,
-      openStore: () => Promise.reject(new Error("it keeps nothing")),
+      store: sharedStore(() => Promise.reject(new Error("it keeps nothing"))),
       clients: () => clients,
     },
   },
