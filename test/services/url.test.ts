@@ -111,6 +111,37 @@ const WRONG = [
   { endpoint: "List", request: { after: "a/b" }, field: "after" },
 ];
 
+/** Characters that are not seen, or change how others are. Some of them a URL parser would leave out. */
+const UNSEEN = ["\0", "\r\n", "\t", "\u001b", "\u007f", "\u0085", "\u00ad", "\u061c", "\u200b", "\u200f", "\u2028"];
+UNSEEN.push("\u2029", "\u202e", "\u2060", "\u2066", "\u2069", "\ufeff", "\ufff9", "\ue000", "\u{e0001}");
+
+for (const character of UNSEEN) {
+  t.test(`an address or name with ${JSON.stringify(character)} is refused, and the field is named`, async (t) => {
+    const refused = (field: string) => ({
+      code: Code.INVALID_ARGUMENT,
+      message: new RegExp(`^${field}: must not have`),
+    });
+    for (const wrong of [`${address}${character}`, `${character}${address}`, `https://exa${character}mple.com/`]) {
+      await t.rejects(call("Create", { name: "a", address: wrong }), refused("address"));
+      await t.rejects(call("Shorten", { address: wrong }), refused("address"));
+      await t.rejects(call("Update", { name: "a", address: wrong }), refused("address"));
+    }
+    for (const name of [`a${character}`, `${character}a`]) {
+      await t.rejects(call("Create", { name, address }), { code: Code.INVALID_ARGUMENT, message: /^name: / });
+    }
+  });
+}
+
+t.test("an address may have letters of any language, and percent-encoded characters", async (t) => {
+  for (const fine of [
+    "https://example.com/ß/日本語/مرحبا",
+    "https://bücher.example/",
+    "https://example.com/%0d%0a%00",
+  ]) {
+    t.match(await call("Shorten", { address: fine }), { address: fine });
+  }
+});
+
 for (const { endpoint, request, field } of WRONG) {
   t.test(`${endpoint} refuses ${JSON.stringify(request).slice(0, 60)} and names the field`, async (t) => {
     await t.rejects(call(endpoint, request), { code: Code.INVALID_ARGUMENT, message: new RegExp(`^${field}: `) });
