@@ -9,7 +9,8 @@ import { overriding } from "../support/catalogue.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
 
-const PAGE = 1_000_000;
+/** Bytes of an entry. */
+const PAGE = 200_000;
 
 function callOf(account: string): ReadingCall {
   const identity = { namespace: "default", scopes: [], expires: Number.POSITIVE_INFINITY, resources: [] };
@@ -17,7 +18,7 @@ function callOf(account: string): ReadingCall {
   return { caller: { account, ...identity }, namespace: "default", clientAddress: "127.0.0.1", signal };
 }
 
-/** A store with `count` entries of a megabyte, and how many of its reads run at most at once. */
+/** A store with `count` entries, and how many of its reads run at most at once. */
 async function open(t: Test, { count = 4, limit = 256 * 1024 ** 2 } = {}) {
   const store = await openServiceStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
@@ -108,7 +109,7 @@ t.test("what does not fit into the memory of the process is refused, and leaves 
   t.equal((await store.range({ limit: 1 })).entries.length, 1, "less at once fits");
   await until(() => budget.reserved === 0);
   const others = budget.openUpstream();
-  t.ok(others.tryReserve(1_400_000));
+  t.ok(others.tryReserve(280_000));
   await t.rejects(store.get("0"), refused);
   await t.rejects(
     reads.of(callOf("ada")).search(async () => 1),
