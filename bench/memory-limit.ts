@@ -1,0 +1,86 @@
+/** Limits the memory of a server by what the system offers. */
+import { type ChildProcess, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { memory } from "./processes.js";
+
+export const LIMIT_MIB = 768;
+const LIMIT_BYTES = LIMIT_MIB * 1024 ** 2;
+const WATCH_MS = 100;
+const CGROUPS = "/sys/fs/cgroup";
+
+export interface MemoryLimit {
+  /** Stands before the command that is limited. */
+  readonly before: readonly string[];
+  /** Whether the kernel holds the limit. */
+  readonly isEnforced: boolean;
+  says(mib: number): string;
+  end(): void;
+}
+
+const SCOPE = ["systemd-run", "--scope", "--quiet", "-p", `MemoryMax=${LIMIT_BYTES}`, "-p", "MemorySwapMax=0"];
+
+/** The limit for one process. */
+export function limitMemory(): MemoryLimit {
+  const [systemdRun, ...args] = SCOPE as [string, ...string[]];
+  if (spawnSync(systemdRun, [...args, "true"], { timeout: 5_000 }).status === 0) {
+    const says = (mib: number) => `${mib} MiB by systemd-run`;
+    return { before: SCOPE, isEnforced: true, says, end: () => undefined };
+  }
+  return limitByCgroup() ?? watched();
+}
+
+function limitByCgroup(): MemoryLimit | undefined {
+  if (!existsSync(join(CGROUPS, "cgroup.controllers"))) return undefined;
+  const group = join(CGROUPS, `portico-neighbours-${process.pid}`);
+  try {
+    mkdirSync(group, { recursive: true });
+    writeFileSync(join(group, "memory.max"), `${LIMIT_BYTES}`);
+    writeFileSync(join(group, "memory.swap.max"), "0");
+  } catch {
+    removeGroup(group);
+    return undefined;
+  }
+  const join_ = `echo $$ > '${group}/cgroup.procs' && exec "$@"`;
+  const says = (mib: number) => `${mib} MiB by a cgroup`;
+  return { before: ["sh", "-c", join_, "sh"], isEnforced: true, says, end: () => removeGroup(group) };
+}
+
+function removeGroup(group: string): void {
+  try {
+    rmdirSync(group);
+  } catch {
+    // It is not there, or a process in it has not ended yet.
+  }
+}
+
+function watched(): MemoryLimit {
+  const says = (mib: number) => `no cgroup can be made: a server of more than ${mib} MiB is killed by this program`;
+  return { before: [], isEnforced: false, says, end: () => undefined };
+}
+
+/**
+ * Watches the resident memory of a process, and kills it over the limit unless the kernel does.
+ * @returns what ends the watch and gives the memory at most, in MiB
+ */
+export function watchMemory(child: ChildProcess, isEnforced: boolean): { end: () => number } {
+  let peak = 0;
+  const look = (): void => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    try {
+      const { now, peak: most } = memory(child.pid as number);
+      peak = Math.max(peak, most || now);
+      if (!isEnforced && now > LIMIT_MIB) child.kill("SIGKILL");
+    } catch {
+      // It has ended since.
+    }
+  };
+  const timer = setInterval(look, WATCH_MS);
+  return {
+    end: () => {
+      clearInterval(timer);
+      look();
+      return peak;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** Large contracts for neighbours. */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import {
+  type DescriptorProto,
+  DescriptorProtoSchema,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+  type MethodDescriptorProto,
+  MethodDescriptorProtoSchema,
+  MethodOptionsSchema,
+  ServiceDescriptorProtoSchema,
+} from "@bufbuild/protobuf/wkt";
+import { HttpRule } from "../src/gen/google/api/http.js";
+
+/** The number of the extension `google.api.http` of google.protobuf.MethodOptions. */
+const HTTP = 72295728;
+/** Segments of a template: each is `a` or any, so there are 2^13 = 8,192. */
+const SEGMENTS = 13;
+const BINDINGS = 16;
+
+/** A path that reaches the end of every template's beginning, and matches none. */
+export const NO_TEMPLATE = `${"/a".repeat(SEGMENTS)}/none`;
+
+function contract(
+  method: readonly MethodDescriptorProto[],
+  messages: readonly DescriptorProto[],
+  file: string,
+): Buffer {
+  const set = create(FileDescriptorSetSchema, {
+    file: [
+      create(FileDescriptorProtoSchema, {
+        name: file,
+        package: "neighbour",
+        syntax: "proto3",
+        messageType: [create(DescriptorProtoSchema, { name: "Empty" }), ...messages],
+        service: [create(ServiceDescriptorProtoSchema, { name: "Neighbour", method: [...method] })],
+      }),
+    ],
+  });
+  return Buffer.from(toBinary(FileDescriptorSetSchema, set));
+}
+
+function methodOf(name: string): MethodDescriptorProto {
+  return create(MethodDescriptorProtoSchema, { name, inputType: ".neighbour.Empty", outputType: ".neighbour.Empty" });
+}
+
+/** A contract of so many messages, another one for another number. */
+export function manyMessages(count: number, number: number): Buffer {
+  const messages = Array.from({ length: count }, (_, index) => create(DescriptorProtoSchema, { name: `M${index}` }));
+  return contract([methodOf("Call")], messages, `neighbour${number}.proto`);
+}
+
+/** A contract of 8,192 path templates, whose beginnings all match `/a/a/…`. */
+export function manyTemplates(): Buffer {
+  const templateOf = (number: number) =>
+    Array.from({ length: SEGMENTS }, (_, bit) => ((number >> bit) & 1 ? "/*" : "/a")).join("");
+  const methods = Array.from({ length: 2 ** SEGMENTS / BINDINGS }, (_, index) => {
+    const rules = Array.from({ length: BINDINGS }, (_, binding) => {
+      const value = `${templateOf(index * BINDINGS + binding)}/end`;
+      return { pattern: { $case: "post" as const, value }, body: "*" };
+    });
+    const [first, ...additionalBindings] = rules;
+    const data = new BinaryWriter()
+      .bytes(HttpRule.encode(HttpRule.fromPartial({ ...first, additionalBindings })).finish())
+      .finish();
+    const options = create(MethodOptionsSchema);
+    options.$unknown = [{ no: HTTP, wireType: WireType.LengthDelimited, data }];
+    return { ...methodOf(`M${index}`), options };
+  });
+  return contract(methods, [], "neighbour.proto");
+}
