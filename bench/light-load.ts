@@ -17,9 +17,9 @@ export interface LightResult {
   readonly refused: Readonly<Record<string, number>>;
   /** Those of the refusals that a guard gave because it had no lease. */
   readonly withoutLease: number;
-  /** In milliseconds, of the calls that were answered. */
-  readonly p50: number;
-  readonly p99: number;
+  /** In milliseconds, of the calls that were answered; undefined where none was. */
+  readonly p50?: number | undefined;
+  readonly p99?: number | undefined;
 }
 
 interface Answer {
@@ -54,7 +54,7 @@ export async function loadBeside({ http, headers, seconds }: Load): Promise<Ligh
   await Promise.all(calls);
   agent.destroy();
   times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN;
+  const at = (share: number) => times[Math.floor(times.length * share)];
   return { answered: times.length, refused, withoutLease, p50: at(0.5), p99: at(0.99) };
 }
 

@@ -32,8 +32,11 @@ const DAY = 86_400_000;
 const PIECE = 500;
 const LOGIN_BODY = 4 * 1024 ** 2;
 
-/** Keeps a number of calls open; counts their answers by status. */
-function repeat(atOnce: number, call: (number: number) => Promise<string>): Act {
+/**
+ * Keeps a number of calls open; counts their answers by status.
+ * @param pauseMs after a refusal: this process must not be busy with those alone
+ */
+function repeat(atOnce: number, call: (number: number) => Promise<string>, pauseMs = 10): Act {
   return async (stopped) => {
     const answers: Record<string, number> = {};
     let next = 0;
@@ -41,8 +44,7 @@ function repeat(atOnce: number, call: (number: number) => Promise<string>): Act 
       while (!stopped.aborted) {
         const status = await call(next++);
         answers[status] = (answers[status] ?? 0) + 1;
-        // A refusal at once must not make this process busy with nothing else.
-        if (status !== "200") await new Promise((resolve) => setTimeout(resolve, 10));
+        if (status !== "200") await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     };
     await Promise.all(Array.from({ length: atOnce }, caller));
@@ -88,6 +90,7 @@ function scans(atOnce: number): Neighbour {
       return repeat(
         atOnce,
         calls(place, "/v1/db/count", () => ({ table: "people", filter })),
+        1_000,
       );
     },
   };

@@ -85,8 +85,8 @@ function lineOf(name: string, { light, peak, own, exit }: Measured): string {
   const cells = [
     name,
     `${answered}`,
-    p50.toFixed(1),
-    p99.toFixed(1),
+    p50?.toFixed(1) ?? "none",
+    p99?.toFixed(1) ?? "none",
     refusals.join(", ") || "none",
     `${withoutLease}`,
     `${peak.toFixed(0)}${exit === null ? "" : `, ended by ${exit}`}`,

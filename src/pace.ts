@@ -1,16 +1,22 @@
 /** Long work in turns, so that the event loop does other work in between. */
 import { setImmediate } from "node:timers/promises";
 
-/** How long a turn may be, in milliseconds. */
+/** How long a turn may be, in milliseconds, unless it is said. */
 const MAX_TURN = 10;
 
 /** The pace of one piece of work. */
 export class Pace {
+  readonly #maxTurn: number;
   #began = performance.now();
+
+  /** @param maxTurn how long a turn may be, in milliseconds */
+  constructor(maxTurn = MAX_TURN) {
+    this.#maxTurn = maxTurn;
+  }
 
   /** To be awaited between steps: lets other work have its turn where the steps since the last time took long. */
   step(): Promise<void> | undefined {
-    return performance.now() - this.#began < MAX_TURN ? undefined : this.#rest();
+    return performance.now() - this.#began < this.#maxTurn ? undefined : this.#rest();
   }
 
   async #rest(): Promise<void> {
@@ -19,9 +25,9 @@ export class Pace {
   }
 }
 
-/** Makes something of each item, in order and in turns. */
-export async function mapPaced<T, R>(items: Iterable<T>, map: (item: T) => R): Promise<R[]> {
-  const pace = new Pace();
+/** Makes something of each item, in order and in turns. @param maxTurn as of `Pace` */
+export async function mapPaced<T, R>(items: Iterable<T>, map: (item: T) => R, maxTurn?: number): Promise<R[]> {
+  const pace = new Pace(maxTurn);
   const results: R[] = [];
   for (const item of items) {
     results.push(map(item));

@@ -13,6 +13,8 @@ import { FairTurns } from "./fair-turns.js";
 const PAGES = { atOnce: 4, atOnceOfGroup: 2, maxWaiting: 4096, maxWaitingOfGroup: 1024 };
 /** A search keeps what it has found while others read. */
 const SEARCHES = { atOnce: 8, atOnceOfGroup: 4, maxWaiting: 1024, maxWaitingOfGroup: 256 };
+/** For how long JSON of entries is read before other work has its turn, in milliseconds: several pages are read at once. */
+const MAX_PARSE_MS = 2;
 /** Bytes that a search may keep. */
 const SEARCH_BYTES = 4 * 1024 ** 2;
 
@@ -83,7 +85,7 @@ export class CallReads {
       const found = await read();
       const bytes = this.#reserve(found.entries);
       try {
-        return { found, entries: await mapPaced(found.entries, map) };
+        return { found, entries: await mapPaced(found.entries, map, MAX_PARSE_MS) };
       } finally {
         this.#releaseSoon(bytes);
       }
