@@ -6,10 +6,13 @@ import { compileFilter, type Matcher } from "./filter.js";
 import { deleteLeftOvers, type Indexed, placesFor, splitLeftOvers } from "./indexes.js";
 import { recordsOf, type StoredRecord } from "./tables.js";
 
-/** What one call reads at most. A record costs 1, and a page of them as much as if 16 were all, because it may have 4 MiB. */
+/** What one call reads at most. A record costs 1, and a page of 4 MiB as much as if 16 were all. */
 const MAX_COST = 10_000;
-const MIN_PAGE_COST = MAX_COST / 16;
+const FULL_PAGE_COST = MAX_COST / 16;
+/** Entries of an index that are read at once. */
 const MAX_RANGE = 1000;
+/** Records that a scan reads at once: few, because other calls have their turns in between. */
+const MAX_SCAN = 250;
 const MAX_GET = 100;
 
 /** A record that was found, with its ID. */
@@ -44,7 +47,7 @@ async function* search(call: Call, table: Indexed, { filter, after, limit }: Sea
   const ids = await indexedIds(call, table, filter);
   if (ids === undefined) {
     // Without a filter every record is wanted, and one more tells whether others follow.
-    const page = filter === undefined && limit !== undefined ? Math.min(limit + 1, MAX_RANGE) : MAX_RANGE;
+    const page = filter === undefined && limit !== undefined ? Math.min(limit + 1, MAX_RANGE) : MAX_SCAN;
     yield* scan(call, table, { matches, after, page });
   } else
     yield* pick(
@@ -96,7 +99,8 @@ async function* scan(
       .filter(({ value }) => matches(value.fields))
       .map((entry): Found => [idOf(entry), entry.value]);
     after = page.next;
-    const cost = Math.max(page.entries.length, MIN_PAGE_COST);
+    const isFull = after !== undefined && page.entries.length < limit;
+    const cost = isFull ? FULL_PAGE_COST : page.entries.length;
     yield { found, last: idOf(page.entries.at(-1)!), cost, more: after !== undefined };
   } while (after !== undefined);
 }

@@ -8,11 +8,18 @@ export interface CountRequest {
   readonly table?: string | undefined;
   /** Only records that match; absent means all. */
   readonly filter?: Filter | undefined;
+  /**
+   * Only records whose ID sorts after this one, such as `a`; empty means from the first. Where it is set, also to the empty text,
+   * a response may count only the first 10,000 of them or 64 MiB: pass its `next` to count on, and add up.
+   */
+  readonly after?: string | undefined;
 }
 
 export interface CountResponse {
-  /** How many records match, such as `42`. */
+  /** How many records match, such as `42`; with `next` how many of those up to the ID in `next`. */
   readonly count: number;
+  /** What to pass as `after` to count the rest; empty at the end, and where the request has no `after`. */
+  readonly next: string;
 }
 
 export interface CreateRequest {
@@ -20,7 +27,7 @@ export interface CreateRequest {
   readonly table?: string | undefined;
   /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, such as `ada`; empty means a new one, and new ones ascend. */
   readonly id?: string | undefined;
-  /** The record, a JSON object of at most 64 KiB. */
+  /** The record, a JSON object of at most 64 KiB. NaN and infinity, which JSON does not have, are refused. */
   readonly fields?: JsonObject | undefined;
 }
 
@@ -29,7 +36,7 @@ export interface CreateTableRequest {
   readonly table?: string | undefined;
   /**
    * Fields to index, at most 8, such as `age`. A dot leads into an object: `address.city`. A filter that compares an
-   * indexed field reads only the records that it may match; any other reads every record.
+   * indexed field reads only the records that it may match; any other reads every record, 10,000 of them or 64 MiB in one call.
    */
   readonly indexes?: readonly string[] | undefined;
 }
@@ -107,7 +114,10 @@ export interface ReadRequest {
 }
 
 export interface ReadResponse {
-  /** Fewer than `limit` where the filter made the call read 10,000 records or the records have 2 MiB; then `next` is set. */
+  /**
+   * Fewer than `limit`, or none, where the filter made the call read 10,000 records or 64 MiB of them, or the records have 2
+   * MiB; then `next` is set.
+   */
   readonly records: readonly Record_[];
   /** What to pass as `after` for the rest; empty at the end. */
   readonly next: string;
@@ -199,7 +209,12 @@ export interface Db {
   delete(request?: DeleteRequest, options?: CallOptions): Promise<DeleteResponse>;
   /** Deletes all records of a table. The table and its indexes stay. A table that does not exist is NOT_FOUND. */
   truncate(request?: TruncateRequest, options?: CallOptions): Promise<TruncateResponse>;
-  /** Counts the records that match. A table that does not exist is NOT_FOUND. */
+  /**
+   * Counts the records that match. A table that does not exist is NOT_FOUND.
+   *
+   * A filter that no index serves makes the call read every record. One that would have to read more than 10,000 records, or 64
+   * MiB of them, is refused with RESOURCE_EXHAUSTED, unless `after` is set: then the records are counted in pieces.
+   */
   count(request?: CountRequest, options?: CallOptions): Promise<CountResponse>;
   /** Renames a table. A table that does not exist is NOT_FOUND. A new name that is taken is refused with ALREADY_EXISTS. */
   renameTable(request?: RenameTableRequest, options?: CallOptions): Promise<RenameTableResponse>;

@@ -55,7 +55,8 @@ export interface ValidateResponse {
 export interface Otp {
   /**
    * Generates a code for a subject. It replaces the subject's earlier code, which is not valid any more. Send the code
-   * to the subject yourself. An account has at most 100,000 subjects with a code that has not expired.
+   * to the subject yourself. An account has at most 100,000 subjects with a code that has not expired; one more
+   * is refused with RESOURCE_EXHAUSTED.
    */
   generate(request?: GenerateRequest, options?: CallOptions): Promise<GenerateResponse>;
   /**

@@ -22,7 +22,8 @@ export class Portico extends PorticoClient {
    * Keeps values by key for a while, and counts.
    *
    * The entries belong to the namespace: everyone whom the rules let call it shares them. A namespace has at most 100,000
-   * entries that have not expired; one more is refused with RESOURCE_EXHAUSTED. Entries survive a restart.
+   * entries that have not expired; one more is refused with RESOURCE_EXHAUSTED, a write to one that
+   * is there is not. Entries survive a restart.
    */
   readonly cache: Cache = this.bind("cache", cacheEndpoints);
   /**

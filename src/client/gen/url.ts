@@ -7,8 +7,8 @@ export interface CreateRequest {
   /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, such as `docs`. Case matters. */
   readonly name?: string | undefined;
   /**
-   * An absolute address that begins with `http://` or `https://`, at most 2048 characters, without user name and password,
-   * such as `https://example.com/a/long/path?with=query`.
+   * An absolute address that begins with `http://` or `https://`, at most 2048 characters, without user name and password
+   * and without control or invisible characters, such as `https://example.com/a/long/path?with=query`.
    */
   readonly address?: string | undefined;
 }
@@ -57,8 +57,8 @@ export interface ResolveResponse {
 
 export interface ShortenRequest {
   /**
-   * An absolute address that begins with `http://` or `https://`, at most 2048 characters, without user name and password,
-   * such as `https://example.com/a/long/path?with=query`.
+   * An absolute address that begins with `http://` or `https://`, at most 2048 characters, without user name and password
+   * and without control or invisible characters, such as `https://example.com/a/long/path?with=query`.
    */
   readonly address?: string | undefined;
 }

@@ -1111,7 +1111,8 @@ export const ListKeysResponse: MessageFns<ListKeysResponse> = {
  * Keeps values by key for a while, and counts.
  *
  * The entries belong to the namespace: everyone whom the rules let call it shares them. A namespace has at most 100,000
- * entries that have not expired; one more is refused with RESOURCE_EXHAUSTED. Entries survive a restart.
+ * entries that have not expired; one more is refused with RESOURCE_EXHAUSTED, a write to one that
+ * is there is not. Entries survive a restart.
  */
 export type CacheService = typeof CacheService;
 export const CacheService = {

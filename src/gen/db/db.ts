@@ -66,7 +66,7 @@ export interface CreateRequest {
   table: string;
   /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, such as `ada`; empty means a new one, and new ones ascend. */
   id: string;
-  /** The record, a JSON object of at most 64 KiB. */
+  /** The record, a JSON object of at most 64 KiB. NaN and infinity, which JSON does not have, are refused. */
   fields: { [key: string]: any } | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }

@@ -429,7 +429,8 @@ export type OtpService = typeof OtpService;
 export const OtpService = {
   /**
    * Generates a code for a subject. It replaces the subject's earlier code, which is not valid any more. Send the code
-   * to the subject yourself. An account has at most 100,000 subjects with a code that has not expired.
+   * to the subject yourself. An account has at most 100,000 subjects with a code that has not expired; one more
+   * is refused with RESOURCE_EXHAUSTED.
    */
   generate: {
     path: "/otp.Otp/Generate" as const,

@@ -23,8 +23,8 @@ export interface CreateRequest {
   /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, such as `docs`. Case matters. */
   name: string;
   /**
-   * An absolute address that begins with `http://` or `https://`, at most 2048 characters, without user name and password,
-   * such as `https://example.com/a/long/path?with=query`.
+   * An absolute address that begins with `http://` or `https://`, at most 2048 characters, without user name and password
+   * and without control or invisible characters, such as `https://example.com/a/long/path?with=query`.
    */
   address: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -32,8 +32,8 @@ export interface CreateRequest {
 
 export interface ShortenRequest {
   /**
-   * An absolute address that begins with `http://` or `https://`, at most 2048 characters, without user name and password,
-   * such as `https://example.com/a/long/path?with=query`.
+   * An absolute address that begins with `http://` or `https://`, at most 2048 characters, without user name and password
+   * and without control or invisible characters, such as `https://example.com/a/long/path?with=query`.
    */
   address: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
