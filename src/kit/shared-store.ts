@@ -25,10 +25,7 @@ interface SharedOptions {
 }
 
 /** @param open opens it */
-export function sharedStore(
-  open: () => Promise<ServiceStore>,
-  { onOpened, budget }: SharedOptions = {},
-): SharedStore {
+export function sharedStore(open: () => Promise<ServiceStore>, { onOpened, budget }: SharedOptions = {}): SharedStore {
   const reads = new StoreReads(budget);
   let user: { close(): Promise<void> } | undefined;
   let opening: Promise<ServiceStore> | undefined;
@@ -92,10 +89,10 @@ export function installationStore(options: ServicesStoreOptions): InstallationSt
   const load = () => import("../store/owned-services.js");
   const adopted = (store: string): void =>
     log.warn({ store }, "this store had data and no installation: it belongs to this installation from now on");
-  const store = sharedStore(
-    async () => (await load()).openOwnedServices(await owned(), adopted),
-    { onOpened: (opened) => new LeftData(opened, list, { services, log }), budget },
-  );
+  const store = sharedStore(async () => (await load()).openOwnedServices(await owned(), adopted), {
+    onOpened: (opened) => new LeftData(opened, list, { services, log }),
+    budget,
+  });
   const check = async (): Promise<string> => {
     const [{ serviceStoreOf, isThereElsewhere }, known] = await Promise.all([load(), owned()]);
     const file = serviceStoreOf(known);
