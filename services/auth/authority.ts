@@ -116,9 +116,7 @@ export interface Authority {
 export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
   const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
   const { joinsOtherwise = () => false } = options;
-  if (adminPassword !== undefined && !isPassword(adminPassword)) {
-    throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
-  }
+  if (adminPassword !== undefined) checkAdminPassword(adminPassword);
   const now = (): number => performance.now();
   const installation = readInstallation(dataFolder);
   const clock = new Clock({ clocks, log });
@@ -129,7 +127,6 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
   const firstStart = await setUp(options, { journal, passwords, installation });
-  const { installationId } = journal.state;
   const changes = new Changes({ journal, leases });
   const slowdown = new Slowdown({ clock: clock.now });
   const failedLogins = new FailedLogins({ journal, log });
@@ -165,7 +162,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   };
   return {
     service,
-    installationId,
+    installationId: journal.state.installationId,
     firstStart,
     enrol: (name) => enrolLocally(journal, dataFolder, name),
     grpcNames: new GrpcNameOwners(journal),
@@ -175,6 +172,10 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     refused: () => journal.refusals.counts,
     close,
   };
+}
+
+function checkAdminPassword(password: string): void {
+  if (!isPassword(password)) throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
 }
 
 /** Sets the installation up where it is not, with what each start completes. */
