@@ -35,3 +35,24 @@ export async function mapPaced<T, R>(items: Iterable<T>, map: (item: T) => R, ma
   }
   return results;
 }
+
+/** Work in steps: it yields wherever other work may have its turn. */
+export type Steps<R> = Generator<undefined, R, undefined>;
+
+/** Does work in turns. */
+export async function inTurns<R>(steps: Steps<R>): Promise<R> {
+  const pace = new Pace();
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    await pace.step();
+  }
+}
+
+/** Does the same work at once. */
+export function atOnce<R>(steps: Steps<R>): R {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}

@@ -73,7 +73,7 @@ export async function openCore(
   more: (list: ListNamespaces) => readonly Service[],
   { acceptTime }: StoreOptions,
 ): Promise<Core> {
-  const { config, log, transport, shutdown } = context;
+  const { config, log, transport, shutdown, budget } = context;
   const store = await openStore(config.store, config.data, { warn: (message) => log.warn(message) });
   shutdown.add(() => store.close());
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
@@ -92,14 +92,9 @@ export async function openCore(
   await claimNames(authority, [authority.service, ...own]);
   const { services: foreign } = config;
   const authorities = (): number => authority.count();
-  const registry = createRegistry({
-    guard,
-    foreign,
-    owners: authority.grpcNames,
-    connect: transport.connect,
-    log,
-    authorities,
-  });
+  const { grpcNames: owners } = authority;
+  const { connect } = transport;
+  const registry = createRegistry({ guard, foreign, owners, connect, log, budget, authorities });
   shutdown.add(() => registry.close());
   shutdown.add(followServices({ file: config.configFile, registry, log }));
   // Before the port is open, too: gateways then find these services from their first look on.

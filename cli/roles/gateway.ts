@@ -12,6 +12,7 @@ import { Usage } from "../../gateway/own/usage.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import type { Authority } from "../../services/auth/authority.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
+import { ContractReader } from "../../services/registry/contract-reader.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/certificates.js";
@@ -73,7 +74,9 @@ export async function openGateway(
 ): Promise<{ http: Address; admin: Address; notReady: Running["notReady"]; routes: Routes }> {
   const { config, log, metrics, budget, shutdown } = context;
   const { omitZeros, publicUrl } = config;
-  const options = { ...registry, readContract: readConnection, readTypes };
+  const reader = new ContractReader({ budget, log });
+  const readContract: CatalogOptions["readContract"] = (connection, known) => readConnection(connection, known, reader);
+  const options = { ...registry, readContract, readTypes };
   const catalog = new Catalog({ ...options, omitZeros, maxMessage: messageLimits(config).maxBody });
   shutdown.add(() => catalog.close());
   const notReady = () => whyNotReady(health.missing, { guard, catalog }, registry.authorities?.all);

@@ -20,6 +20,9 @@ interface BoundService {
   readonly problems: readonly string[];
 }
 
+/** Most problems that are told of a service at once. */
+const MAX_TOLD = 20;
+
 export class Bindings {
   readonly #trie = new PathTrie<BoundTarget>(
     (one, other) => one.target.endpoint.service < other.target.endpoint.service,
@@ -39,7 +42,7 @@ export class Bindings {
    * @returns what is wrong with its bindings and was not so before, for the operator
    */
   set(service: string, targets: readonly Target[], prefix: string, isRoute: (path: string) => boolean): string[] {
-    const before = this.#services.get(service)?.problems ?? [];
+    const before = new Set(this.#services.get(service)?.problems);
     this.delete(service);
     const bound: BoundTarget[] = [];
     const problems: string[] = [];
@@ -55,7 +58,9 @@ export class Bindings {
       }
     }
     if (bound.length > 0 || problems.length > 0) this.#services.set(service, { bound, problems });
-    return problems.filter((problem) => !before.includes(problem));
+    const told = problems.filter((problem) => !before.has(problem));
+    if (told.length <= MAX_TOLD) return told;
+    return [...told.slice(0, MAX_TOLD), `and ${told.length - MAX_TOLD} more`];
   }
 
   delete(service: string): void {
@@ -102,19 +107,12 @@ export class Bindings {
   }
 }
 
-/** The bindings of an endpoint: those that were read before, as long as the prefix is the same. */
-export function bindingsFor({ endpoint }: Target, prefix: string): MethodBindings {
-  if (!endpoint.annotated) return NONE;
-  const known = read.get(endpoint);
-  if (known?.prefix === prefix) return known.bindings;
-  const bindings = bindingsOf(endpoint.method, prefix);
-  read.set(endpoint, { prefix, bindings });
-  return bindings;
+/** The bindings of an endpoint. Without the annotation its types are not parsed. */
+export function bindingsFor({ endpoint }: Pick<Target, "endpoint">, prefix: string): MethodBindings {
+  return endpoint.annotated ? bindingsOf(endpoint.method, prefix) : NONE;
 }
 
 const NONE: MethodBindings = { bindings: [], problems: [] };
-
-const read = new WeakMap<Target["endpoint"], { readonly prefix: string; readonly bindings: MethodBindings }>();
 
 /** Why a binding is not called at some of its paths. */
 function partlyHidden({ httpMethod, template }: BoundTarget): string | undefined {

@@ -11,9 +11,16 @@ import type { Instance, WatchResponse } from "../../src/gen/portico/registry/v1/
 import type { Logger } from "../../src/log.js";
 import { type Lookup, lookupAll, ResolvedNames } from "../../src/resolved-names.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { Contracts, type ContractsOptions } from "./contracts.js";
+import { type Contract, Contracts, type ContractsOptions, parseAhead } from "./contracts.js";
 import { type ConnectOptions, Instances, isSame, type KnownInstance, toKnownInstance } from "./instances.js";
-import { type KnownOwners, keyOf, RegistryWatch, type WatchListener, type WatchOptions } from "./registry-watch.js";
+import {
+  type Arrival,
+  type KnownOwners,
+  keyOf,
+  RegistryWatch,
+  type WatchListener,
+  type WatchOptions,
+} from "./registry-watch.js";
 import { Routes } from "./routes.js";
 import type { Owners } from "./rpc-routes.js";
 
@@ -101,6 +108,31 @@ export class Catalog implements WatchListener {
     for (const authority of authorities) {
       if (!this.#watches.has(authority))
         this.#watches.set(authority, new RegistryWatch(authority, this.#options, this));
+    }
+  }
+
+  onArrival({ joined }: WatchResponse): Arrival {
+    const held: Contract[] = [];
+    const parsing: Promise<void>[] = [];
+    for (const instance of joined) {
+      const contract = this.#tryHold(instance);
+      if (contract === undefined) continue;
+      held.push(contract);
+      const ahead = parseAhead(contract, instance.bindingPrefix);
+      if (ahead !== undefined) parsing.push(ahead);
+    }
+    const release = (): void => {
+      for (const contract of held) this.#contracts.release(contract);
+    };
+    return { ready: parsing.length === 0 ? undefined : Promise.all(parsing), release };
+  }
+
+  /** The contract of an instance; undefined for one that `#join` will leave out. */
+  #tryHold(instance: Instance): Contract | undefined {
+    try {
+      return this.#contracts.hold(instance);
+    } catch {
+      return undefined;
     }
   }
 

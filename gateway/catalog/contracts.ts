@@ -7,10 +7,12 @@ import type { Registry } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { DescriptorSet } from "../../src/contract/descriptor-set.js";
 import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
+import { bindingsOf } from "../../src/contract/http-rule.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Codec } from "../../src/json/codec.js";
 import { type CodecOptions, type CodecType, compileCodecs } from "../../src/json/compile.js";
+import { inTurns, type Steps } from "../../src/pace.js";
 import { standardType } from "../standard-types.js";
 import { type ReadTypes, TypeLearner } from "./learned-types.js";
 
@@ -79,6 +81,18 @@ class Schema {
   }
 }
 
+/** By the bytes that arrived: they are looked for when they arrive, and again when the instance joins. */
+const hashes = new WeakMap<Uint8Array, string>();
+
+function hashOf(descriptors: Uint8Array): string {
+  let hash = hashes.get(descriptors);
+  if (hash === undefined) {
+    hash = createHash("sha256").update(descriptors).digest("base64");
+    hashes.set(descriptors, hash);
+  }
+  return hash;
+}
+
 export interface ContractsOptions {
   /** Whether responses leave out zero and empty fields without presence; default false. Portico's own services never do. */
   readonly omitZeros?: boolean | undefined;
@@ -86,6 +100,31 @@ export interface ContractsOptions {
   readonly maxMessage?: number | undefined;
   /** Without it types that a contract lacks stay unknown. */
   readonly readTypes?: ReadTypes | undefined;
+}
+
+/** Most elements that are parsed at the first call, and endpoints whose paths are read, in one go: some 20 ms. */
+const MAX_LAZY_ELEMENTS = 5_000;
+const MAX_LAZY_PATHS = 200;
+
+/**
+ * Parses the types of a contract, and the paths of its endpoints, in turns.
+ * @param prefix before each path
+ * @returns undefined where that takes a few milliseconds: then it is done when it is needed
+ */
+export function parseAhead(contract: Contract, prefix: string): Promise<void> | undefined {
+  const isLong = contract.schema.descriptors.unparsedElements > MAX_LAZY_ELEMENTS;
+  const annotated = contract.endpoints.filter((endpoint) => endpoint.annotated);
+  if (!isLong && annotated.length <= MAX_LAZY_PATHS) return undefined;
+  // What is at fault is told at the first use.
+  return inTurns(parseSteps(contract, annotated, prefix)).catch(() => {});
+}
+
+function* parseSteps({ schema }: Contract, annotated: readonly Endpoint[], prefix: string): Steps<void> {
+  yield* schema.descriptors.parse();
+  for (const { method } of annotated) {
+    bindingsOf(method, prefix);
+    yield;
+  }
 }
 
 export class Contracts {
@@ -103,7 +142,7 @@ export class Contracts {
    */
   hold({ service, descriptors, grpcServices, reflected }: Announced): Contract {
     const omitZeros = this.#options.omitZeros === true && !SELF_GOVERNED.has(service);
-    const schemaHash = createHash("sha256").update(descriptors).update(String(omitZeros)).digest("base64");
+    const schemaHash = `${hashOf(descriptors)} ${omitZeros}`;
     const hash = [service, schemaHash, ...grpcServices].join(" ");
     let contract = this.#contracts.get(hash);
     if (contract === undefined) {

@@ -7,7 +7,7 @@ import type { Logger } from "../../src/log.js";
 import { hostNameOf, type ResolvedNames } from "../../src/resolved-names.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Verify } from "../../src/rpc/channel.js";
-import type { Announced, Contract, Contracts } from "./contracts.js";
+import { type Announced, type Contract, type Contracts, parseAhead } from "./contracts.js";
 import { PassedMetadata } from "./passed-metadata.js";
 import type { Routes } from "./routes.js";
 import { type IdentityForm, targetsOf } from "./target.js";
@@ -220,8 +220,12 @@ export class Instances {
       const read = await readContract(connection, known);
       link.readError = undefined;
       if (read === undefined) return true;
-      if (![...this.#links.values()].includes(link)) throw new Error("the instance is gone");
       const contract = contracts.hold({ ...read, reflected: true });
+      await parseAhead(contract, this.#instances.get(id)?.bindingPrefix ?? "");
+      if (![...this.#links.values()].includes(link)) {
+        contracts.release(contract);
+        throw new Error("the instance is gone");
+      }
       contracts.release(link.contract);
       link.contract = contract;
       log.info({ service, id }, "an instance has another contract than it was announced with");

@@ -1,12 +1,13 @@
 /**
  * Finds the path template that a path matches: a trie by segments. At each segment a literal goes before `*`, and `*` before
  * `**`; a template with a verb goes before those without. So a path has one meaning, whatever the order of the templates, and
- * the cost of a lookup does not depend on how many templates there are.
+ * the cost of a lookup depends on how many ways lead through the templates, which is bounded, and not on how many there are.
  *
  *     /v1/shelves/{id}:move    "v1" → "shelves" → * → ends: move
  *     /v1/{name=**}/revisions  "v1" → ** → "revisions" → ends   (what follows ** from the last to the first)
  */
 import { decodePart, type PathTemplate, REST } from "../../src/contract/path-template.js";
+import { MAX_SEARCH } from "../../src/contract/search-cost.js";
 
 /** A template with the methods of HTTP that are its own. */
 export interface TemplateEntry {
@@ -26,6 +27,12 @@ const MAX_PATH = 8_192;
 const MAX_PARTS = 256;
 /** Most colons of a last segment after which a verb is looked for. */
 const MAX_COLONS = 8;
+
+/**
+ * Most nodes that one lookup visits; a path that takes more matches nothing. The templates of one contract take at most
+ * MAX_SEARCH (src/contract/search-cost.ts), so this is for what many services have together.
+ */
+const MAX_VISITS = 4 * MAX_SEARCH;
 
 /** What ends at a node: by verb and method. Of several, the first one is called. */
 type Ends<T> = Map<string, Map<string, T[]>>;
@@ -67,8 +74,10 @@ export class PathTrie<T extends TemplateEntry> {
     const byMethod = node.ends.get(verb) ?? new Map<string, T[]>();
     node.ends.set(verb, byMethod);
     const entries = byMethod.get(httpMethod) ?? [];
-    const at = entries.findIndex((other) => this.#before(entry, other));
-    entries.splice(at < 0 ? entries.length : at, 0, entry);
+    // From the end: those of one service come one after the other.
+    let at = entries.length;
+    while (at > 0 && this.#before(entry, entries[at - 1] as T)) at--;
+    entries.splice(at, 0, entry);
     byMethod.set(httpMethod, entries);
     if (verb !== "") this.#verbs.set(verb, (this.#verbs.get(verb) ?? 0) + 1);
     return entries;
@@ -91,12 +100,13 @@ export class PathTrie<T extends TemplateEntry> {
 
   /** The entry for a method and a path as sent, without the query. */
   find(httpMethod: string, path: string): PathMatch<T> | undefined {
+    const visits = { left: MAX_VISITS };
     for (const [parts, verb] of this.#readings(path)) {
-      const literals = parts.map(decodePart);
-      const entry = search(this.#root, parts, literals, 0, (ends) => {
+      const take = (ends: Ends<T>): T | undefined => {
         const byMethod = ends.get(verb);
         return (byMethod?.get(httpMethod) ?? byMethod?.get("*"))?.[0];
-      });
+      };
+      const entry = search(this.#root, { parts, literals: parts.map(decodePart), take }, 0, visits);
       if (entry !== undefined) return { entry, parts };
     }
     return undefined;
@@ -105,11 +115,12 @@ export class PathTrie<T extends TemplateEntry> {
   /** The methods with which a path matches some template; empty where it matches none. */
   methodsOf(path: string): ReadonlySet<string> {
     const methods = new Set<string>();
+    const visits = { left: MAX_VISITS };
     for (const [parts, verb] of this.#readings(path)) {
-      search(this.#root, parts, parts.map(decodePart), 0, (ends) => {
+      const take = (ends: Ends<T>): undefined => {
         for (const method of ends.get(verb)?.keys() ?? []) methods.add(method);
-        return undefined;
-      });
+      };
+      search(this.#root, { parts, literals: parts.map(decodePart), take }, 0, visits);
     }
     return methods;
   }
@@ -175,46 +186,45 @@ function prune<T>(root: Node<T>, { segments, verb }: PathTemplate): void {
   }
 }
 
-/**
- * Searches the nodes that the parts from `at` on lead to, the most specific first, until `take` gives something.
- * @param literals the parts decoded; undefined for one that cannot be
- */
-function search<T>(
-  node: Node<T>,
-  parts: readonly string[],
-  literals: readonly (string | undefined)[],
-  at: number,
-  take: (ends: Ends<T>) => T | undefined,
-): T | undefined {
-  if (at === parts.length) {
-    const found = node.ends && take(node.ends);
+/** One reading of a path, to be searched for in the trie. */
+interface Search<T> {
+  readonly parts: readonly string[];
+  /** The parts decoded; undefined for one that cannot be. */
+  readonly literals: readonly (string | undefined)[];
+  /** Looks at what ends at a node where the parts end. */
+  readonly take: (ends: Ends<T>) => T | undefined;
+}
+
+/** Nodes that a lookup may visit before it gives up. */
+interface Visits {
+  left: number;
+}
+
+/** Searches the nodes that the parts from `at` on lead to, the most specific first, until `take` gives something. */
+function search<T>(node: Node<T>, path: Search<T>, at: number, visits: Visits): T | undefined {
+  if (--visits.left < 0) return undefined;
+  if (at === path.parts.length) {
+    const found = node.ends && path.take(node.ends);
     if (found !== undefined) return found;
   } else {
-    const literal = node.literals?.get(literals[at] as string);
-    const found = literal && search(literal, parts, literals, at + 1, take);
+    const literal = node.literals?.get(path.literals[at] as string);
+    const found = literal && search(literal, path, at + 1, visits);
     if (found !== undefined) return found;
-    const other = node.one && parts[at] !== "" ? search(node.one, parts, literals, at + 1, take) : undefined;
+    const other = node.one && path.parts[at] !== "" ? search(node.one, path, at + 1, visits) : undefined;
     if (other !== undefined) return other;
   }
-  return node.rest && searchRest(node.rest, parts, literals, at, parts.length - 1, take);
+  return node.rest && searchRest(node.rest, path, at, path.parts.length - 1, visits);
 }
 
 /** The same behind `**`: by the parts from `last` back to `at`, the more of them the more specific. */
-function searchRest<T>(
-  node: Node<T>,
-  parts: readonly string[],
-  literals: readonly (string | undefined)[],
-  at: number,
-  last: number,
-  take: (ends: Ends<T>) => T | undefined,
-): T | undefined {
+function searchRest<T>(node: Node<T>, path: Search<T>, at: number, last: number, visits: Visits): T | undefined {
+  if (--visits.left < 0) return undefined;
   if (last >= at) {
-    const literal = node.literals?.get(literals[last] as string);
-    const found = literal && searchRest(literal, parts, literals, at, last - 1, take);
+    const literal = node.literals?.get(path.literals[last] as string);
+    const found = literal && searchRest(literal, path, at, last - 1, visits);
     if (found !== undefined) return found;
-    const other =
-      node.one && parts[last] !== "" ? searchRest(node.one, parts, literals, at, last - 1, take) : undefined;
+    const other = node.one && path.parts[last] !== "" ? searchRest(node.one, path, at, last - 1, visits) : undefined;
     if (other !== undefined) return other;
   }
-  return node.ends && take(node.ends);
+  return node.ends && path.take(node.ends);
 }

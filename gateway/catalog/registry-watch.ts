@@ -16,8 +16,18 @@ const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5000;
 const GRACE_MS = 10_000;
 
+/** What is done for news before they are acted on. */
+export interface Arrival {
+  /** Resolves when they can be acted on; undefined for at once. */
+  readonly ready: Promise<unknown> | undefined;
+  /** To be called when they have been. */
+  release(): void;
+}
+
 /** Told what the registry announces. */
 export interface WatchListener {
+  /** News have come, and will be given to `onNews` once it is ready for them. */
+  onArrival(news: WatchResponse): Arrival;
   onNews(watch: RegistryWatch, news: WatchResponse): void;
   /** Instances that it does not name any more, by their keys. */
   onGone(watch: RegistryWatch, keys: readonly string[]): void;
@@ -110,7 +120,13 @@ export class RegistryWatch {
     this.#sentOwners = new Map();
     for await (const news of watch.responses) {
       this.fault = undefined;
-      this.#take(news);
+      const { ready, release } = this.#listener.onArrival(news);
+      try {
+        if (ready !== undefined) await ready;
+        this.#take(news);
+      } finally {
+        release();
+      }
       answered();
     }
   }

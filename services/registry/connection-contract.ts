@@ -2,11 +2,14 @@
  * Checks whether a connection leads to a server with the contract that its instance was announced with. A gateway checks
  * each connection before it takes calls, because another process, with other messages, may have taken the address.
  */
-import { create, type DescFile, type Registry, toBinary } from "@bufbuild/protobuf";
+import { create, type DescFile, fromBinary, type Registry, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { DescriptorSet, type SharedFile, withoutSourceInfo } from "../../src/contract/descriptor-set.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
+import { inTurns, type Steps } from "../../src/pace.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { readContract, typesOf } from "./contract.js";
+import { typesOf } from "./contract.js";
+import { ContractReader } from "./contract-reader.js";
 import { reflect, reflectTypes } from "./reflection-client.js";
 
 /** Of one reading, in milliseconds. */
@@ -18,16 +21,24 @@ export type KnownContract = Pick<Instance, "service" | "descriptors" | "grpcServ
 /**
  * Reads the contract of the server at the other end of a connection, by reflection. gRPC services that the instance is not
  * known for are left out: a process may serve several, and registers each by itself.
+ * @param reader reads what differs from the known bytes
  * @returns undefined where it is the known one, comments aside
  * @throws {Error} (rejects) where it cannot be read, or has none of the known gRPC services.
  */
-export async function readConnection(connection: Channel, known: KnownContract): Promise<KnownContract | undefined> {
+export async function readConnection(
+  connection: Channel,
+  known: KnownContract,
+  reader = new ContractReader(),
+): Promise<KnownContract | undefined> {
   const { service } = known;
   const read = await reflect(connection, performance.now() + READ_TIME, new AbortController().signal);
   const names = known.grpcServices.filter((name) => read.grpcServices.includes(name));
   if (names.length === 0) throw new Error(`the server has none of the gRPC services ${known.grpcServices.join(", ")}`);
-  const { descriptors, grpcServices } = readContract(service, read.descriptors, names);
-  if (names.length === known.grpcServices.length && isSame(descriptors, known.descriptors, names)) return undefined;
+  const hasAll = names.length === known.grpcServices.length;
+  if (hasAll && read.descriptors.equals(known.descriptors)) return undefined;
+  const given = { service, descriptors: read.descriptors, grpcServices: names, bindingPrefix: "" };
+  const { set, descriptors, grpcServices } = await reader.read(given);
+  if (hasAll && (await inTurns(isSame(set, new DescriptorSet(known.descriptors), names)))) return undefined;
   return { service, descriptors, grpcServices: [...grpcServices] };
 }
 
@@ -42,28 +53,34 @@ export async function readTypes(channel: Channel, names: readonly string[]): Pro
   return typesOf(await reflectTypes(channel, names, performance.now() + TYPES_TIME));
 }
 
-/** Whether two sets have the same files behind gRPC services. */
-function isSame(one: Buffer, other: Buffer, grpcServices: readonly string[]): boolean {
-  if (one.equals(other)) return true;
+/** Whether two sets have the same files behind gRPC services: those that declare them, and all that these import. */
+function* isSame(one: DescriptorSet, other: DescriptorSet, grpcServices: readonly string[]): Steps<boolean> {
   const [files, others] = [filesOf(one, grpcServices), filesOf(other, grpcServices)];
   if (files.size !== others.size) return false;
-  for (const [name, bytes] of files) if (!others.get(name)?.equals(bytes)) return false;
+  for (const [name, file] of files) {
+    const namesake = others.get(name);
+    if (namesake === undefined) return false;
+    if (namesake !== file && !bare(file).equals(bare(namesake))) return false;
+    yield;
+  }
   return true;
 }
 
-/** The files that declare gRPC services, and all that these import, by name; without comments. */
-function filesOf(descriptors: Buffer, grpcServices: readonly string[]): Map<string, Buffer> {
-  const types = typesOf(descriptors);
-  const found = new Map<string, Buffer>();
-  const visit = (file: DescFile): void => {
-    if (found.has(file.proto.name)) return;
-    const bare = create(FileDescriptorProtoSchema, { ...file.proto, sourceCodeInfo: undefined });
-    found.set(file.proto.name, Buffer.from(toBinary(FileDescriptorProtoSchema, bare)));
-    for (const imported of file.dependencies) visit(imported);
-  };
-  for (const name of grpcServices) {
-    const grpcService = types.getService(name);
-    if (grpcService !== undefined) visit(grpcService.file);
+/** A file without comments, with its fields in one order. */
+function bare({ bytes }: SharedFile): Buffer {
+  const file = fromBinary(FileDescriptorProtoSchema, withoutSourceInfo(bytes).rest);
+  return Buffer.from(toBinary(FileDescriptorProtoSchema, file));
+}
+
+function filesOf({ files }: DescriptorSet, grpcServices: readonly string[]): Map<string, SharedFile> {
+  const found = new Map<string, SharedFile>();
+  const wanted = new Set<string>();
+  // Each file comes after those that it imports.
+  for (const file of files.toReversed()) {
+    const declared = file.grpcServices;
+    if (!wanted.has(file.name) && !grpcServices.some((name) => declared.has(name))) continue;
+    found.set(file.name, file);
+    for (const name of file.imports) wanted.add(name);
   }
   return found;
 }

@@ -3,30 +3,45 @@
  * tools and servers, so they are first put in order (imports before importers, JSON names filled in, well-known files
  * added), and whatever is ambiguous or exceeds the bounds is refused here, once, for everything that reads them later.
  */
-import { create, fromBinary, type Registry, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, type Registry, toBinary } from "@bufbuild/protobuf";
 import { protoCamelCase } from "@bufbuild/protobuf/reflect";
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import * as wkt from "@bufbuild/protobuf/wkt";
-import {
-  type DescriptorProto,
-  type FileDescriptorProto,
-  type FileDescriptorSet,
-  FileDescriptorSetSchema,
-} from "@bufbuild/protobuf/wkt";
+import { type DescriptorProto, type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { asBuffer } from "../../src/buffer.js";
-import { DescriptorSet } from "../../src/contract/descriptor-set.js";
+import {
+  DescriptorSet,
+  filesOf,
+  headOf,
+  nameOf,
+  SOURCE_CODE_INFO,
+  withoutSourceInfo,
+} from "../../src/contract/descriptor-set.js";
+import { type DescriptorSize, sizeOf } from "../../src/contract/descriptor-size.js";
 import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
+import { bindingsOf } from "../../src/contract/http-rule.js";
 import { isReservedGrpcName } from "../../src/contract/names.js";
 import { isOwnSet } from "../../src/contract/own-files.js";
+import { MAX_SEARCH, SearchCost } from "../../src/contract/search-cost.js";
+import { atOnce, type Steps } from "../../src/pace.js";
 
 /** In bytes; leaves room for the rest of an instance in a message of 4 MiB. */
 export const MAX_DESCRIPTORS = 4 * 1024 ** 2 - 64 * 1024;
 /** Most files of a contract. */
 export const MAX_FILES = 1_000;
-const MAX_ELEMENTS = 250_000;
+/** Most elements of a contract, and of one file, which is parsed in one go. Both are told in docs/scale.md. */
+export const MAX_ELEMENTS = 50_000;
+export const MAX_FILE_ELEMENTS = 20_000;
+/** Most places in the source, of which comments are a part. */
+const MAX_LOCATIONS = 250_000;
 const MAX_GRPC_SERVICES = 100;
 const MAX_ENDPOINTS = 1_000;
+/** Most paths by `google.api.http`. */
+export const MAX_PATHS = 10_000;
 const MAX_NAME = 255;
+/** What reading a contract takes in memory: bytes for each byte, for the copies of it, and for each element that is parsed. */
+const COPIES = 3;
+const ELEMENT_SIZE = 1_024;
 
 /** What every server has beside its own services (health, reflection); never anyone's endpoint. */
 const INFRASTRUCTURE = /^grpc\.(?:health|reflection|channelz)\./;
@@ -34,6 +49,8 @@ const DOTTED_NAME = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 
 /** A service's contract, checked and put in order. */
 export interface Contract {
+  /** Its files and types. */
+  readonly set: DescriptorSet;
   /** The descriptors and gRPC services as they were given, to know them again. */
   readonly given: { readonly descriptors: Buffer; readonly grpcServices: readonly string[] };
   /** google.protobuf.FileDescriptorSet with all imports, in order. */
@@ -48,28 +65,48 @@ export function isInfrastructure(grpcService: string): boolean {
   return INFRASTRUCTURE.test(grpcService);
 }
 
+/** Reserves bytes that reading takes, until the contract has been read. @throws {Error} where they do not fit */
+type Reserve = (bytes: number) => void;
+
+export interface ReadingOptions {
+  /** Before the paths by `google.api.http`. */
+  readonly prefix?: string;
+  readonly reserve?: Reserve;
+}
+
 /**
- * Reads and checks what a service says of itself.
+ * Reads and checks what a service says of itself, in steps.
  * @throws {Error} with a message for the service's owner.
  */
-export function readContract(service: string, descriptors: Uint8Array, grpcServices: readonly string[]): Contract {
+export function* readingSteps(
+  service: string,
+  descriptors: Uint8Array,
+  grpcServices: readonly string[],
+  { prefix = "", reserve = () => {} }: ReadingOptions = {},
+): Steps<Contract> {
   if (descriptors.length > MAX_DESCRIPTORS) {
     throw new Error(`descriptors are ${descriptors.length} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
   }
-  const { set, given, ordered } = readSet(descriptors);
+  const { set, given, ordered } = yield* readSet(descriptors, reserve);
   const own = grpcServices.filter((name) => !isInfrastructure(name));
   checkServiceNames(own, service);
   const endpoints = endpointsOf(service, set, own);
   checkEndpoints(endpoints);
-  return { given: { descriptors: given, grpcServices }, descriptors: ordered, grpcServices: own, endpoints };
+  yield* checkPaths(endpoints, prefix);
+  return { given: { descriptors: given, grpcServices }, set, descriptors: ordered, grpcServices: own, endpoints };
+}
+
+/** Reads and checks the same at once. @throws {Error} with a message for the service's owner. */
+export function readContract(service: string, descriptors: Uint8Array, grpcServices: readonly string[]): Contract {
+  return atOnce(readingSteps(service, descriptors, grpcServices));
 }
 
 /**
- * The types that descriptors describe.
+ * The types that descriptors describe, read at once.
  * @throws {Error} when the bytes are not usable descriptors.
  */
 export function typesOf(descriptors: Uint8Array): Registry {
-  return readSet(descriptors).set.types;
+  return atOnce(readSet(descriptors, () => {})).set.types;
 }
 
 /** Descriptors put in order: as they came, as they are sent on, and as they are used here. */
@@ -82,28 +119,29 @@ interface ReadSet {
 /** Each set is read once: reading is slow, and the services of a process share theirs. */
 const read = new WeakMap<Uint8Array, ReadSet>();
 
-function readSet(descriptors: Uint8Array): ReadSet {
+function* readSet(descriptors: Uint8Array, reserve: Reserve): Steps<ReadSet> {
   const known = read.get(descriptors);
   if (known !== undefined) return known;
   const given = asBuffer(descriptors);
   // Those of Portico's own files are in order.
-  const found = isOwnSet(given) ? { given, ordered: given, set: new DescriptorSet(given) } : readAndOrder(given);
+  const isOwn = isOwnSet(given);
+  const found = isOwn ? { given, ordered: given, set: new DescriptorSet(given) } : yield* readAndOrder(given, reserve);
   read.set(descriptors, found);
   return found;
 }
 
-function readAndOrder(given: Buffer): ReadSet {
-  const { set: files, changed } = inOrder(parse(given).file);
+function* readAndOrder(given: Buffer, reserve: Reserve): Steps<ReadSet> {
+  const files = yield* filesIn(given, reserve);
+  const inOrder = importsFirst(files);
+  const moved = inOrder.length !== files.length || inOrder.some((file, index) => file !== files[index]);
   // Most are in order already: then one copy does.
-  const ordered = changed ? serialize(files) : given;
+  const ordered = moved || files.some(({ isFilled }) => isFilled) ? setOf(inOrder) : given;
+  yield;
   const set = new DescriptorSet(ordered);
-  checkTypes(set);
+  yield;
+  // All types are parsed once, so that those who read the descriptors later find no fault.
+  yield* set.parse();
   return { given, ordered, set };
-}
-
-/** Parses all types once, so that those who read the descriptors later find no fault. @throws {Error} */
-function checkTypes(set: DescriptorSet): void {
-  void set.types;
 }
 
 /**
@@ -111,8 +149,11 @@ function checkTypes(set: DescriptorSet): void {
  * @throws {Error} when the bytes are not usable descriptors.
  */
 export function grpcServicesOf(descriptors: Uint8Array): string[] {
-  const names = parse(descriptors).file.flatMap(({ package: scope, service }) =>
-    service.map(({ name }) => (scope === "" ? name : `${scope}.${name}`)),
+  const names = usable(() =>
+    [...filesOf(descriptors)].map(headOf).flatMap(({ scope, services }) => {
+      const start = scope === "" ? "" : `${scope}.`;
+      return services.map((declaration) => start + nameOf(declaration));
+    }),
   );
   return names.filter((name) => !isInfrastructure(name));
 }
@@ -127,46 +168,98 @@ export function isContractOf(contract: Contract, descriptors: Uint8Array, grpcSe
   );
 }
 
-function parse(bytes: Uint8Array): FileDescriptorSet {
+/** A file as readers expect it: with a JSON name for every field, which C++ servers leave out in reflection. */
+interface OrderedFile {
+  readonly name: string;
+  readonly imports: readonly string[];
+  /** A serialized google.protobuf.FileDescriptorProto. */
+  readonly bytes: Uint8Array;
+  /** Whether anything was missing. */
+  readonly isFilled: boolean;
+}
+
+/** The files of a set that is not too large, one in each step. */
+function* filesIn(set: Buffer, reserve: Reserve): Steps<OrderedFile[]> {
+  const counting = sizeOf(set);
+  for (;;) {
+    const { done, value } = usable(() => counting.next());
+    if (done) {
+      usable(() => checkSize(value));
+      reserve(set.length * COPIES + value.elements * ELEMENT_SIZE);
+      break;
+    }
+    yield;
+  }
+  const files: OrderedFile[] = [];
+  for (const bytes of filesOf(set)) {
+    files.push(usable(() => filled(bytes)));
+    yield;
+  }
+  return files;
+}
+
+function usable<R>(read: () => R): R {
   try {
-    const elements = countElements(bytes);
-    if (elements > MAX_ELEMENTS) throw new Error(`${elements} elements; at most ${MAX_ELEMENTS} are accepted`);
-    return fromBinary(FileDescriptorSetSchema, bytes);
+    return read();
   } catch (error) {
     throw new Error(`descriptors are no usable google.protobuf.FileDescriptorSet: ${(error as Error).message}`);
   }
 }
 
+/** @throws {Error} when there are more elements than are accepted */
+function checkSize({ elements, largestFile, locations }: DescriptorSize): void {
+  const most = "(files, messages, fields, enums, values, methods)";
+  if (elements > MAX_ELEMENTS) throw new Error(`${elements} elements; at most ${MAX_ELEMENTS} are accepted ${most}`);
+  if (largestFile > MAX_FILE_ELEMENTS) {
+    throw new Error(`a file of ${largestFile} elements; at most ${MAX_FILE_ELEMENTS} are accepted in one: divide it`);
+  }
+  if (locations > MAX_LOCATIONS)
+    throw new Error(`${locations} source locations; at most ${MAX_LOCATIONS} are accepted`);
+}
+
+/** @throws {Error} when the bytes are no file, or its package has no name that a package can have */
+function filled(bytes: Uint8Array): OrderedFile {
+  const { rest, sourceInfo } = withoutSourceInfo(bytes);
+  const file = fromBinary(FileDescriptorProtoSchema, rest);
+  if (file.package !== "" && !DOTTED_NAME.test(file.package)) {
+    throw new Error(`${JSON.stringify(file.package)} is no package name`);
+  }
+  const { name, dependency: imports } = file;
+  if (!fillJsonNames(file.messageType)) return { name, imports, bytes, isFilled: false };
+  const comments = sourceInfo === undefined ? [] : [fieldOf(SOURCE_CODE_INFO, sourceInfo)];
+  const whole = Buffer.concat([toBinary(FileDescriptorProtoSchema, file), ...comments]);
+  return { name, imports, bytes: whole, isFilled: true };
+}
+
+function fieldOf(number: number, bytes: Uint8Array): Uint8Array {
+  return new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(bytes).finish();
+}
+
 /**
- * The files as readers expect them: imports first, a JSON name for every field (C++ servers leave them out in
- * reflection), and the well-known files that are imported but not given. Fills in the files themselves; `changed` tells
- * whether anything is not as it came.
+ * The files with imports before importers, and the well-known files that are imported but not given.
  * @throws {Error} when an import is missing, or files import each other in a circle.
  */
-function inOrder(files: readonly FileDescriptorProto[]): { set: FileDescriptorSet; changed: boolean } {
+function importsFirst(files: readonly OrderedFile[]): OrderedFile[] {
   if (files.length > MAX_FILES) throw new Error(`descriptors have ${files.length} files; at most ${MAX_FILES}`);
   const byName = new Map(files.map((file) => [file.name, file]));
-  const ordered = new Set<FileDescriptorProto>();
+  const ordered = new Set<OrderedFile>();
   const open = new Set<string>();
-  const visit = (name: string, importer: string) => {
-    const file = byName.get(name) ?? WELL_KNOWN.get(name);
+  const visit = (name: string, importer: string): void => {
+    const file = byName.get(name) ?? wellKnown(name);
     if (file === undefined) throw new Error(`descriptors lack ${name}, which ${importer} imports`);
     if (ordered.has(file)) return;
     if (open.has(name)) throw new Error(`descriptors: ${name} and ${importer} import each other`);
     open.add(name);
-    for (const dependency of file.dependency) visit(dependency, name);
+    for (const imported of file.imports) visit(imported, name);
     open.delete(name);
     ordered.add(file);
   };
   for (const file of files) visit(file.name, "");
-  const file = [...ordered];
-  const filled = file.map(complete).includes(true);
-  const moved = file.length !== files.length || file.some((each, index) => each !== files[index]);
-  return { set: create(FileDescriptorSetSchema, { file }), changed: filled || moved };
+  return [...ordered];
 }
 
-function serialize(set: FileDescriptorSet): Buffer {
-  return asBuffer(toBinary(FileDescriptorSetSchema, set));
+function setOf(files: readonly OrderedFile[]): Buffer {
+  return Buffer.concat(files.map(({ bytes }) => fieldOf(1, bytes)));
 }
 
 /** The files of google/protobuf/, which many servers do not send. */
@@ -177,13 +270,15 @@ const WELL_KNOWN: ReadonlyMap<string, FileDescriptorProto> = new Map(
       : [],
   ),
 );
+const wellKnownFiles = new Map<string, OrderedFile>();
 
-/** Whether anything was missing. */
-function complete(file: FileDescriptorProto): boolean {
-  if (file.package !== "" && !DOTTED_NAME.test(file.package)) {
-    throw new Error(`descriptors: ${JSON.stringify(file.package)} is no package name`);
-  }
-  return fillJsonNames(file.messageType);
+function wellKnown(name: string): OrderedFile | undefined {
+  const proto = WELL_KNOWN.get(name);
+  let file = wellKnownFiles.get(name);
+  if (file !== undefined || proto === undefined) return file;
+  file = filled(toBinary(FileDescriptorProtoSchema, proto));
+  wellKnownFiles.set(name, file);
+  return file;
 }
 
 function fillJsonNames(messages: readonly DescriptorProto[]): boolean {
@@ -228,42 +323,21 @@ function checkEndpoints(endpoints: readonly Endpoint[]): void {
   }
 }
 
-/** The repeated members to count, by field number in google/protobuf/descriptor.proto, and what those hold in turn. */
-interface Kind {
-  readonly [field: number]: Kind;
-}
-
-const LEAF: Kind = {};
-const ENUM: Kind = { 2: LEAF, 4: LEAF, 5: LEAF };
-const SERVICE: Kind = { 2: LEAF };
-const MESSAGE: Record<number, Kind> = { 2: LEAF, 4: ENUM, 5: LEAF, 6: LEAF, 8: LEAF, 9: LEAF, 10: LEAF };
-MESSAGE[3] = MESSAGE;
-const SOURCE_INFO: Kind = { 1: LEAF };
-const FILE: Kind = { 3: LEAF, 4: MESSAGE, 5: ENUM, 6: SERVICE, 7: LEAF, 9: SOURCE_INFO };
-const FILE_SET: Kind = { 1: FILE };
-
-/**
- * Counts what a serialized google.protobuf.FileDescriptorSet holds (files, types, fields, comments …) without building
- * any of it: an element fits in two bytes, but costs hundreds in memory once it is read.
- * @throws {Error} when the bytes are not protobuf at all.
- */
-function countElements(descriptors: Uint8Array): number {
-  return count(new BinaryReader(descriptors), descriptors.length, FILE_SET);
-}
-
-function count(reader: BinaryReader, end: number, kind: Kind): number {
-  let elements = 0;
-  while (reader.pos < end) {
-    const [field, wireType] = reader.tag();
-    const child = wireType === WireType.LengthDelimited ? kind[field] : undefined;
-    if (child === undefined) {
-      reader.skip(wireType, field);
-    } else {
-      const length = reader.uint32();
-      elements += 1 + (child === LEAF ? 0 : count(reader, reader.pos + length, child));
-      if (child === LEAF) reader.pos += length;
-    }
+/** @throws {Error} when the paths by `google.api.http` are too many, or a path could match too many of them */
+function* checkPaths(endpoints: readonly Endpoint[], prefix: string): Steps<void> {
+  const cost = new SearchCost();
+  let paths = 0;
+  for (const { annotated, method } of endpoints) {
+    if (!annotated) continue;
+    const { bindings, problems } = bindingsOf(method, prefix);
+    for (const { template } of bindings) cost.add(template);
+    paths += bindings.length + problems.length;
+    if (paths > MAX_PATHS) throw new Error(`more than ${MAX_PATHS} paths by google.api.http`);
+    yield;
   }
-  if (reader.pos > end) throw new RangeError("premature end");
-  return elements;
+  if (cost.steps <= MAX_SEARCH) return;
+  throw new Error(
+    `paths by google.api.http that are too much alike: to find one may take ${cost.steps} steps; at most ${MAX_SEARCH} are ` +
+      "accepted. Templates with * and with a literal at the same places multiply them",
+  );
 }

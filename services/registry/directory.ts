@@ -24,6 +24,8 @@ import {
 } from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type Contract, isContractOf, readContract } from "./contract.js";
+import { ContractReader, type ReaderOptions } from "./contract-reader.js";
+import { HeldFiles } from "./held-files.js";
 import type { NameOwners, OwnersListener } from "./name-owners.js";
 import { type Problem, SharedNames } from "./shared-names.js";
 
@@ -31,6 +33,8 @@ const MAX_INSTANCES = 10_000;
 const MAX_INSTANCES_OF_SERVICE = 1_000;
 /** Of descriptors in all, in bytes. */
 const MAX_BYTES = 256 * 1024 ** 2;
+/** Of descriptors in all, parsed: about a kilobyte each. Files that several contracts have are parsed and counted once. */
+const MAX_ELEMENTS = 300_000;
 const MAX_WATCHES = 1_000;
 /** Changed instances that a watch has not been sent; more than there can be at its start. */
 const MAX_BEHIND = 2 * MAX_INSTANCES;
@@ -44,6 +48,8 @@ export interface JoinOptions {
   /** The token that it registered with, by its SHA-256; undefined for one of this process or the configuration. */
   readonly token?: string | undefined;
   readonly onPutOut?: Entry["onPutOut"];
+  /** What `read` gave for it; without it the contract is read at once. */
+  readonly contract?: Contract | undefined;
 }
 
 /** An instance that has joined. */
@@ -70,7 +76,7 @@ const keyOf = ({ service, id }: Instance) => `${service}/${id}`;
 const nothing = () => {};
 
 /** What a directory is opened with. */
-export interface DirectoryOptions {
+export interface DirectoryOptions extends ReaderOptions {
   /** Which service each gRPC name belongs to. */
   readonly owners: NameOwners;
   readonly log: Logger;
@@ -87,14 +93,17 @@ export class Directory {
   readonly #owners: NameOwners;
   readonly #unfollow: () => void;
   #bytes = 0;
+  readonly #files = new HeldFiles();
   readonly #watches = new Set<Watch>();
   readonly #log: Logger;
+  readonly #reader: ContractReader;
   #closed = false;
 
-  constructor({ owners, log }: DirectoryOptions) {
+  constructor({ owners, log, budget }: DirectoryOptions) {
     this.#owners = owners;
     this.#names = new SharedNames(owners);
     this.#log = log;
+    this.#reader = new ContractReader({ log, budget });
     this.#unfollow = owners.follow((services, released) => this.#onOwners(services, released));
   }
 
@@ -109,7 +118,7 @@ export class Directory {
    * @throws {StatusError} (rejects with one) as `join` and `NameOwners.claim`
    */
   async claimAndJoin(given: Instance, options: JoinOptions): Promise<() => void> {
-    const { grpcServices } = this.#check(given, options.local);
+    const { grpcServices } = options.contract ?? this.#check(given, options.local);
     await this.#owners.claim(given.service, grpcServices, options.token);
     return this.join(given, options);
   }
@@ -122,7 +131,7 @@ export class Directory {
    */
   join(given: Instance, options: JoinOptions): () => void {
     if (this.#closed) throw closing();
-    const contract = this.#check(given, options.local);
+    const contract = options.contract ?? this.#check(given, options.local);
     const { service, id, addresses, reflected, identity, metadata, bindingPrefix } = given;
     const { local, token } = options;
     const { descriptors, grpcServices } = contract;
@@ -220,22 +229,40 @@ export class Directory {
     }
   }
 
+  /**
+   * Checks an instance that will join, and reads its contract: the one of an instance that has an equal one, or by the reader.
+   * @throws {StatusError} (rejects) as `join` throws, and as the reader's `read`
+   */
+  async read(given: Instance): Promise<Contract> {
+    try {
+      checkInstance(given, false);
+      return this.#knownContract(given) ?? (await this.#reader.read(given));
+    } catch (error) {
+      throw error instanceof StatusError ? error : invalidArgument((error as Error).message, error);
+    }
+  }
+
   #check(given: Instance, local: boolean): Contract {
     try {
       checkInstance(given, local);
       const { service, descriptors, grpcServices } = given;
-      const known = new Set(this.#services.get(service)?.map((entry) => entry.contract));
-      for (const contract of known) if (isContractOf(contract, descriptors, grpcServices)) return contract;
-      return readContract(service, descriptors, grpcServices);
+      return this.#knownContract(given) ?? readContract(service, descriptors, grpcServices);
     } catch (error) {
       throw invalidArgument((error as Error).message, error);
     }
+  }
+
+  #knownContract({ service, descriptors, grpcServices }: Instance): Contract | undefined {
+    const known = new Set(this.#services.get(service)?.map((entry) => entry.contract));
+    return [...known].find((contract) => isContractOf(contract, descriptors, grpcServices));
   }
 
   #checkRoom({ instance, contract }: Entry): void {
     const full = (what: string) => resourceExhausted(`the registry is full: ${what}`);
     const more = this.#contracts.has(contract) ? 0 : contract.descriptors.length;
     if (this.#bytes + more > MAX_BYTES) throw full(`${MAX_BYTES} bytes of descriptors`);
+    if (this.#files.elements + this.#files.moreBy(contract) > MAX_ELEMENTS)
+      throw full(`${MAX_ELEMENTS} elements of descriptors`);
     if (this.#entries.has(keyOf(instance))) return;
     if (this.#entries.size >= MAX_INSTANCES) throw full(`${MAX_INSTANCES} instances`);
     if ((this.#services.get(instance.service)?.length ?? 0) >= MAX_INSTANCES_OF_SERVICE) {
@@ -269,7 +296,10 @@ export class Directory {
     this.#entries.set(keyOf(instance), entry);
     this.#services.set(instance.service, [...(this.#services.get(instance.service) ?? []), entry]);
     const holders = this.#contracts.get(contract) ?? 0;
-    if (holders === 0) this.#bytes += contract.descriptors.length;
+    if (holders === 0) {
+      this.#bytes += contract.descriptors.length;
+      this.#files.add(contract);
+    }
     this.#contracts.set(contract, holders + 1);
     this.#names.add(instance.service, contract, instance.bindingPrefix);
   }
@@ -287,6 +317,7 @@ export class Directory {
     } else {
       this.#contracts.delete(contract);
       this.#bytes -= contract.descriptors.length;
+      this.#files.delete(contract);
     }
   }
 

@@ -129,7 +129,9 @@ async function followTarget(
       if (signal.aborted) return;
       if (held === undefined || !isSame(held.contract, contract)) {
         const instance = instanceOf(service, address, contract);
-        const leave = await joined(directory, instance);
+        const read = await directory.read(instance);
+        if (signal.aborted) return;
+        const leave = await joined(directory, instance, read);
         if (signal.aborted) return leave();
         held = { contract, leave };
       }

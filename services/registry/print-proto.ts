@@ -23,18 +23,30 @@ import {
   MethodOptions_IdempotencyLevel,
 } from "@bufbuild/protobuf/wkt";
 import { commentOf } from "../../src/contract/comments.js";
+import { atOnce, type Steps } from "../../src/pace.js";
 
 type Type = DescMessage | DescEnum;
 type Lines = string[];
 
 /** The .proto text of methods with all messages that they use. */
 export function printProto(methods: readonly DescMethod[]): string {
+  return atOnce(printSteps(methods));
+}
+
+/** The same in steps: a type in each. */
+export function* printSteps(methods: readonly DescMethod[]): Steps<string> {
   const types = reachableFrom(methods);
-  const files = new Set([...methods.map((method) => method.parent.file), ...[...types].map((type) => type.file)]);
-  return [...files]
-    .filter((file) => !isWellKnown(file))
-    .map((file) => printFile(file, methods, types))
-    .join("\n");
+  const byFile = new Map<DescFile, Type[]>();
+  for (const { parent } of methods) byFile.set(parent.file, []);
+  for (const type of types) {
+    const known = byFile.get(type.file);
+    if (known === undefined) byFile.set(type.file, [type]);
+    else known.push(type);
+  }
+  yield;
+  const texts: string[] = [];
+  for (const [file, own] of byFile) if (!isWellKnown(file)) texts.push(yield* printFile(file, methods, own, types));
+  return texts.join("\n");
 }
 
 /** Every type that the methods' messages reach, in the order they are met, with the messages they are declared in. */
@@ -45,7 +57,8 @@ function reachableFrom(methods: readonly DescMethod[]): Set<Type> {
     const type = open.pop();
     if (type === undefined || found.has(type)) continue;
     found.add(type);
-    if (type.kind === "message") open.push(...[...usedTypes(type)].reverse());
+    // One by one: a message may have more fields than a call has arguments.
+    if (type.kind === "message") for (const used of [...usedTypes(type)].reverse()) open.push(used);
     open.push(type.parent);
   }
   return found;
@@ -55,19 +68,28 @@ function isWellKnown(file: DescFile): boolean {
   return file.name.startsWith("google/protobuf/");
 }
 
-function printFile(file: DescFile, methods: readonly DescMethod[], types: ReadonlySet<Type>): string {
-  const own = methods.filter((method) => method.parent.file === file);
-  const services = [...new Set(own.map((method) => method.parent))];
-  const top = [...types].filter((type) => type.file === file && type.parent === undefined);
-  const imports = importsOf(file, own, types);
-  return `${[
+/** @param own the types of the file that are used */
+function* printFile(
+  file: DescFile,
+  methods: readonly DescMethod[],
+  own: readonly Type[],
+  types: ReadonlySet<Type>,
+): Steps<string> {
+  const ownMethods = methods.filter((method) => method.parent.file === file);
+  const services = [...new Set(ownMethods.map((method) => method.parent))];
+  const imports = importsOf(file, ownMethods, own);
+  const sections: Lines[] = services.map((service) => printService(service, ownMethods));
+  for (const type of own) {
+    if (type.parent === undefined) sections.push(printType(type, types));
+    yield;
+  }
+  const lines = [
     `// ${file.proto.name}`,
     header(file),
     ...(file.proto.package === "" ? [] : ["", `package ${file.proto.package};`]),
     ...(imports.length === 0 ? [] : ["", ...imports.map((name) => `import ${quote(name)};`)]),
-    ...services.flatMap((service) => ["", ...printService(service, own)]),
-    ...top.flatMap((type) => ["", ...printType(type, types)]),
-  ].join("\n")}\n`;
+  ];
+  return `${[lines, ...sections].map((section) => section.join("\n")).join("\n\n")}\n`;
 }
 
 function header({ edition }: DescFile): string {
@@ -77,11 +99,11 @@ function header({ edition }: DescFile): string {
 }
 
 /** The files of the types that this file's part uses. */
-function importsOf(file: DescFile, methods: readonly DescMethod[], types: ReadonlySet<Type>): string[] {
-  const used: Type[] = methods.flatMap(({ input, output }) => [input, output]);
-  for (const type of types) if (type.file === file && type.kind === "message") used.push(...usedTypes(type));
-  const names = new Set(used.filter((type) => type.file !== file).map((type) => type.file.proto.name));
-  return [...names].sort();
+function importsOf(file: DescFile, methods: readonly DescMethod[], types: readonly Type[]): string[] {
+  const used = new Set<DescFile>(methods.flatMap(({ input, output }) => [input.file, output.file]));
+  for (const type of types) if (type.kind === "message") for (const one of usedTypes(type)) used.add(one.file);
+  used.delete(file);
+  return [...used].map(({ proto }) => proto.name).sort();
 }
 
 function printService(service: DescService, methods: readonly DescMethod[]): Lines {
@@ -200,16 +222,29 @@ function defaultOf(field: DescField): string {
  * from the innermost message outwards.
  */
 function nameIn(type: Type, file: DescFile, scope: DescMessage | undefined): string {
-  const taken = new Set<string>();
+  const scopes: ReadonlySet<string>[] = [];
+  const isTaken = (name: string): boolean => scopes.some((names) => names.has(firstPart(name)));
   for (let outer = scope; outer !== undefined; outer = outer.parent) {
     const relative = within(type.typeName, outer.typeName);
-    if (relative !== undefined && !taken.has(firstPart(relative))) return relative;
-    for (const nested of [...outer.nestedEnums, ...outer.nestedMessages]) taken.add(nested.name);
+    if (relative !== undefined && !isTaken(relative)) return relative;
+    scopes.push(nestedNames(outer));
   }
   const relative =
     file.proto.package === type.file.proto.package ? within(type.typeName, file.proto.package) : undefined;
-  if (relative !== undefined && !taken.has(firstPart(relative))) return relative;
-  return taken.has(firstPart(type.typeName)) ? `.${type.typeName}` : type.typeName;
+  if (relative !== undefined && !isTaken(relative)) return relative;
+  return isTaken(type.typeName) ? `.${type.typeName}` : type.typeName;
+}
+
+/** By message: each of its fields is named by them. */
+const nestedByMessage = new WeakMap<DescMessage, ReadonlySet<string>>();
+
+function nestedNames(message: DescMessage): ReadonlySet<string> {
+  let names = nestedByMessage.get(message);
+  if (names === undefined) {
+    names = new Set([...message.nestedEnums, ...message.nestedMessages].map(({ name }) => name));
+    nestedByMessage.set(message, names);
+  }
+  return names;
 }
 
 function within(name: string, scope: string): string | undefined {

@@ -24,12 +24,14 @@ import {
   RegistryService,
   type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
+import type { MemoryBudget } from "../../src/memory-budget.js";
+import { inTurns } from "../../src/pace.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { type Context, part, type Service } from "../../src/rpc/service.js";
 import { Directory, type Entry } from "./directory.js";
 import { ForeignServices } from "./foreign.js";
 import type { NameOwners } from "./name-owners.js";
-import { printProto } from "./print-proto.js";
+import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";
 import type { Problem } from "./shared-names.js";
 
@@ -49,6 +51,8 @@ export interface RegistryOptions {
   /** Opens a channel to one of their targets. */
   readonly connect: (target: GrpcTarget) => Channel;
   readonly log: Logger;
+  /** Of the process: contracts draw on it while they are read. Default: one of their own. */
+  readonly budget?: MemoryBudget;
   /** How many authorities there are; default 1. Each has a registry of its own, in which the others are not. */
   readonly authorities?: () => number;
 }
@@ -76,8 +80,8 @@ export interface Registry {
 
 /** @throws {ConfigError} when a foreign service has a name that it cannot have. */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { guard, foreign, foreignRefresh = 30_000, owners, connect, log, authorities = () => 1 } = options;
-  const directory = new Directory({ owners, log });
+  const { guard, foreign, foreignRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
+  const directory = new Directory({ owners, log, budget });
   const configured = new ForeignServices({ directory, connect, refresh: foreignRefresh, log });
   const reach = new Reach(authorities);
   const configure = (services: readonly ForeignService[]): void => {
@@ -97,7 +101,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     }
     return {
       service: listService({ name, endpoints, problems: [], instances: await reach.count(name, entries) }),
-      proto: printProto(endpoints.map((endpoint) => endpoint.method)),
+      proto: await inTurns(printSteps(endpoints.map((endpoint) => endpoint.method))),
     };
   };
 
@@ -172,7 +176,9 @@ async function* register(
   });
   isPutOut.catch(() => {}); // The stream may be over when it happens.
   const token = context.system ? undefined : (context.caller as KnownCaller).sha256;
-  const leave = await directory.claimAndJoin(instance, { local: context.system, token, onPutOut: putOut });
+  // In turns, but for a service of this process, which may take a name that no other may.
+  const contract = context.system ? undefined : await directory.read(instance);
+  const leave = await directory.claimAndJoin(instance, { local: context.system, token, onPutOut: putOut, contract });
   try {
     yield { problems: directory.problemsOf(instance.service).map(({ text }) => text) };
     const { done } = await Promise.race([stream.next(), isPutOut]);

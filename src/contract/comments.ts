@@ -1,6 +1,7 @@
 /** Comments of a .proto file, found by the element that they belong to. */
-import { type DescFile, fromBinary } from "@bufbuild/protobuf";
-import { type FileDescriptorProto, type SourceCodeInfo, SourceCodeInfoSchema } from "@bufbuild/protobuf/wkt";
+import type { DescFile } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import type { FileDescriptorProto } from "@bufbuild/protobuf/wkt";
 
 type Comments = ReadonlyMap<object, string>;
 
@@ -10,7 +11,7 @@ const known = new WeakMap<DescFile, Comments>();
 export function commentOf(element: { readonly proto: object }, file: DescFile): string {
   let comments = known.get(file);
   if (comments === undefined) {
-    comments = readComments(file.proto, sourceInfoOf(file));
+    comments = readComments(file.proto, locationsOf(file));
     known.set(file, comments);
   }
   return comments.get(element.proto) ?? "";
@@ -23,9 +24,52 @@ export function setSourceInfo(file: DescFile, bytes: Uint8Array): void {
   unparsed.set(file, bytes);
 }
 
-function sourceInfoOf(file: DescFile): SourceCodeInfo | undefined {
+/** What is read of a google.protobuf.SourceCodeInfo.Location. */
+interface Location {
+  readonly path: readonly number[];
+  readonly leadingComments: string;
+  readonly trailingComments: string;
+}
+
+function locationsOf(file: DescFile): Iterable<Location> {
   const bytes = unparsed.get(file);
-  return bytes === undefined ? file.proto.sourceCodeInfo : fromBinary(SourceCodeInfoSchema, bytes);
+  return bytes === undefined ? (file.proto.sourceCodeInfo?.location ?? []) : commentedLocations(bytes);
+}
+
+/** Field numbers in google.protobuf.SourceCodeInfo and its Location. */
+const LOCATION = 1;
+const PATH = 1;
+const LEADING = 3;
+const TRAILING = 4;
+
+/** The locations with a comment. Most have none, and are passed over, since a file may have many times more than elements. */
+function* commentedLocations(sourceInfo: Uint8Array): Generator<Location> {
+  const reader = new BinaryReader(sourceInfo);
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field !== LOCATION || wireType !== WireType.LengthDelimited) {
+      reader.skip(wireType, field);
+      continue;
+    }
+    const location = readLocation(reader.bytes());
+    if (location !== undefined) yield location;
+  }
+}
+
+function readLocation(bytes: Uint8Array): Location | undefined {
+  const reader = new BinaryReader(bytes);
+  const path: number[] = [];
+  let [leadingComments, trailingComments] = ["", ""];
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field === PATH && wireType === WireType.LengthDelimited) {
+      for (const end = reader.uint32() + reader.pos; reader.pos < end; ) path.push(reader.int32());
+    } else if (field === PATH && wireType === WireType.Varint) path.push(reader.int32());
+    else if (field === LEADING && wireType === WireType.LengthDelimited) leadingComments = reader.string();
+    else if (field === TRAILING && wireType === WireType.LengthDelimited) trailingComments = reader.string();
+    else reader.skip(wireType, field);
+  }
+  return leadingComments === "" && trailingComments === "" ? undefined : { path, leadingComments, trailingComments };
 }
 
 /** The first paragraph of a comment, on one line. */
@@ -33,12 +77,14 @@ export function summaryOf(comment: string): string {
   return (comment.split(/\n\s*\n/, 1)[0] ?? "").replaceAll("\n", " ");
 }
 
-function readComments(file: FileDescriptorProto, sourceInfo: SourceCodeInfo | undefined): Comments {
+function readComments(file: FileDescriptorProto, locations: Iterable<Location>): Comments {
   const comments = new Map<object, string>();
-  for (const { path, leadingComments, trailingComments } of sourceInfo?.location ?? []) {
+  for (const { path, leadingComments, trailingComments } of locations) {
+    const element = elementAt(file, path);
+    // Of several comments of an element the first counts, so that each is cleaned once.
+    if (element === undefined || comments.has(element)) continue;
     const text = clean(leadingComments || trailingComments);
-    const element = text === "" ? undefined : elementAt(file, path);
-    if (element !== undefined) comments.set(element, text);
+    if (text !== "") comments.set(element, text);
   }
   return comments;
 }

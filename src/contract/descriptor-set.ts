@@ -14,6 +14,7 @@ import {
   ServiceDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 import { setSourceInfo } from "./comments.js";
+import { elementsOf } from "./descriptor-size.js";
 
 /** The files of a service. */
 export class DescriptorSet {
@@ -58,12 +59,44 @@ export class DescriptorSet {
     for (const file of this.#files) {
       if (file.scope !== scope) continue;
       for (const bytes of file.services) {
-        const declared = fromBinary(ServiceDescriptorProtoSchema, bytes);
-        if (declared.name === name) return declared;
+        if (nameOf(bytes) === name) return fromBinary(ServiceDescriptorProtoSchema, bytes);
       }
     }
     return undefined;
   }
+
+  /** Parses all types, a file in each step. @throws {Error} where a file contradicts itself */
+  *parse(): Generator<undefined, void, undefined> {
+    for (const file of this.#files) {
+      if (file.isParsed) continue;
+      void file.parsed;
+      yield;
+    }
+    void this.types;
+  }
+
+  /** What the files hold that nobody has asked for the types of, in the elements of `sizeOf`. */
+  get unparsedElements(): number {
+    return this.#files.reduce((sum, file) => sum + (file.isParsed ? 0 : file.elements), 0);
+  }
+
+  /** The files, each after those that it imports. Sets with a file of equal content have the same object. */
+  get files(): readonly SharedFile[] {
+    return this.#files;
+  }
+}
+
+/** A file that may be in several sets. */
+export interface SharedFile {
+  /** A serialized google.protobuf.FileDescriptorProto. */
+  readonly bytes: Buffer;
+  readonly name: string;
+  /** What it holds, in the elements of `sizeOf`. */
+  readonly elements: number;
+  /** Names of the files that it imports. */
+  readonly imports: Iterable<string>;
+  /** Full names of the gRPC services that it declares. */
+  readonly grpcServices: ReadonlySet<string>;
 }
 
 /** The bytes of each file (field 1) in a serialized google.protobuf.FileDescriptorSet. */
@@ -77,7 +110,7 @@ export function* filesOf(set: Uint8Array): Generator<Uint8Array> {
 }
 
 /** A file with all that it imports, shared by the sets that have it. */
-class DescriptorFile {
+class DescriptorFile implements SharedFile {
   readonly key: string;
   readonly bytes: Buffer;
   readonly name: string;
@@ -87,6 +120,7 @@ class DescriptorFile {
   readonly services: readonly Uint8Array[];
   readonly #imports: ReadonlyMap<string, DescriptorFile>;
   #parsed: DescFile | undefined;
+  #elements: number | undefined;
 
   constructor(
     key: string,
@@ -100,6 +134,24 @@ class DescriptorFile {
     this.scope = scope;
     this.services = services;
     this.#imports = imports;
+  }
+
+  get isParsed(): boolean {
+    return this.#parsed !== undefined;
+  }
+
+  get imports(): Iterable<string> {
+    return this.#imports.keys();
+  }
+
+  get elements(): number {
+    this.#elements ??= elementsOf(this.bytes);
+    return this.#elements;
+  }
+
+  get grpcServices(): ReadonlySet<string> {
+    const start = this.scope === "" ? "" : `${this.scope}.`;
+    return new Set(this.services.map((declaration) => start + nameOf(declaration)));
   }
 
   get parsed(): DescFile {
@@ -163,7 +215,7 @@ const NAME = 1;
 const PACKAGE = 2;
 const DEPENDENCY = 3;
 const SERVICE = 6;
-const SOURCE_CODE_INFO = 9;
+export const SOURCE_CODE_INFO = 9;
 
 /**
  * @param bytes a serialized google.protobuf.FileDescriptorProto
@@ -186,8 +238,20 @@ export function headOf(bytes: Uint8Array): Head {
   return { name, scope, imports, services };
 }
 
+/** The name (field 1) of a serialized google.protobuf.ServiceDescriptorProto; the last one counts. */
+export function nameOf(declaration: Uint8Array): string {
+  const reader = new BinaryReader(declaration);
+  let name = "";
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field === NAME && wireType === WireType.LengthDelimited) name = reader.string();
+    else reader.skip(wireType, field);
+  }
+  return name;
+}
+
 /** A file's bytes with its comments taken out, which take more than half of the time and memory of parsing. */
-function withoutSourceInfo(bytes: Uint8Array): {
+export function withoutSourceInfo(bytes: Uint8Array): {
   readonly rest: Uint8Array;
   readonly sourceInfo: Uint8Array | undefined;
 } {

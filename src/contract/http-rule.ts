@@ -35,8 +35,19 @@ const HTTP = 72_295_728;
 const MAX_BINDINGS = 64;
 const NONE: Bindings = { bindings: [], problems: [] };
 
+/** By method: those that were read last. */
+const known = new WeakMap<DescMethod, { readonly prefix: string; readonly bindings: Bindings }>();
+
 /** The bindings of a method, with a prefix such as `/api` before each path. */
 export function bindingsOf(method: DescMethod, prefix = ""): Bindings {
+  const before = known.get(method);
+  if (before?.prefix === prefix) return before.bindings;
+  const bindings = readBindings(method, prefix);
+  known.set(method, { prefix, bindings });
+  return bindings;
+}
+
+function readBindings(method: DescMethod, prefix: string): Bindings {
   const bytes = annotationOf(method.proto);
   if (bytes === undefined) return NONE;
   const bindings: Binding[] = [];
@@ -110,9 +121,21 @@ function patternOf({ pattern }: HttpRule): { readonly httpMethod: string; readon
   return { httpMethod, path };
 }
 
+/** By message type: its fields by their names in JSON and in the .proto file, which go before those. */
+const fieldsByName = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
+
 /** The field of a name in the .proto file, or in JSON. */
 function fieldOf(type: DescMessage, name: string): DescField {
-  const field = type.fields.find((one) => one.name === name) ?? type.fields.find((one) => one.jsonName === name);
+  let fields = fieldsByName.get(type);
+  if (fields === undefined) {
+    const reversed = type.fields.toReversed();
+    fields = new Map([
+      ...reversed.map((field) => [field.jsonName, field] as const),
+      ...reversed.map((field) => [field.name, field] as const),
+    ]);
+    fieldsByName.set(type, fields);
+  }
+  const field = fields.get(name);
   if (field === undefined) throw new SyntaxError(`${type.typeName} has no field ${name}`);
   return field;
 }

@@ -1,0 +1,95 @@
+/**
+ * How often the contract of a service is read. Reading one takes time and memory of the whole process, and who registers
+ * chooses when. A contract that is being read, or was read last, is not read again: many instances with one contract cost one
+ * reading, also when each starts after the one before it has stopped.
+ */
+import { createHash } from "node:crypto";
+import { Code, resourceExhausted, StatusError } from "../../src/errors.js";
+import type { Logger } from "../../src/log.js";
+
+/** Most readings of a service in a window. */
+export const MAX_READINGS = 10;
+/** In milliseconds. */
+const WINDOW = 60_000;
+
+interface Readings<T> {
+  /** When each reading of the window began, by `performance.now()`. */
+  times: number[];
+  /** By key: those that go on. */
+  readonly open: Map<string, Promise<T>>;
+  last: { readonly key: string; readonly result: Promise<T> } | undefined;
+  /** When a refusal was last told to the operator. */
+  told: number;
+}
+
+export class ContractReadings<T> {
+  readonly #log: Logger | undefined;
+  readonly #services = new Map<string, Readings<T>>();
+
+  constructor(log?: Logger) {
+    this.#log = log;
+  }
+
+  /**
+   * Reads a contract, or gives what was read of an equal one. A contract that was refused is refused again.
+   * @param key what a contract is known by, as `keyOfContract` makes it
+   * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED after `MAX_READINGS` within a minute, or what `read` rejects with
+   */
+  read(service: string, key: string, read: () => Promise<T>): Promise<T> {
+    const readings = this.#of(service);
+    const known = readings.open.get(key) ?? (readings.last?.key === key ? readings.last.result : undefined);
+    if (known !== undefined) return known;
+    const now = performance.now();
+    readings.times = readings.times.filter((time) => time > now - WINDOW);
+    const [oldest] = readings.times;
+    if (oldest !== undefined && readings.times.length >= MAX_READINGS) {
+      return Promise.reject(this.#tooMany(service, readings, oldest + WINDOW - now));
+    }
+    readings.times.push(now);
+    const result = read();
+    readings.open.set(key, result);
+    const keep = (): void => {
+      readings.open.delete(key);
+      readings.last = { key, result };
+      setTimeout(() => this.#forget(service, readings, result), WINDOW).unref();
+    };
+    result.then(keep, (error) => {
+      keep();
+      // What did not fit in memory may fit the next time.
+      if (error instanceof StatusError && error.code === Code.RESOURCE_EXHAUSTED) readings.last = undefined;
+    });
+    return result;
+  }
+
+  #of(service: string): Readings<T> {
+    let readings = this.#services.get(service);
+    if (readings === undefined) {
+      readings = { times: [], open: new Map(), last: undefined, told: Number.NEGATIVE_INFINITY };
+      this.#services.set(service, readings);
+    }
+    return readings;
+  }
+
+  #forget(service: string, readings: Readings<T>, result: Promise<T>): void {
+    if (readings.last?.result === result) readings.last = undefined;
+    if (readings.last === undefined && readings.open.size === 0) this.#services.delete(service);
+  }
+
+  #tooMany(service: string, readings: Readings<T>, waitMs: number): StatusError {
+    const seconds = Math.ceil(waitMs / 1_000);
+    const reason = `the contract of ${service} changed ${MAX_READINGS} times within a minute; the next one is read in ${seconds} s`;
+    const now = performance.now();
+    if (now - readings.told >= WINDOW) {
+      readings.told = now;
+      this.#log?.warn({ service, reason }, "a contract is refused: it changes too often");
+    }
+    return resourceExhausted(reason);
+  }
+}
+
+/** What a contract is known by among those of its service. */
+export function keyOfContract(descriptors: Uint8Array, grpcServices: readonly string[]): string {
+  const hash = createHash("sha256").update(descriptors);
+  for (const name of grpcServices) hash.update("\0").update(name);
+  return hash.digest("base64");
+}
