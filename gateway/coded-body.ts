@@ -37,11 +37,11 @@ export function receiveBody(
   maxBytes: number,
 ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
   const coding = request.headers.contentEncoding === undefined ? undefined : codingOf(request.headers);
-  return coding === undefined ? request.body() : receiveCoded(request, coding, maxBytes);
+  return coding === undefined ? request.body(maxBytes) : receiveCoded(request, coding, maxBytes);
 }
 
 async function receiveCoded(request: GatewayRequest, coding: Coding, maxBytes: number): Promise<readonly Uint8Array[]> {
-  const pieces = await request.body();
+  const pieces = await request.body(maxBytes);
   const [first] = pieces;
   const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
   try {

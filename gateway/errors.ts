@@ -72,6 +72,13 @@ export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received 
   code: Code.RESOURCE_EXHAUSTED,
 });
 
+/** The body was given up for a later one of the same client. */
+export const GIVEN_UP = new HttpError(
+  503,
+  "The body was given up: too many bodies of this client are unfinished, and it was the oldest; send fewer at once",
+  { headers: ["Retry-After", "1"], code: Code.RESOURCE_EXHAUSTED },
+);
+
 /** The gateway has more requests than it can answer in time. */
 export const OVERLOADED = new HttpError(
   503,

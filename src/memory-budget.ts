@@ -7,6 +7,9 @@
  * packet switches", 1998): a client address may hold as much as remains free, a connection a quarter of that. So one
  * address has at most half of the budget and one connection a fifth; when memory is short each of many clients holds
  * little, and some is always left for a client that holds nothing.
+ *
+ * Where a share is full, the client's oldest unfinished bodies are given up for a body that is still coming: bodies that come to
+ * their end are young, and those that never do are the oldest.
  */
 
 import type { TrustedProxies } from "./client-address.js";
@@ -38,10 +41,22 @@ export interface MemoryBudgetOptions {
   readonly trustedProxies?: Pick<TrustedProxies, "has"> | undefined;
 }
 
+/** A body that has not come to its end. It has reserved memory. */
+export interface UnfinishedBody {
+  /** Bytes that giving it up frees. */
+  readonly freeable: number;
+  /** Ends it, and releases what it has reserved. */
+  giveUp(): void;
+}
+
+/** The unfinished bodies of one client address, or of one connection, the oldest first, with their connections. */
+type UnfinishedBodies = Map<UnfinishedBody, ConnectionMemory>;
+
 /** What all connections from one client address hold together. */
 interface AddressUse {
   reserved: number;
   connections: number;
+  readonly unfinished: UnfinishedBodies;
 }
 
 export class MemoryBudget {
@@ -74,29 +89,17 @@ export class MemoryBudget {
    */
   open(address: string): ConnectionMemory {
     if (this.#trustedProxies?.has(address)) return new ConnectionMemory(this, CONNECTION_SHARE, NO_BOUND, NOTHING);
-    const { use, onClose } = this.#useOf(address);
-    return new ConnectionMemory(this, CONNECTION_SHARE, use, onClose);
-  }
-
-  /**
-   * The memory of one client of a proxy, over the proxy's connection: bounded as that is and by the client's address. To be closed
-   * when the client's request is over.
-   */
-  openClient(connection: ConnectionMemory, address: string): ClientMemory {
-    const { use, onClose } = this.#useOf(address);
-    return new ClientMemory(this, connection, use, onClose);
-  }
-
-  /** What an address holds, which counts one connection more until `onClose`. */
-  #useOf(address: string): { readonly use: AddressUse; readonly onClose: () => void } {
     const network = networkOf(address);
-    const use = this.#addresses.get(network) ?? { reserved: 0, connections: 0 };
-    this.#addresses.set(network, use);
+    let use = this.#addresses.get(network);
+    if (use === undefined) {
+      use = { reserved: 0, connections: 0, unfinished: new Map() };
+      this.#addresses.set(network, use);
+    }
     use.connections++;
-    const onClose = (): void => {
-      if (--use.connections === 0) this.#addresses.delete(network);
-    };
-    return { use, onClose };
+    const left = use;
+    return new ConnectionMemory(this, CONNECTION_SHARE, use, () => {
+      if (--left.connections === 0) this.#addresses.delete(network);
+    });
   }
 
   /**
@@ -111,42 +114,23 @@ export class MemoryBudget {
 const NO_BOUND = undefined;
 const NOTHING = (): void => {};
 
-/** Memory that is reserved for one purpose. */
-abstract class Reservation {
-  /** Reserves further bytes. @returns false where they do not fit: then nothing is reserved, and they must not be kept */
-  abstract tryReserve(bytes: number): boolean;
-  /** Releases bytes that were reserved. No effect after `close`, which has released everything. */
-  abstract release(bytes: number): void;
-
-  /**
-   * Makes a reservation larger or smaller.
-   * @returns false where more does not fit; then it is as it was
-   */
-  tryResize(from: number, to: number): boolean {
-    if (to > from) return this.tryReserve(to - from);
-    this.release(from - to);
-    return true;
-  }
-}
-
-/** What the bytes of a request are reserved in. */
-export type RequestMemory = Pick<Reservation, "tryResize" | "release">;
-
 /** The memory that one connection holds. */
-export class ConnectionMemory extends Reservation {
+export class ConnectionMemory {
   /** Bytes. */
   reserved = 0;
   readonly #budget: MemoryBudget;
   readonly #share: number;
   readonly #address: AddressUse | undefined;
+  /** Of the address; of a connection that has no address's bound, its own. */
+  readonly #unfinished: UnfinishedBodies;
   readonly #onClose: () => void;
   #closed = false;
 
   constructor(budget: MemoryBudget, share: number, address: AddressUse | undefined, onClose: () => void) {
-    super();
     this.#budget = budget;
     this.#share = share;
     this.#address = address;
+    this.#unfinished = address?.unfinished ?? new Map();
     this.#onClose = onClose;
   }
 
@@ -155,21 +139,63 @@ export class ConnectionMemory extends Reservation {
     return this.#budget.isShort;
   }
 
-  tryReserve(bytes: number): boolean {
+  /**
+   * Reserves further bytes.
+   * @param body that they are for, while it is unfinished: older ones make room for it. To be told to `finished` at its end
+   * @returns false where they do not fit: then nothing is reserved, and they must not be kept
+   */
+  tryReserve(bytes: number, body?: UnfinishedBody): boolean {
     if (this.#closed) return false;
+    if (!this.#fits(bytes, 0, 0) && !(body !== undefined && this.#makeRoom(bytes, body))) return false;
     const budget = this.#budget;
     const address = this.#address;
-    const free = budget.limit - budget.reserved - bytes;
-    if (this.reserved + bytes > ALWAYS) {
-      if (this.reserved + bytes > free * this.#share) return false;
-      if (address !== undefined && address.reserved + bytes > free) return false;
-    }
+    if (body !== undefined && bytes > 0 && !this.#unfinished.has(body)) this.#unfinished.set(body, this);
     if (address !== undefined) address.reserved += bytes;
     this.reserved += bytes;
     budget.reserved += bytes;
     return true;
   }
 
+  /** A body has come to its end, or is given up. */
+  finished(body: UnfinishedBody): void {
+    this.#unfinished.delete(body);
+  }
+
+  /**
+   * Whether further bytes fit.
+   * @param freed bytes of the address that would be free by then; @param freedHere those of this connection among them
+   */
+  #fits(bytes: number, freed: number, freedHere: number): boolean {
+    if (this.reserved - freedHere + bytes <= ALWAYS) return true;
+    const free = this.#budget.limit - this.#budget.reserved + freed - bytes;
+    if (this.reserved - freedHere + bytes > free * this.#share) return false;
+    return this.#address === undefined || this.#address.reserved - freed + bytes <= free;
+  }
+
+  /**
+   * Gives up the oldest bodies, of the address where its share is full, of this connection where only that one's is.
+   * @returns false where those older than `body` are not enough: then none is given up
+   */
+  #makeRoom(bytes: number, body: UnfinishedBody): boolean {
+    const address = this.#address;
+    const isFull =
+      address !== undefined && address.reserved + bytes > this.#budget.limit - this.#budget.reserved - bytes;
+    const given: UnfinishedBody[] = [];
+    let [freed, freedHere] = [0, 0];
+    for (const [older, memory] of this.#unfinished) {
+      if (older === body) return false;
+      if (!isFull && memory !== this) continue;
+      given.push(older);
+      freed += older.freeable;
+      if (memory === this) freedHere += older.freeable;
+      if (!this.#fits(bytes, freed, freedHere)) continue;
+      for (const one of given) one.giveUp();
+      return this.#fits(bytes, 0, 0);
+    }
+    return false;
+  }
+
+  /** Releases bytes that were reserved. No effect after `close`, which has released everything. */
   release(bytes: number): void {
     if (this.#closed) return;
     this.reserved -= bytes;
@@ -177,54 +203,22 @@ export class ConnectionMemory extends Reservation {
     if (this.#address !== undefined) this.#address.reserved -= bytes;
   }
 
+  /**
+   * Makes a reservation larger or smaller.
+   * @param body as in `tryReserve`
+   * @returns false where more does not fit; then it is as it was
+   */
+  tryResize(from: number, to: number, body?: UnfinishedBody): boolean {
+    if (to > from) return this.tryReserve(to - from, body);
+    this.release(from - to);
+    return true;
+  }
+
   /** Releases everything: the connection is closed. */
   close(): void {
     if (this.#closed) return;
     this.release(this.reserved);
-    this.#closed = true;
-    this.#onClose();
-  }
-}
-
-/** What a request of a client holds of a proxy's connection. */
-export class ClientMemory extends Reservation {
-  readonly #budget: MemoryBudget;
-  readonly #connection: ConnectionMemory;
-  readonly #address: AddressUse;
-  readonly #onClose: () => void;
-  #reserved = 0;
-  #closed = false;
-
-  constructor(budget: MemoryBudget, connection: ConnectionMemory, address: AddressUse, onClose: () => void) {
-    super();
-    this.#budget = budget;
-    this.#connection = connection;
-    this.#address = address;
-    this.#onClose = onClose;
-  }
-
-  tryReserve(bytes: number): boolean {
-    if (this.#closed) return false;
-    const { limit, reserved } = this.#budget;
-    const isLarge = this.#reserved + bytes > ALWAYS;
-    if (isLarge && this.#address.reserved + bytes > limit - reserved - bytes) return false;
-    if (!this.#connection.tryReserve(bytes)) return false;
-    this.#address.reserved += bytes;
-    this.#reserved += bytes;
-    return true;
-  }
-
-  release(bytes: number): void {
-    if (this.#closed) return;
-    this.#address.reserved -= bytes;
-    this.#reserved -= bytes;
-    this.#connection.release(bytes);
-  }
-
-  /** Releases everything: the request is over. */
-  close(): void {
-    if (this.#closed) return;
-    this.release(this.#reserved);
+    for (const [body, memory] of this.#unfinished) if (memory === this) this.#unfinished.delete(body);
     this.#closed = true;
     this.#onClose();
   }

@@ -39,13 +39,14 @@ export function admit(
 ): Admitted | Promise<Admitted> {
   const { guard, config } = options;
   const { endpoint } = target;
+  const maxBody = endpoint.maxRequest === undefined ? config.maxBody : Math.min(endpoint.maxRequest, config.maxBody);
   const early = guard.admit(credentials, endpoint);
   const readsBody = announcesBody(request.headers) && !dialect.takesPieces(request, target);
   if (!readsBody) return early instanceof Promise ? early.then(withoutBody) : withoutBody(early);
   const received =
     early instanceof Promise
-      ? receiveLate(early, request, target, dialect, config.maxBody)
-      : dialect.receiveBody(request, target, config.maxBody);
+      ? receiveLate(early, request, target, dialect, maxBody)
+      : dialect.receiveBody(request, target, maxBody);
   // A body that was there already came before the decision.
   if (!(received instanceof Promise)) return { admission: early as Admission, body: received };
   return admitAgain(received, request, credentials, endpoint, options);

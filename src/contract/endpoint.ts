@@ -9,6 +9,7 @@ import { Callers } from "../gen/portico/options/v1/options.js";
 import { DescriptorSet } from "./descriptor-set.js";
 import { hasHttpRule } from "./http-rule.js";
 import { SELF_GOVERNED } from "./names.js";
+import { maxOwnRequest } from "./own-requests.js";
 import type { Resource } from "./resource.js";
 
 export { Callers };
@@ -31,6 +32,8 @@ export interface Endpoint {
   readonly shape: Shape;
   /** Set for endpoints of the authority and the registry, which rules do not govern. */
   readonly callers: Callers | undefined;
+  /** Most bytes of a request to the authority or the registry; undefined where the port's limit holds. */
+  readonly maxRequest: number | undefined;
   /** Whether a call of the authority or the registry takes away or replaces something; false for all other services. */
   readonly destructive: boolean;
   /** Whether the method or its gRPC service is marked as deprecated. */
@@ -140,14 +143,17 @@ function endpointOf(
   const endpoint = `${prefix}.${declared.name}`;
   const method = (): DescMethod => types().getService(typeName)?.methods[index] as DescMethod;
   const own = SELF_GOVERNED.has(service);
+  const path = `/${typeName}/${declared.name}`;
+  const callers = own ? callersOf(method(), types()) : undefined;
   return {
     service,
     name: `${service}:${endpoint}`,
     resource: `service:${service}:${endpoint}`,
     segments: { type: "service", name: service.toLowerCase(), endpoint: endpoint.toLowerCase() },
-    path: `/${typeName}/${declared.name}`,
+    path,
     shape: shapeOf(declared),
-    callers: own ? callersOf(method(), types()) : undefined,
+    callers,
+    maxRequest: callers === undefined ? undefined : maxOwnRequest(path, callers),
     destructive: own && isDestructive(method(), types()),
     deprecated: (declared.options?.deprecated ?? false) || (proto.options?.deprecated ?? false),
     postOnly: own && declared.options?.idempotencyLevel !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,

@@ -93,6 +93,11 @@ export class Dispatcher {
     return this.#methods.values();
   }
 
+  /** Maximum bytes of a message to the endpoint of a path. */
+  maxRequestOf(path: string): number {
+    return this.#methods.get(path)?.endpoint?.maxRequest ?? this.maxMessage;
+  }
+
   /**
    * Opens a call at its endpoint. The reply may be used before this returns.
    * @param start with `admission` and `clientAddress` only where this process itself calls: both are believed

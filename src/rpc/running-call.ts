@@ -191,7 +191,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   onMessage(message: Uint8Array): void {
     if (this.#ended) return;
-    if (message.length > this.#environment.limits.maxBody) this.#abort(this.#tooLarge());
+    if (message.length > this.#maxMessage) this.#abort(this.#tooLarge());
     else if (this.#requests !== undefined) this.#pass(message, this.#requests);
     else if (this.#request !== undefined) this.#abort(this.#wrongRequestCount());
     else this.#request = message;
@@ -385,8 +385,12 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     return { code: Code.OK, message: "", details: [], trailers };
   }
 
+  get #maxMessage(): number {
+    return this.#method.endpoint?.maxRequest ?? this.#environment.limits.maxBody;
+  }
+
   #tooLarge(): StatusError {
-    const message = `the request to ${this.#method.name} is larger than ${this.#environment.limits.maxBody} bytes`;
+    const message = `the request to ${this.#method.name} is larger than ${this.#maxMessage} bytes`;
     return new StatusError(Code.RESOURCE_EXHAUSTED, message);
   }
 

@@ -56,13 +56,13 @@ export class ConnectUnary implements Dialect {
     return false;
   }
 
-  async receiveBody(request: GatewayRequest): Promise<readonly Uint8Array[]> {
+  async receiveBody(request: GatewayRequest, _target: Target, maxBytes: number): Promise<readonly Uint8Array[]> {
     if (request.method !== "POST") {
       const pieces = await request.body();
       if (pieces.some(({ length }) => length > 0)) throw noBody();
       return [];
     }
-    const pieces = await receiveBody(request, this.#maxMessage);
+    const pieces = await receiveBody(request, Math.min(this.#maxMessage, maxBytes));
     return pieces.length === 1 ? pieces : [Buffer.concat(pieces)];
   }
 

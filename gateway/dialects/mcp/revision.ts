@@ -74,7 +74,7 @@ function decoded(value: string): string {
 }
 
 /** The one value of a header; undefined where it is missing or came twice. */
-function single(rawHeaders: readonly string[], name: string): string | undefined {
+export function single(rawHeaders: readonly string[], name: string): string | undefined {
   const values = valuesOf(rawHeaders, name);
   return values.length === 1 ? values[0] : undefined;
 }

@@ -68,18 +68,24 @@ export class Enveloped implements Dialect {
     return endpoint.shape === "client_streaming" || endpoint.shape === "bidi_streaming";
   }
 
-  async receiveBody(request: GatewayRequest, { endpoint }: Target): Promise<readonly Uint8Array[]> {
-    const { isText, maxMessage } = this.#options;
+  async receiveBody(request: GatewayRequest, { endpoint }: Target, maxBytes: number): Promise<readonly Uint8Array[]> {
+    const { isText } = this.#options;
+    const maxMessage = Math.min(this.#options.maxMessage, maxBytes);
     const pieces = await request.body(maxBodyOf(maxMessage, isText));
     const [piece] = pieces;
     const body = pieces.length === 1 ? asBuffer(piece as Uint8Array) : Buffer.concat(pieces);
-    const message = this.#onlyMessage(request, isText ? decodeBase64(body) : body, endpoint.name);
+    const message = this.#onlyMessage(request, isText ? decodeBase64(body) : body, endpoint.name, maxMessage);
     return [message instanceof Promise ? await message : message];
   }
 
   /** A unary endpoint, and one that answers with a stream, takes exactly one message. */
-  #onlyMessage(request: GatewayRequest, body: Buffer, endpoint: string): Uint8Array | Promise<Uint8Array> {
-    const { protocol, maxMessage } = this.#options;
+  #onlyMessage(
+    request: GatewayRequest,
+    body: Buffer,
+    endpoint: string,
+    maxMessage: number,
+  ): Uint8Array | Promise<Uint8Array> {
+    const { protocol } = this.#options;
     const length = body.length < PREFIX_SIZE ? 0 : body.readUInt32BE(1);
     const end = PREFIX_SIZE + length;
     if (body.length === end && length <= maxMessage) {

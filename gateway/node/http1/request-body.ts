@@ -1,6 +1,6 @@
 /** The body of a request, received within limits of size, time and memory, and no faster than its reader takes it. */
-import type { RequestMemory } from "../../../src/memory-budget.js";
-import { type HttpError, NO_MEMORY } from "../../errors.js";
+import type { ConnectionMemory, UnfinishedBody } from "../../../src/memory-budget.js";
+import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../errors.js";
 import type { PieceFlow, PieceReader } from "../../http.js";
 import { type ConnectionLimits, MIN_RESERVED } from "../connection.js";
 import { bodyTooLarge, PIECE_TOO_SLOW, STALLED } from "../faults.js";
@@ -15,7 +15,7 @@ const PAUSED_UPLOAD = 128 * 1024;
 
 export interface BodyOwner {
   readonly limits: Pick<ConnectionLimits, "maxBody" | "bodyTime" | "stallMs">;
-  readonly memory: RequestMemory;
+  readonly memory: ConnectionMemory;
   /** The body is wanted. */
   onAsked(): void;
   /** More may be received, after `takesMore` was false. */
@@ -27,7 +27,7 @@ export interface BodyOwner {
 /** What happens to the pieces that arrive. */
 type Mode = "held" | "collected" | "passed on" | "dropped";
 
-export class RequestBody {
+export class RequestBody implements UnfinishedBody {
   /** Whether all of it has arrived. */
   isComplete = false;
   readonly #owner: BodyOwner;
@@ -41,6 +41,8 @@ export class RequestBody {
   #heldByReader = 0;
   /** Bytes reserved for the part that has arrived. */
   #reserved = 0;
+  /** Whether the budget knows it as unfinished. */
+  #isUnfinished = false;
   #fault: HttpError | undefined;
   #resolve: ((pieces: readonly Buffer[]) => void) | undefined;
   #reject: ((fault: HttpError) => void) | undefined;
@@ -78,6 +80,7 @@ export class RequestBody {
   /** All of it has arrived. */
   end(): void {
     this.isComplete = true;
+    this.#endUnfinished();
     if (this.#mode === "collected") {
       this.#resolve?.(this.#take());
       this.drop();
@@ -136,6 +139,7 @@ export class RequestBody {
   /** Drops what is there, and what is still to come. */
   drop(): void {
     this.#endWait();
+    this.#endUnfinished();
     const waited = !this.takesMore;
     this.#mode = "dropped";
     this.#pieces = [];
@@ -143,6 +147,15 @@ export class RequestBody {
     this.#reject = undefined;
     this.#isPaused = false;
     if (waited) this.#owner.readOn();
+  }
+
+  get freeable(): number {
+    return this.#reserved;
+  }
+
+  giveUp(): void {
+    this.#owner.fail(GIVEN_UP);
+    this.release();
   }
 
   /** Releases the memory that it has reserved. */
@@ -168,8 +181,24 @@ export class RequestBody {
     const isWhole = piece.length === this.#announced && piece.length <= MIN_RESERVED;
     if (this.#size > this.#maxBytes) this.fail(this.#tooLarge());
     else if (isWhole) this.#pieces.push(piece);
-    else if (this.#tryResize(this.#reserved + piece.length + PIECE_OVERHEAD)) this.#pieces.push(piece);
+    else if (this.#tryCollect(piece.length + PIECE_OVERHEAD)) this.#pieces.push(piece);
     else this.fail(NO_MEMORY);
+  }
+
+  #tryCollect(bytes: number): boolean {
+    const { memory } = this.#owner;
+    // A body that was there before it was read has come to its end.
+    const isUnfinished = !this.isComplete;
+    if (!memory.tryReserve(bytes, isUnfinished ? this : undefined)) return false;
+    this.#reserved += bytes;
+    this.#isUnfinished = isUnfinished;
+    return true;
+  }
+
+  #endUnfinished(): void {
+    if (!this.#isUnfinished) return;
+    this.#isUnfinished = false;
+    this.#owner.memory.finished(this);
   }
 
   #pass(piece: Buffer): void {

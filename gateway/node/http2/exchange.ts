@@ -3,12 +3,11 @@
  * and memory, and no faster than its reader takes it.
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
-import type { ClientMemory, RequestMemory } from "../../../src/memory-budget.js";
-import { HttpError, NO_MEMORY } from "../../errors.js";
+import type { UnfinishedBody } from "../../../src/memory-budget.js";
+import { GIVEN_UP, HttpError, NO_MEMORY } from "../../errors.js";
 import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
 import { Abort } from "../abort.js";
 import { bodyTooLarge, GONE, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
-import type { Peer } from "../peer.js";
 import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { type ResponseConnection, ResponseStream } from "./response-stream.js";
@@ -32,9 +31,7 @@ export interface ExchangeLimits {
 }
 
 export interface ExchangeConnection extends ResponseConnection {
-  readonly remotePeer: Peer;
-  /** The memory of the client that a proxy names; undefined where it names none. */
-  openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined;
+  readonly remoteAddress: string;
   readonly exchangeLimits: ExchangeLimits;
   /** Has refusals held back until `onHoldEnd` of each stream. @returns false where they are written at once */
   tryHold(): boolean;
@@ -56,9 +53,6 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   /** When the exchange must have gone on, in milliseconds of `performance.now()`; the connection calls `expire` after that. */
   deadline = NEVER;
   declare protected readonly connection: ExchangeConnection;
-  /** The memory of the client, where a proxy names one. */
-  #client: ClientMemory | undefined;
-  #isReleased = false;
   readonly #body = new RequestBody();
   /** Of the header Content-Length. */
   readonly #announced: number | undefined;
@@ -71,6 +65,10 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #readerBytes = 0;
   /** Most bytes of a body that is read to its end. */
   #maxBody: number;
+  /** Bytes of the body have come. */
+  #isReceiving = false;
+  /** The budget knows it as unfinished. */
+  #isUnfinished = false;
   /** What comes of the body is dropped. */
   #dropping = false;
   /** It is refused in an overload: no more of the body is asked for, and the response is held back. */
@@ -97,20 +95,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   get remoteAddress(): string {
-    return this.connection.remotePeer.clientOf(this);
-  }
-
-  protected override memoryOf(connection: ExchangeConnection): RequestMemory {
-    if (!connection.remotePeer.isProxy) return connection.memory;
-    if (this.#client === undefined && !this.#isReleased) this.#client = connection.openClient(this);
-    return this.#client ?? connection.memory;
-  }
-
-  override releaseMemory(): void {
-    super.releaseMemory();
-    this.#isReleased = true;
-    this.#client?.close();
-    this.#client = undefined;
+    return this.connection.remoteAddress;
   }
 
   protected get requestBytes(): number {
@@ -138,7 +123,30 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
     this.#onRequestEnd();
   }
 
+  // A body of one frame is never unfinished.
+  protected override get unfinished(): UnfinishedBody | undefined {
+    const isUnfinished = !this.remoteEnded && !this.#dropping && this.#reader === undefined && this.#isReceiving;
+    if (isUnfinished) this.#isUnfinished = true;
+    return isUnfinished ? this : undefined;
+  }
+
+  get freeable(): number {
+    return this.#body.held;
+  }
+
+  giveUp(): void {
+    this.#fail(GIVEN_UP);
+    this.reserve();
+  }
+
+  #endUnfinished(): void {
+    if (!this.#isUnfinished) return;
+    this.#isUnfinished = false;
+    this.connection.memory.finished(this);
+  }
+
   #receive(buffer: Buffer, start: number, end: number): void {
+    this.#isReceiving = true;
     const expected = this.#announced === undefined ? 0 : this.#announced - this.#body.size;
     if (!this.#body.push(buffer, start, end, expected, this.#tryHold)) this.#fail(NO_MEMORY);
     else if (this.#reader !== undefined) this.#deliver();
@@ -151,6 +159,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   #onRequestEnd(): void {
+    this.#endUnfinished();
     if (this.gone || this.#complete) return;
     this.#complete = true;
     if (this.localEnded) {
@@ -191,6 +200,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   pieces(reader: PieceReader): PieceFlow {
     this.#continue();
+    this.#endUnfinished();
     this.#reader = reader;
     this.#awaitPiece(reader);
     // The reader is not called before it has the flow.
@@ -275,6 +285,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   /** Drops what is held of the body, and what still comes. */
   #stopReading(): void {
     this.#dropping = true;
+    this.#endUnfinished();
     this.#body.release();
     if (!this.gone) this.acknowledge();
   }
@@ -350,7 +361,6 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   onLost(): void {
     this.#leave(GONE);
-    this.releaseMemory();
   }
 
   /** The stream is about to be reset for what the client did on it. */
@@ -362,6 +372,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
     if (this.gone) return;
     this.gone = true;
     this.deadline = NEVER;
+    this.#endUnfinished();
     this.dropResponse();
     this.abort(reason);
   }

@@ -9,7 +9,7 @@ import { deflateSync, gzipSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
 import { STREAM_WINDOW } from "../../http2/flow-control.js";
 import type { Output } from "../../http2/output.js";
-import { decompress, MessageTooLargeError } from "./decompression.js";
+import { decompress, tooLarge } from "./decompression.js";
 
 /** Bytes of the flag and the length. */
 export const PREFIX_SIZE = 5;
@@ -70,7 +70,8 @@ export class MessageReader {
   encoding: Encoding | "br" = "identity";
   /** A message is being decompressed: `next` returns nothing before `onMessageReady`. */
   isBusy = false;
-  readonly #maxMessage: number;
+  /** Maximum bytes of a message, before and after decompression. */
+  maxMessage: number;
   readonly #taker: MessageTaker | undefined;
   #pending: Buffer | undefined;
   #start = 0;
@@ -80,12 +81,9 @@ export class MessageReader {
   /** Bytes of that message: compressed, and then as it came out. */
   #resultBytes = 0;
 
-  /**
-   * @param maxMessage maximum bytes of a message, before and after decompression
-   * @param taker without it `next` decompresses every message itself
-   */
+  /** @param taker without it `next` decompresses every message itself */
   constructor(maxMessage: number, taker?: MessageTaker) {
-    this.#maxMessage = maxMessage;
+    this.maxMessage = maxMessage;
     this.#taker = taker;
   }
 
@@ -136,7 +134,7 @@ export class MessageReader {
     const start = this.#start + PREFIX_SIZE;
     const length = pending.readUInt32BE(this.#start + 1);
     if (flag > 1) throw new StatusError(Code.INTERNAL, `a message has the unknown flag ${flag}`);
-    if (length > this.#maxMessage) throw new MessageTooLargeError(this.#maxMessage);
+    if (length > this.maxMessage) throw tooLarge(this.maxMessage);
     const end = start + length;
     if (end > this.#end) return undefined;
     this.#start = end;
@@ -159,7 +157,7 @@ export class MessageReader {
       throw new StatusError(Code.INTERNAL, "a message is compressed, but no header says how");
     }
     const later = this.#taker && ((result: Uint8Array | StatusError) => this.#onResult(result));
-    const decompressed = decompress(encoding, message, this.#maxMessage, later);
+    const decompressed = decompress(encoding, message, this.maxMessage, later);
     if (decompressed !== undefined) return decompressed;
     this.isBusy = true;
     this.#resultBytes = message.length;

@@ -94,6 +94,7 @@ export class ServerStream extends MessageStream implements Reply {
     this.reader.encoding = encoding as Encoding;
     if (encoding !== "identity" && accepts(fields, encoding)) this.encoding = encoding as Encoding;
     const { arrived, dispatcher, peerAddress } = this.connection;
+    this.reader.maxMessage = Math.min(this.reader.maxMessage, dispatcher.maxRequestOf(path));
     const deadline = timeout === undefined ? undefined : arrived + Math.ceil(timeout);
     this.#endpoint = dispatcher.open({ path, metadata: metadataOf(fields), deadline }, peerAddress, this, arrived);
     if (this.#gone) this.#endpoint.onCancel();

@@ -1,0 +1,170 @@
+// Where a client's share of the memory is full, its oldest unfinished bodies make room for those that come to their end.
+import { once } from "node:events";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { connect, type Socket } from "node:net";
+import t, { type Test } from "tap";
+import { type ConnectionMemory, MemoryBudget, type UnfinishedBody } from "../../src/memory-budget.js";
+import { deploy } from "../gateway/deployment.js";
+import { until } from "../support/until.js";
+
+const LIMIT = 20 * 1024 ** 2;
+const BODY = JSON.stringify({ name: "a".repeat(100_000) });
+
+/** A body that holds what it has reserved until it is given up. */
+class Body implements UnfinishedBody {
+  freeable = 0;
+  isGivenUp = false;
+
+  constructor(readonly memory: ConnectionMemory) {}
+
+  tryReserve(bytes: number): boolean {
+    if (!this.memory.tryReserve(bytes, this)) return false;
+    this.freeable += bytes;
+    return true;
+  }
+
+  giveUp(): void {
+    this.isGivenUp = true;
+    this.memory.finished(this);
+    this.memory.release(this.freeable);
+  }
+}
+
+/** Bodies of one address, each on a connection of its own, until there is no room without giving one up. */
+function fill(budget: MemoryBudget): Body[] {
+  const bodies: Body[] = [];
+  while (bodies.every(({ isGivenUp }) => !isGivenUp) && bodies.length < 1_000) {
+    const body = new Body(budget.open("192.0.2.1"));
+    t.ok(body.tryReserve(1_000_000));
+    bodies.push(body);
+  }
+  return bodies;
+}
+
+t.test("the oldest unfinished body of the address is given up, and no more than are needed", async (t) => {
+  const budget = new MemoryBudget({ limit: LIMIT });
+  const bodies = fill(budget);
+  t.same(
+    bodies.map(({ isGivenUp }) => isGivenUp),
+    bodies.map((_, index) => index === 0),
+  );
+});
+
+t.test("finished bodies, and those of other addresses, are not given up", async (t) => {
+  const budget = new MemoryBudget({ limit: LIMIT });
+  const other = new Body(budget.open("198.51.100.1"));
+  t.ok(other.tryReserve(1_000_000));
+  const finished = new Body(budget.open("192.0.2.1"));
+  t.ok(finished.tryReserve(1_000_000));
+  finished.memory.finished(finished);
+  const [oldest] = fill(budget);
+  t.same([other.isGivenUp, finished.isGivenUp, oldest?.isGivenUp], [false, false, true]);
+});
+
+t.test("no younger body makes room, and none where that would not be enough", async (t) => {
+  const budget = new MemoryBudget({ limit: LIMIT });
+  const [given, oldest, ...younger] = fill(budget);
+  t.ok(given?.isGivenUp);
+  t.notOk(oldest?.tryReserve(1_000_000), "the oldest is refused itself");
+  t.notOk(new Body(budget.open("192.0.2.1")).tryReserve(LIMIT));
+  t.notOk(younger.some(({ isGivenUp }) => isGivenUp));
+});
+
+t.test("where only a connection's share is full, other connections of the address keep their bodies", async (t) => {
+  const budget = new MemoryBudget({ limit: LIMIT });
+  const other = new Body(budget.open("192.0.2.1"));
+  t.ok(other.tryReserve(1_000_000));
+  const connection = budget.open("192.0.2.1");
+  const bodies = Array.from({ length: 6 }, () => new Body(connection));
+  for (const body of bodies) t.ok(body.tryReserve(1_000_000));
+  t.ok(bodies[0]?.isGivenUp);
+  t.notOk(other.isGivenUp);
+});
+
+interface Door {
+  readonly budget: MemoryBudget;
+  readonly port: number;
+}
+
+async function openDoor(t: Test): Promise<Door> {
+  const budget = new MemoryBudget({ limit: LIMIT });
+  const { door, close } = await deploy(t.testdir(), { budget });
+  t.teardown(close);
+  return { budget, port: door.address.port };
+}
+
+/** Bodies that never end, over HTTP/1.1, until the share of the address is full. */
+async function fillByHttp1(t: Test, { budget, port }: Door): Promise<Socket[]> {
+  const head =
+    "POST /helloworld/call HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n";
+  const sockets: Socket[] = [];
+  for (let size = 1_000_000; size >= 50_000; ) {
+    const before = budget.reserved;
+    const socket = connect(port, "127.0.0.1");
+    t.teardown(() => socket.destroy());
+    socket.on("error", () => {});
+    socket.write(head + " ".repeat(size));
+    sockets.push(socket);
+    await until(() => budget.reserved >= before + size || sockets.some((one) => one.bytesRead > 0));
+    if (sockets.some((one) => one.bytesRead > 0)) return sockets;
+    if (budget.reserved + 2 * size > LIMIT / 2) size = Math.floor(size / 2);
+  }
+  return sockets;
+}
+
+async function call({ port }: Door): Promise<number> {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`http://127.0.0.1:${port}/helloworld/call`, { method: "POST", headers, body: BODY });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+t.test("HTTP/1.1: bodies of 100 KB pass while others of the address never end", async (t) => {
+  const door = await openDoor(t);
+  const [oldest] = await fillByHttp1(t, door);
+  for (let round = 0; round < 5; round++) t.equal(await call(door), 200);
+  await until(() => (oldest as Socket).bytesRead > 0);
+  t.pass("the oldest was answered");
+});
+
+async function openStream(
+  t: Test,
+  session: ClientHttp2Session,
+  bytes: number,
+): Promise<{ status: number | undefined }> {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/helloworld/call",
+    "content-type": "application/json",
+  });
+  const state: { status: number | undefined } = { status: undefined };
+  stream.on("response", (headers) => (state.status = headers[":status"]));
+  stream.on("error", () => {});
+  stream.resume();
+  t.teardown(() => stream.destroy());
+  stream.write(" ".repeat(bytes));
+  return state;
+}
+
+t.test("HTTP/2: bodies of 100 KB pass while others of the connection never end", async (t) => {
+  const door = await openDoor(t);
+  const session = connectHttp2(`http://127.0.0.1:${door.port}`);
+  t.teardown(() => session.destroy());
+  await once(session, "connect");
+  const states: { status: number | undefined }[] = [];
+  while (states.every(({ status }) => status === undefined) && states.length < 40) {
+    const before = door.budget.reserved;
+    states.push(await openStream(t, session, 400_000));
+    await until(() => door.budget.reserved > before + 300_000 || states.some(({ status }) => status !== undefined));
+  }
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/helloworld/call",
+    "content-type": "application/json",
+  });
+  stream.end(BODY);
+  const [headers] = await once(stream, "response");
+  t.equal(headers[":status"], 200);
+  t.equal(states[0]?.status, 503, "the oldest made room");
+  t.ok(states.slice(3).every(({ status }) => status === undefined));
+});
