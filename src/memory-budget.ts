@@ -49,6 +49,9 @@ export interface UnfinishedBody {
   giveUp(): void;
 }
 
+/** For the reservation of a request that has come to its end, or of its answer: all unfinished bodies make room for it. */
+export const FINISHED: UnfinishedBody = { freeable: 0, giveUp() {} };
+
 /** The unfinished bodies of one client address, or of one connection, the oldest first, with their connections. */
 type UnfinishedBodies = Map<UnfinishedBody, ConnectionMemory>;
 
@@ -149,7 +152,7 @@ export class ConnectionMemory {
     if (!this.#fits(bytes, 0, 0) && !(body !== undefined && this.#makeRoom(bytes, body))) return false;
     const budget = this.#budget;
     const address = this.#address;
-    if (body !== undefined && bytes > 0 && !this.#unfinished.has(body)) this.#unfinished.set(body, this);
+    if (body !== undefined && body !== FINISHED && !this.#unfinished.has(body)) this.#unfinished.set(body, this);
     if (address !== undefined) address.reserved += bytes;
     this.reserved += bytes;
     budget.reserved += bytes;

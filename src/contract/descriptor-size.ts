@@ -79,8 +79,8 @@ function* count(bytes: Uint8Array, kind: Kind): Generator<undefined, DescriptorS
       reader.pos = end;
       continue;
     }
-    // A set, a file, and the messages.
-    if (open.length >= MAX_NESTING + 2) throw new RangeError(`messages are nested more than ${MAX_NESTING} deep`);
+    // The first is the set.
+    if (child === MESSAGE && open.length > MAX_NESTING) throw new RangeError(`messages are nested more than ${MAX_NESTING} deep`);
     open.push(within);
     within = { kind: child, end, before: elements };
   }

@@ -1,5 +1,11 @@
 /** One request over HTTP/1.1 and its response, which is written no faster than the client reads it. */
-import type { ClientMemory, ConnectionMemory, RequestMemory } from "../../../src/memory-budget.js";
+import {
+  type ClientMemory,
+  type ConnectionMemory,
+  FINISHED,
+  type RequestMemory,
+  type UnfinishedBody,
+} from "../../../src/memory-budget.js";
 import type { UnreadRequests } from "../../backlog.js";
 import { HttpError } from "../../errors.js";
 import {
@@ -196,7 +202,7 @@ export class Exchange implements GatewayRequest {
   }
 
   tryReserveResponse(bytes: number): boolean {
-    return this.#tryResize(Math.max(bytes, this.#reserved));
+    return this.#tryResize(Math.max(bytes, this.#reserved), FINISHED);
   }
 
   onAbort(listener: (reason: HttpError) => void): void {
@@ -344,9 +350,9 @@ export class Exchange implements GatewayRequest {
     return Number(contentLength) > MAX_DROPPED_BODY;
   }
 
-  #tryResize(bytes: number): boolean {
+  #tryResize(bytes: number, body?: UnfinishedBody): boolean {
     if (bytes === this.#reserved) return true;
-    if (!this.memory.tryResize(this.#reserved, bytes)) return false;
+    if (!this.memory.tryResize(this.#reserved, bytes, body)) return false;
     this.#reserved = bytes;
     return true;
   }

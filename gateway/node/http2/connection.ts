@@ -97,7 +97,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     this.streams.add(exchange);
     this.keepAlive?.start();
     exchange.open(endStream);
-    if (!exchange.reserve()) exchange.fault = NO_MEMORY;
+    if (!exchange.reserve() && !exchange.reserveInstead()) exchange.fault = NO_MEMORY;
     const response = this.#handler(exchange);
     if (response instanceof Promise) response.then((settled) => exchange.onAnswer(settled));
     else exchange.answer(response);

@@ -3,7 +3,7 @@
  * and memory, and no faster than its reader takes it.
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
-import type { UnfinishedBody } from "../../../src/memory-budget.js";
+import { FINISHED, type UnfinishedBody } from "../../../src/memory-budget.js";
 import { GIVEN_UP, HttpError, NO_MEMORY } from "../../errors.js";
 import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
 import { Abort } from "../abort.js";
@@ -65,6 +65,8 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #readerBytes = 0;
   /** Most bytes of a body that is read to its end. */
   #maxBody: number;
+  /** It makes a reservation for what is finished. */
+  #comesInstead = false;
   /** Bytes of the body have come. */
   #isReceiving = false;
   /** The budget knows it as unfinished. */
@@ -125,9 +127,18 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   // A body of one frame is never unfinished.
   protected override get unfinished(): UnfinishedBody | undefined {
+    if (this.#comesInstead) return FINISHED;
     const isUnfinished = !this.remoteEnded && !this.#dropping && this.#reader === undefined && this.#isReceiving;
     if (isUnfinished) this.#isUnfinished = true;
     return isUnfinished ? this : undefined;
+  }
+
+  override reserveInstead(): boolean {
+    if (!this.remoteEnded) this.#isReceiving = true;
+    this.#comesInstead = this.remoteEnded;
+    const isReserved = this.reserve();
+    this.#comesInstead = false;
+    return isReserved;
   }
 
   get freeable(): number {

@@ -62,6 +62,8 @@ export abstract class ResponseStream extends Stream {
 
   /** Bytes of the request that the stream holds. */
   protected abstract get requestBytes(): number;
+  /** Reserves what it holds in place of older unfinished bodies of the client. */
+  abstract reserveInstead(): boolean;
   /** The call is over: nothing of the request is needed any more. */
   protected abstract endCall(): void;
   /** The response has been written to its end. */
@@ -79,7 +81,7 @@ export abstract class ResponseStream extends Stream {
   tryReserveResponse(bytes: number): boolean {
     const before = this.#promisedBytes;
     this.#promisedBytes = Math.max(bytes, before);
-    if (this.reserve()) return true;
+    if (this.reserve() || this.reserveInstead()) return true;
     this.#promisedBytes = before;
     return false;
   }

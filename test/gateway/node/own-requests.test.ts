@@ -53,8 +53,7 @@ for (const [title, path, headers, written] of DIALECTS) {
     const refused = await send(16 * 1024 + 1);
     const text = title.endsWith("base64") ? Buffer.from(refused.text, "base64").toString() : refused.text;
     if (title.startsWith("gRPC")) t.match(refused.code ?? text, /^8$|grpc-status: ?8/, "RESOURCE_EXHAUSTED");
-    else t.equal(refused.status, title === "Connect" ? 429 : 413, refused.text);
-    t.match(text + refused.code, /larger than 16384|larger|8/);
+    else t.equal(refused.status, 413, refused.text);
     const read = await send(16 * 1024);
     t.not(read.status, 413);
     t.notMatch(read.text, /larger/);
@@ -86,7 +85,7 @@ t.test("the gRPC port of an authority refuses it, too", async (t) => {
   t.teardown(() => channel.close());
   const call = (length: number) => unary(channel, AuthService.login, { account: "", password: "x".repeat(length), namespace: "" });
   await t.rejects(call(20_000), { code: Code.RESOURCE_EXHAUSTED, message: /16384/ });
-  await t.rejects(call(10_000), { code: Code.INVALID_ARGUMENT });
+  await t.rejects(call(10_000), { code: Code.UNAUTHENTICATED });
 });
 
 /** The status line of a request of which only the beginning is sent. */

@@ -1,0 +1,128 @@
+// Contracts that are large or hostile: what is refused, that the event loop goes on meanwhile, and how often one may change.
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type DescriptorProto, DescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { pino } from "pino";
+import t from "tap";
+import { readContract } from "../../../services/registry/contract.js";
+import { Directory } from "../../../services/registry/directory.js";
+import { printProto } from "../../../services/registry/print-proto.js";
+import { MAX_SEARCH, SearchCost } from "../../../src/contract/search-cost.js";
+import { parsePathTemplate } from "../../../src/contract/path-template.js";
+import { Code } from "../../../src/errors.js";
+import { MemoryBudget } from "../../../src/memory-budget.js";
+import { greeter } from "./instances.js";
+
+const silent = pino({ level: "silent" });
+
+/** Descriptors with the gRPC service a.S, whose method takes and gives the first message. */
+function described(messages: readonly Partial<DescriptorProto>[], files = 1): ReturnType<typeof greeter> {
+  const each = Math.ceil(messages.length / files);
+  const file = Array.from({ length: files }, (_, index) => ({
+    name: `a${index}.proto`,
+    package: "a",
+    syntax: "proto3",
+    messageType: messages.slice(index * each, (index + 1) * each).map((one) => create(DescriptorProtoSchema, one)),
+    service: index > 0 ? [] : [{ name: "S", method: [{ name: "Call", inputType: ".a.M0", outputType: ".a.M0" }] }],
+  }));
+  const descriptors = Buffer.from(toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file })));
+  return greeter({ grpcServices: ["a.S"], descriptors });
+}
+
+const empty = (count: number, version = ""): Partial<DescriptorProto>[] =>
+  Array.from({ length: count }, (_, index) => ({ name: index === 0 ? "M0" : `M${index}${version}` }));
+
+/** A message of so many levels, the innermost counted. */
+function nested(levels: number): DescriptorProto {
+  let message = create(DescriptorProtoSchema, { name: "M0" });
+  for (let level = 1; level < levels; level++) message = create(DescriptorProtoSchema, { name: "M0", nestedType: [message] });
+  return message;
+}
+
+const read = ({ service, descriptors, grpcServices }: ReturnType<typeof greeter>) =>
+  readContract(service, descriptors, grpcServices);
+
+t.test("the bounds of a contract, and what who registers is told", async (t) => {
+  t.throws(() => read(described(empty(60_000))), /60\d{3} elements; at most 50000 are accepted/);
+  t.throws(() => read(described(empty(20_001))), /a file of 2000\d elements; at most 20000 are accepted in one: divide it/);
+  t.throws(() => read(described([nested(33)])), /nested more than 32 deep/);
+  t.doesNotThrow(() => read(described([nested(32)])));
+});
+
+t.test("the event loop goes on while a contract of 45,000 elements is read", async (t) => {
+  const instance = described(empty(45_000), 5);
+  const directory = new Directory({ log: silent });
+  let turns = 0;
+  let isRead = false;
+  const reading = directory.read(instance).finally(() => (isRead = true));
+  while (!isRead) {
+    await new Promise(setImmediate);
+    turns++;
+  }
+  t.equal((await reading).endpoints.length, 1);
+  t.ok(turns >= 5, `${turns} turns, at least one for each file`);
+});
+
+t.test("a contract draws on the budget while it is read, and is refused where there is no memory", async (t) => {
+  const instance = described(empty(5_000));
+  const small = new Directory({ log: silent, budget: new MemoryBudget({ limit: 1_000_000 }) });
+  await t.rejects(small.read(instance), { code: Code.RESOURCE_EXHAUSTED, message: /no memory to read the contract .* takes \d+ MiB/ });
+  const budget = new MemoryBudget({ limit: 50_000_000 });
+  const reading = new Directory({ log: silent, budget }).read(instance);
+  await new Promise(setImmediate);
+  t.ok(budget.reserved >= 5_000 * 1_024, `${budget.reserved} bytes`);
+  await reading;
+  t.equal(budget.reserved, 0);
+});
+
+t.test("a contract changes at most 10 times a minute, which the operator is told once", async (t) => {
+  const told: { service: string; reason: string }[] = [];
+  const log = pino({ level: "warn" }, { write: (line) => told.push(JSON.parse(line)) });
+  const directory = new Directory({ log });
+  for (let version = 0; version < 10; version++) await directory.read(described(empty(3, `v${version}`)));
+  const next = () => directory.read(described(empty(3, "next")));
+  const message = /the contract of greeter changed 10 times within a minute; the next one is read in \d+ s/;
+  await t.rejects(next(), { code: Code.RESOURCE_EXHAUSTED, message });
+  await t.rejects(next(), { code: Code.RESOURCE_EXHAUSTED });
+  t.match(told, [{ service: "greeter", reason: message }]);
+  t.equal(told.length, 1);
+  await t.resolves(directory.read({ ...described(empty(3, "next")), service: "other" }), "another service is not concerned");
+});
+
+t.test("instances with one contract are one reading, at once, one after the other, and while others run", async (t) => {
+  const directory = new Directory({ log: silent });
+  const join = async (version: string, id: string) => {
+    const instance = { ...described(empty(3, version)), id };
+    return directory.join(instance, { local: false, contract: await directory.read(instance) });
+  };
+  await Promise.all(Array.from({ length: 50 }, (_, index) => join(index % 2 === 0 ? "a" : "b", `${index}`)));
+  for (let round = 0; round < 50; round++) (await join("c", "last"))();
+  await Promise.all(Array.from({ length: 50 }, (_, index) => join(index % 2 === 0 ? "b" : "a", `${index}`)));
+  t.equal(directory.services.get("greeter")?.length, 50);
+});
+
+t.test("a message of 9,000 fields, each of a type within it, is printed", async (t) => {
+  const fields = Array.from({ length: 9_000 }, (_, index) => ({
+    ...{ name: `f${index}`, number: index + 1, label: 1, type: 11, typeName: `.a.M0.N${index}` },
+  }));
+  const nestedType = fields.map((_, index) => ({ name: `N${index}` }));
+  const { endpoints } = read(described([create(DescriptorProtoSchema, { name: "M0", field: fields, nestedType })]));
+  const text = printProto(endpoints.map(({ method }) => method));
+  t.match(text, /N8999 f8999 = 9000;/);
+});
+
+/** All templates with a literal or `*` at each of so many places. */
+const product = (places: number): string[] =>
+  places === 0 ? ["/end"] : product(places - 1).flatMap((rest) => [`/a${rest}`, `/*${rest}`]);
+
+const costOf = (templates: readonly string[]): number => {
+  const cost = new SearchCost();
+  for (const text of templates) cost.add(parsePathTemplate(text));
+  return cost.steps;
+};
+
+t.test("path templates cost by the ways that lead through them, not by their number", async (t) => {
+  t.ok(costOf(product(13)) > 8_192);
+  t.ok(costOf(product(13)) > MAX_SEARCH);
+  t.equal(costOf(Array.from({ length: 8_192 }, (_, index) => `/v1/shelves${index}/*`)), 4);
+  t.ok(costOf([`/${"a/".repeat(62)}a`]) <= MAX_SEARCH, "a template of most segments");
+});
