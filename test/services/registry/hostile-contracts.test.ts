@@ -1,5 +1,5 @@
 // Contracts that are large or hostile: what is refused, that the event loop goes on meanwhile, and how often one may change.
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type DescriptorProto, DescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { pino } from "pino";
 import t from "tap";
@@ -15,7 +15,7 @@ import { greeter } from "./instances.js";
 const silent = pino({ level: "silent" });
 
 /** Descriptors with the gRPC service a.S, whose method takes and gives the first message. */
-function described(messages: readonly Partial<DescriptorProto>[], files = 1): ReturnType<typeof greeter> {
+function described(messages: readonly MessageInitShape<typeof DescriptorProtoSchema>[], files = 1): ReturnType<typeof greeter> {
   const each = Math.ceil(messages.length / files);
   const file = Array.from({ length: files }, (_, index) => ({
     name: `a${index}.proto`,
@@ -28,7 +28,7 @@ function described(messages: readonly Partial<DescriptorProto>[], files = 1): Re
   return greeter({ grpcServices: ["a.S"], descriptors });
 }
 
-const empty = (count: number, version = ""): Partial<DescriptorProto>[] =>
+const empty = (count: number, version = ""): MessageInitShape<typeof DescriptorProtoSchema>[] =>
   Array.from({ length: count }, (_, index) => ({ name: index === 0 ? "M0" : `M${index}${version}` }));
 
 /** A message of so many levels, the innermost counted. */
