@@ -83,7 +83,8 @@ t.test("the gRPC port of an authority refuses it, too", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([authority.service]));
   const channel = new Http2Channel(address);
   t.teardown(() => channel.close());
-  const call = (length: number) => unary(channel, AuthService.login, { account: "", password: "x".repeat(length), namespace: "" });
+  const call = (length: number) =>
+    unary(channel, AuthService.login, { account: "", password: "x".repeat(length), namespace: "" });
   await t.rejects(call(20_000), { code: Code.RESOURCE_EXHAUSTED, message: /16384/ });
   await t.rejects(call(10_000), { code: Code.UNAUTHENTICATED });
 });

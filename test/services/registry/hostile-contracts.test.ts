@@ -6,8 +6,8 @@ import t from "tap";
 import { readContract } from "../../../services/registry/contract.js";
 import { Directory } from "../../../services/registry/directory.js";
 import { printProto } from "../../../services/registry/print-proto.js";
-import { MAX_SEARCH, SearchCost } from "../../../src/contract/search-cost.js";
 import { parsePathTemplate } from "../../../src/contract/path-template.js";
+import { MAX_SEARCH, SearchCost } from "../../../src/contract/search-cost.js";
 import { Code } from "../../../src/errors.js";
 import { MemoryBudget } from "../../../src/memory-budget.js";
 import { greeter } from "./instances.js";
@@ -15,7 +15,10 @@ import { greeter } from "./instances.js";
 const silent = pino({ level: "silent" });
 
 /** Descriptors with the gRPC service a.S, whose method takes and gives the first message. */
-function described(messages: readonly MessageInitShape<typeof DescriptorProtoSchema>[], files = 1): ReturnType<typeof greeter> {
+function described(
+  messages: readonly MessageInitShape<typeof DescriptorProtoSchema>[],
+  files = 1,
+): ReturnType<typeof greeter> {
   const each = Math.ceil(messages.length / files);
   const file = Array.from({ length: files }, (_, index) => ({
     name: `a${index}.proto`,
@@ -34,7 +37,8 @@ const empty = (count: number, version = ""): MessageInitShape<typeof DescriptorP
 /** A message of so many levels, the innermost counted. */
 function nested(levels: number): DescriptorProto {
   let message = create(DescriptorProtoSchema, { name: "M0" });
-  for (let level = 1; level < levels; level++) message = create(DescriptorProtoSchema, { name: "M0", nestedType: [message] });
+  for (let level = 1; level < levels; level++)
+    message = create(DescriptorProtoSchema, { name: "M0", nestedType: [message] });
   return message;
 }
 
@@ -43,7 +47,10 @@ const read = ({ service, descriptors, grpcServices }: ReturnType<typeof greeter>
 
 t.test("the bounds of a contract, and what who registers is told", async (t) => {
   t.throws(() => read(described(empty(60_000))), /60\d{3} elements; at most 50000 are accepted/);
-  t.throws(() => read(described(empty(20_001))), /a file of 2000\d elements; at most 20000 are accepted in one: divide it/);
+  t.throws(
+    () => read(described(empty(20_001))),
+    /a file of 2000\d elements; at most 20000 are accepted in one: divide it/,
+  );
   t.throws(() => read(described([nested(33)])), /nested more than 32 deep/);
   t.doesNotThrow(() => read(described([nested(32)])));
 });
@@ -65,7 +72,10 @@ t.test("the event loop goes on while a contract of 45,000 elements is read", asy
 t.test("a contract draws on the budget while it is read, and is refused where there is no memory", async (t) => {
   const instance = described(empty(5_000));
   const small = new Directory({ log: silent, budget: new MemoryBudget({ limit: 1_000_000 }) });
-  await t.rejects(small.read(instance), { code: Code.RESOURCE_EXHAUSTED, message: /no memory to read the contract .* takes \d+ MiB/ });
+  await t.rejects(small.read(instance), {
+    code: Code.RESOURCE_EXHAUSTED,
+    message: /no memory to read the contract .* takes \d+ MiB/,
+  });
   const budget = new MemoryBudget({ limit: 50_000_000 });
   const reading = new Directory({ log: silent, budget }).read(instance);
   await new Promise(setImmediate);
@@ -85,7 +95,10 @@ t.test("a contract changes at most 10 times a minute, which the operator is told
   await t.rejects(next(), { code: Code.RESOURCE_EXHAUSTED });
   t.match(told, [{ service: "greeter", reason: message }]);
   t.equal(told.length, 1);
-  await t.resolves(directory.read({ ...described(empty(3, "next")), service: "other" }), "another service is not concerned");
+  await t.resolves(
+    directory.read({ ...described(empty(3, "next")), service: "other" }),
+    "another service is not concerned",
+  );
 });
 
 t.test("instances with one contract are one reading, at once, one after the other, and while others run", async (t) => {
