@@ -191,7 +191,8 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   onMessage(message: Uint8Array): void {
     if (this.#ended) return;
-    if (message.length > this.#maxMessage) this.#abort(this.#tooLarge());
+    const maxBytes = this.#method.endpoint?.maxRequest ?? this.#environment.limits.maxBody;
+    if (message.length > maxBytes) this.#abort(this.#tooLarge(maxBytes));
     else if (this.#requests !== undefined) this.#pass(message, this.#requests);
     else if (this.#request !== undefined) this.#abort(this.#wrongRequestCount());
     else this.#request = message;
@@ -385,12 +386,8 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     return { code: Code.OK, message: "", details: [], trailers };
   }
 
-  get #maxMessage(): number {
-    return this.#method.endpoint?.maxRequest ?? this.#environment.limits.maxBody;
-  }
-
-  #tooLarge(): StatusError {
-    const message = `the request to ${this.#method.name} is larger than ${this.#maxMessage} bytes`;
+  #tooLarge(maxBytes: number): StatusError {
+    const message = `the request to ${this.#method.name} is larger than ${maxBytes} bytes`;
     return new StatusError(Code.RESOURCE_EXHAUSTED, message);
   }
 
