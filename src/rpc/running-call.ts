@@ -387,8 +387,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   }
 
   #tooLarge(maxBytes: number): StatusError {
-    const message = `the request to ${this.#method.name} is larger than ${maxBytes} bytes`;
-    return new StatusError(Code.RESOURCE_EXHAUSTED, message);
+    return new StatusError(Code.RESOURCE_EXHAUSTED, `${this.#method.name}: a request is larger than ${maxBytes} bytes`);
   }
 
   #wrongRequestCount(): StatusError {
