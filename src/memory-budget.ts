@@ -52,8 +52,8 @@ export interface UnfinishedBody {
 /** For the reservation of a request that has come to its end, or of its answer: all unfinished bodies make room for it. */
 export const FINISHED: UnfinishedBody = { freeable: 0, giveUp() {} };
 
-/** The unfinished bodies of one client address, or of one connection, the oldest first, with their connections. */
-type UnfinishedBodies = Map<UnfinishedBody, ConnectionMemory>;
+/** The unfinished bodies of one client address, or of one connection, the oldest first, with what they are reserved in. */
+type UnfinishedBodies = Map<UnfinishedBody, Reservation>;
 
 /** What all connections from one client address hold together. */
 interface AddressUse {
@@ -92,17 +92,29 @@ export class MemoryBudget {
    */
   open(address: string): ConnectionMemory {
     if (this.#trustedProxies?.has(address)) return new ConnectionMemory(this, CONNECTION_SHARE, NO_BOUND, NOTHING);
+    const { use, onClose } = this.#useOf(address);
+    return new ConnectionMemory(this, CONNECTION_SHARE, use, onClose);
+  }
+
+  /**
+   * The memory of one client of a proxy, over the proxy's connection: bounded as that is and by the client's address. To be closed
+   * when the client's request is over.
+   */
+  openClient(connection: ConnectionMemory, address: string): ClientMemory {
+    const { use, onClose } = this.#useOf(address);
+    return new ClientMemory(this, connection, use, onClose);
+  }
+
+  /** What an address holds, which counts one connection more until `onClose`. */
+  #useOf(address: string): { readonly use: AddressUse; readonly onClose: () => void } {
     const network = networkOf(address);
-    let use = this.#addresses.get(network);
-    if (use === undefined) {
-      use = { reserved: 0, connections: 0, unfinished: new Map() };
-      this.#addresses.set(network, use);
-    }
+    const use = this.#addresses.get(network) ?? { reserved: 0, connections: 0, unfinished: new Map() };
+    this.#addresses.set(network, use);
     use.connections++;
-    const left = use;
-    return new ConnectionMemory(this, CONNECTION_SHARE, use, () => {
-      if (--left.connections === 0) this.#addresses.delete(network);
-    });
+    const onClose = (): void => {
+      if (--use.connections === 0) this.#addresses.delete(network);
+    };
+    return { use, onClose };
   }
 
   /**
@@ -117,8 +129,36 @@ export class MemoryBudget {
 const NO_BOUND = undefined;
 const NOTHING = (): void => {};
 
+/** Memory that is reserved for one purpose. */
+abstract class Reservation {
+  /**
+   * Reserves further bytes.
+   * @param body that they are for, while it is unfinished: older ones make room for it. To be told to `finished` at its end
+   * @returns false where they do not fit: then nothing is reserved, and they must not be kept
+   */
+  abstract tryReserve(bytes: number, body?: UnfinishedBody): boolean;
+  /** A body has come to its end, or is given up. */
+  abstract finished(body: UnfinishedBody): void;
+  /** Releases bytes that were reserved. No effect after `close`, which has released everything. */
+  abstract release(bytes: number): void;
+
+  /**
+   * Makes a reservation larger or smaller.
+   * @param body as in `tryReserve`
+   * @returns false where more does not fit; then it is as it was
+   */
+  tryResize(from: number, to: number, body?: UnfinishedBody): boolean {
+    if (to > from) return this.tryReserve(to - from, body);
+    this.release(from - to);
+    return true;
+  }
+}
+
+/** What the bytes of a request are reserved in. */
+export type RequestMemory = Pick<Reservation, "tryReserve" | "tryResize" | "release" | "finished">;
+
 /** The memory that one connection holds. */
-export class ConnectionMemory {
+export class ConnectionMemory extends Reservation {
   /** Bytes. */
   reserved = 0;
   readonly #budget: MemoryBudget;
@@ -130,6 +170,7 @@ export class ConnectionMemory {
   #closed = false;
 
   constructor(budget: MemoryBudget, share: number, address: AddressUse | undefined, onClose: () => void) {
+    super();
     this.#budget = budget;
     this.#share = share;
     this.#address = address;
@@ -142,11 +183,6 @@ export class ConnectionMemory {
     return this.#budget.isShort;
   }
 
-  /**
-   * Reserves further bytes.
-   * @param body that they are for, while it is unfinished: older ones make room for it. To be told to `finished` at its end
-   * @returns false where they do not fit: then nothing is reserved, and they must not be kept
-   */
   tryReserve(bytes: number, body?: UnfinishedBody): boolean {
     if (this.#closed) return false;
     if (!this.#fits(bytes, 0, 0) && !(body !== undefined && this.#makeRoom(bytes, body))) return false;
@@ -159,7 +195,6 @@ export class ConnectionMemory {
     return true;
   }
 
-  /** A body has come to its end, or is given up. */
   finished(body: UnfinishedBody): void {
     this.#unfinished.delete(body);
   }
@@ -183,22 +218,15 @@ export class ConnectionMemory {
     const address = this.#address;
     const isFull =
       address !== undefined && address.reserved + bytes > this.#budget.limit - this.#budget.reserved - bytes;
-    const given: UnfinishedBody[] = [];
-    let [freed, freedHere] = [0, 0];
-    for (const [older, memory] of this.#unfinished) {
-      if (older === body) return false;
-      if (!isFull && memory !== this) continue;
-      given.push(older);
-      freed += older.freeable;
+    let freedHere = 0;
+    const fits = (freed: number): boolean => this.#fits(bytes, freed, freedHere);
+    return giveUpOldest(this.#unfinished, body, fits, (older, memory) => {
+      if (!isFull && memory !== this) return false;
       if (memory === this) freedHere += older.freeable;
-      if (!this.#fits(bytes, freed, freedHere)) continue;
-      for (const one of given) one.giveUp();
-      return this.#fits(bytes, 0, 0);
-    }
-    return false;
+      return true;
+    });
   }
 
-  /** Releases bytes that were reserved. No effect after `close`, which has released everything. */
   release(bytes: number): void {
     if (this.#closed) return;
     this.reserved -= bytes;
@@ -206,23 +234,99 @@ export class ConnectionMemory {
     if (this.#address !== undefined) this.#address.reserved -= bytes;
   }
 
-  /**
-   * Makes a reservation larger or smaller.
-   * @param body as in `tryReserve`
-   * @returns false where more does not fit; then it is as it was
-   */
-  tryResize(from: number, to: number, body?: UnfinishedBody): boolean {
-    if (to > from) return this.tryReserve(to - from, body);
-    this.release(from - to);
-    return true;
-  }
-
   /** Releases everything: the connection is closed. */
   close(): void {
     if (this.#closed) return;
     this.release(this.reserved);
-    for (const [body, memory] of this.#unfinished) if (memory === this) this.#unfinished.delete(body);
+    deleteOf(this.#unfinished, this);
     this.#closed = true;
     this.#onClose();
   }
+}
+
+/** What a request of a client holds of a proxy's connection. Bodies of the proxy's other clients make no room for it. */
+export class ClientMemory extends Reservation {
+  readonly #budget: MemoryBudget;
+  readonly #connection: ConnectionMemory;
+  readonly #address: AddressUse;
+  readonly #onClose: () => void;
+  #reserved = 0;
+  #closed = false;
+
+  constructor(budget: MemoryBudget, connection: ConnectionMemory, address: AddressUse, onClose: () => void) {
+    super();
+    this.#budget = budget;
+    this.#connection = connection;
+    this.#address = address;
+    this.#onClose = onClose;
+  }
+
+  tryReserve(bytes: number, body?: UnfinishedBody): boolean {
+    if (this.#closed) return false;
+    const address = this.#address;
+    const fits = (freed: number): boolean => this.#fits(bytes, freed);
+    if (!fits(0) && !(body !== undefined && giveUpOldest(address.unfinished, body, fits))) return false;
+    if (!this.#connection.tryReserve(bytes)) return false;
+    if (body !== undefined && body !== FINISHED && !address.unfinished.has(body)) address.unfinished.set(body, this);
+    address.reserved += bytes;
+    this.#reserved += bytes;
+    return true;
+  }
+
+  finished(body: UnfinishedBody): void {
+    this.#address.unfinished.delete(body);
+  }
+
+  release(bytes: number): void {
+    if (this.#closed) return;
+    this.#address.reserved -= bytes;
+    this.#reserved -= bytes;
+    this.#connection.release(bytes);
+  }
+
+  /** Releases everything: the request is over. */
+  close(): void {
+    if (this.#closed) return;
+    this.release(this.#reserved);
+    deleteOf(this.#address.unfinished, this);
+    this.#closed = true;
+    this.#onClose();
+  }
+
+  /** @param freed bytes of the address that would be free by then */
+  #fits(bytes: number, freed: number): boolean {
+    if (this.#reserved + bytes <= ALWAYS) return true;
+    return this.#address.reserved - freed + bytes <= this.#budget.limit - this.#budget.reserved + freed - bytes;
+  }
+}
+
+/**
+ * Gives up the oldest bodies until there is room.
+ * @param body that room is made for
+ * @param fits whether there is room with so many bytes more
+ * @param isMeant whether a body may be given up; default any
+ * @returns false where those older than `body` are not enough: then none is given up
+ */
+function giveUpOldest(
+  bodies: UnfinishedBodies,
+  body: UnfinishedBody,
+  fits: (freed: number) => boolean,
+  isMeant: (older: UnfinishedBody, memory: Reservation) => boolean = () => true,
+): boolean {
+  const given: UnfinishedBody[] = [];
+  let freed = 0;
+  for (const [older, memory] of bodies) {
+    if (older === body) return false;
+    if (!isMeant(older, memory)) continue;
+    given.push(older);
+    freed += older.freeable;
+    if (!fits(freed)) continue;
+    for (const one of given) one.giveUp();
+    return fits(0);
+  }
+  return false;
+}
+
+function deleteOf(bodies: UnfinishedBodies, memory: Reservation): void {
+  for (const [body, of] of bodies) if (of === memory) bodies.delete(body);
 }

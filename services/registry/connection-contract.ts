@@ -2,7 +2,7 @@
  * Checks whether a connection leads to a server with the contract that its instance was announced with. A gateway checks
  * each connection before it takes calls, because another process, with other messages, may have taken the address.
  */
-import { create, type DescFile, fromBinary, type Registry, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, type Registry, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { DescriptorSet, type SharedFile, withoutSourceInfo } from "../../src/contract/descriptor-set.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";

@@ -15,16 +15,11 @@ import {
   resourceExhausted,
   StatusError,
 } from "../../src/errors.js";
-import {
-  type DataStore,
-  type GrpcNames,
-  Instance,
-  Joined,
-  type WatchResponse,
-} from "../../src/gen/portico/registry/v1/registry.js";
+import { type GrpcNames, Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type Contract, isContractOf, readContract } from "./contract.js";
 import { ContractReader, type ReaderOptions } from "./contract-reader.js";
+import type { Entry, JoinOptions } from "./entry.js";
 import { HeldFiles } from "./held-files.js";
 import type { NameOwners, OwnersListener } from "./name-owners.js";
 import { type Problem, SharedNames } from "./shared-names.js";
@@ -40,28 +35,6 @@ const MAX_WATCHES = 1_000;
 const MAX_BEHIND = 2 * MAX_INSTANCES;
 /** Of a message to a watch, in bytes, unless one instance alone is larger. */
 const MESSAGE_SIZE = 256 * 1024;
-
-/** How an instance joins. */
-export interface JoinOptions {
-  /** It is of this process. */
-  readonly local: boolean;
-  /** The token that it registered with, by its SHA-256; undefined for one of this process or the configuration. */
-  readonly token?: string | undefined;
-  readonly onPutOut?: Entry["onPutOut"];
-  /** What `read` gave for it; without it the contract is read at once. */
-  readonly contract?: Contract | undefined;
-}
-
-/** An instance that has joined. */
-export interface Entry {
-  readonly instance: Instance;
-  readonly contract: Contract;
-  readonly token: string | undefined;
-  /** Where it keeps what callers give it; undefined where it keeps nothing. */
-  readonly store: DataStore | undefined;
-  /** Called when the instance has been put out: another took its place, or the directory closes. */
-  readonly onPutOut: (why: StatusError) => void;
-}
 
 interface Watch {
   /** Keys of instances, in the order in which they changed last. */

@@ -15,7 +15,7 @@ import type { ForeignService } from "../../src/foreign-services.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { checkServiceName } from "./check-instance.js";
-import { grpcServicesOf, MAX_DESCRIPTORS } from "./contract.js";
+import { type Contract, grpcServicesOf, MAX_DESCRIPTORS } from "./contract.js";
 import type { Directory } from "./directory.js";
 import { type Reflected, reflect } from "./reflection-client.js";
 
@@ -161,9 +161,9 @@ async function followTarget(
 /** What kept an instance from joining, although its contract could be read. */
 class JoinError extends Error {}
 
-async function joined(directory: Directory, instance: Instance): Promise<() => void> {
+async function joined(directory: Directory, instance: Instance, contract: Contract): Promise<() => void> {
   try {
-    return await directory.claimAndJoin(instance, { local: false });
+    return await directory.claimAndJoin(instance, { local: false, contract });
   } catch (error) {
     throw new JoinError((error as Error).message, { cause: error });
   }

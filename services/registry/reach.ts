@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { ForeignService } from "../../src/foreign-services.js";
-import type { Entry } from "./directory.js";
+import type { Entry } from "./entry.js";
 
 /** How long a target may take to accept a connection, in milliseconds. */
 const CONNECT_MS = 500;

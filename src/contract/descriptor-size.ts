@@ -80,7 +80,8 @@ function* count(bytes: Uint8Array, kind: Kind): Generator<undefined, DescriptorS
       continue;
     }
     // The first is the set.
-    if (child === MESSAGE && open.length > MAX_NESTING) throw new RangeError(`messages are nested more than ${MAX_NESTING} deep`);
+    if (child === MESSAGE && open.length > MAX_NESTING)
+      throw new RangeError(`messages are nested more than ${MAX_NESTING} deep`);
     open.push(within);
     within = { kind: child, end, before: elements };
   }

@@ -2,7 +2,7 @@
  * A stream of HTTP/2 (RFC 9113, section 5), at either end: its flow-control windows, its share of the memory budget, and
  * its place in the connection. What its bytes mean is for the subclass, which holds them and is told of them.
  */
-import type { ConnectionMemory, UnfinishedBody } from "../memory-budget.js";
+import type { ConnectionMemory, RequestMemory, UnfinishedBody } from "../memory-budget.js";
 import { ErrorCode } from "./errors.js";
 import { ReceiveWindow, STREAM_WINDOW } from "./flow-control.js";
 import type { FrameWriter } from "./frame-writer.js";
@@ -77,9 +77,14 @@ export abstract class Stream {
     if (connection === undefined || this.#reserved === undefined) return true;
     const held = STREAM_COST + this.headBytes + this.heldBytes + more;
     if (held === this.#reserved) return true;
-    if (!connection.memory.tryResize(this.#reserved, held, this.unfinished)) return false;
+    if (!this.memoryOf(connection).tryResize(this.#reserved, held, this.unfinished)) return false;
     this.#reserved = held;
     return true;
+  }
+
+  /** What the stream reserves in. */
+  protected memoryOf(connection: StreamConnection): RequestMemory {
+    return connection.memory;
   }
 
   /** What makes room for later bodies of the client; undefined for what does not. */
@@ -95,7 +100,8 @@ export abstract class Stream {
   /** The connection has released the stream: what it reserved is free. */
   releaseMemory(): void {
     if (this.#reserved === undefined) return;
-    this.connection?.memory.release(this.#reserved);
+    const { connection } = this;
+    if (connection !== undefined) this.memoryOf(connection).release(this.#reserved);
     this.#reserved = undefined;
   }
 

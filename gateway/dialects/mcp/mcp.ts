@@ -12,8 +12,8 @@
 import type { Admission, SigningGuard } from "../../../src/access/admission.js";
 import type { Config } from "../../../src/config.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import type { Route, Routes } from "../../catalog/routes.js";
-import type { Target } from "../../catalog/target.js";
+import type { Routes } from "../../catalog/routes.js";
+import type { Route, Target } from "../../catalog/target.js";
 import { receiveBody } from "../../coded-body.js";
 import { type Failure, HttpError } from "../../errors.js";
 import {
@@ -41,7 +41,7 @@ import {
   type RpcMessage,
   resultText,
 } from "./message.js";
-import { challenge, METADATA_PATHS, resourceMetadata } from "./protected-resource.js";
+import { METADATA_PATHS, ProtectedResource } from "./protected-resource.js";
 import { isStateless, metaOf, single } from "./revision.js";
 import { discovered, initialized, membersOf, NOT_CACHED } from "./server-info.js";
 import { ToolStreamFormat } from "./stream-format.js";
@@ -59,7 +59,9 @@ const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
 
 export interface McpOptions extends SubscriptionsOptions {
   readonly guard: SigningGuard;
-  readonly config: SubscriptionsOptions["config"] & Pick<Config, "maxBody">;
+  readonly config: SubscriptionsOptions["config"] &
+    Pick<Config, "maxBody"> &
+    Partial<Pick<Config, "publicUrl" | "httpTlsCert">>;
 }
 
 /** A message that has been received. */
@@ -85,18 +87,20 @@ export class Mcp implements Dialect {
   readonly name = "mcp";
   readonly #options: McpOptions;
   readonly #subscriptions: Subscriptions;
+  readonly #resource: ProtectedResource;
   /** The calls of tools whose responses have not begun. */
   readonly #calls = new WeakMap<GatewayRequest, ToolCall>();
 
   constructor(options: McpOptions) {
     this.#options = options;
     this.#subscriptions = new Subscriptions(options);
+    this.#resource = new ProtectedResource(options.config);
   }
 
   findRoute(request: GatewayRequest, routes: Routes): Promise<Route | Reply> | Reply | undefined {
     const path = pathOf(request.target);
     if (path === PATH) return this.#answer(request, routes);
-    return METADATA_PATHS.includes(path) ? answerMetadata(request) : undefined;
+    return METADATA_PATHS.includes(path) ? answerMetadata(this.#resource, request) : undefined;
   }
 
   methods(): Allow {
@@ -154,7 +158,10 @@ export class Mcp implements Dialect {
       return { status: 200, body: resultText(call.id, failedResult(String(body), call.members)) };
     }
     const { status, message } = failure;
-    return errorReply(call?.id, new RpcError(status, status, message, undefined, challenged(request, failure)));
+    return errorReply(
+      call?.id,
+      new RpcError(status, status, message, undefined, challenged(this.#resource, request, failure)),
+    );
   }
 
   #callOf(request: GatewayRequest): ToolCall {
@@ -196,7 +203,7 @@ export class Mcp implements Dialect {
       if (params.cursor !== undefined)
         throw badParams("There are no further pages: the cursor is not one of this server");
       const tools = listedTools(viewer, this.#options);
-      if (tools === "[]" && viewer.caller === undefined) throw tokenNeeded(request);
+      if (tools === "[]" && viewer.caller === undefined) throw tokenNeeded(this.#resource, request);
       return `{${members}${stateless ? NOT_CACHED : ""}"tools":${tools}}`;
     }
     if (stateless && method === "server/discover") return discovered(members);
@@ -236,7 +243,7 @@ export class Mcp implements Dialect {
       throw new RpcError(406, 406, "The header Accept must name text/event-stream: this tool answers with a stream");
     }
     this.#calls.set(request, { ...received, argumentsText, admitted: false });
-    return { target, versioned: false };
+    return { target, versioned: false, forbidsKnown: true };
   }
 
   /** @throws {RpcError} for a name that no tool has */
@@ -297,10 +304,10 @@ async function admitViewer(request: GatewayRequest, routes: Routes, guard: Signi
   throw new StatusError(Code.UNAUTHENTICATED, "The token is not valid, or not in this namespace");
 }
 
-function answerMetadata(request: GatewayRequest): Reply {
+function answerMetadata(resource: ProtectedResource, request: GatewayRequest): Reply {
   const { method } = request;
   if (method === "OPTIONS") return { status: 204, body: "", headers: GET_ONLY.header };
-  if (GET_ONLY.methods.includes(method)) return resourceMetadata(request);
+  if (GET_ONLY.methods.includes(method)) return resource.metadata(request);
   throw new HttpError(405, "The method must be GET or HEAD", { headers: GET_ONLY.header });
 }
 
@@ -309,15 +316,25 @@ function acceptsEvents({ rawHeaders }: GatewayRequest): boolean {
 }
 
 /** The headers of a refusal, with the challenge where it is one. */
-function challenged(request: GatewayRequest, { status, message, headers }: Failure): readonly string[] {
-  if (status === 403) return challenge(request, { error: "insufficient_scope", description: message });
+function challenged(
+  resource: ProtectedResource,
+  request: GatewayRequest,
+  { status, message, headers }: Failure,
+): readonly string[] {
+  if (status === 403) return resource.challenge(request, { error: "insufficient_scope", description: message });
   if (status !== 401) return headers;
   const sent = request.headers.authorization !== undefined;
-  return challenge(request, sent ? { error: "invalid_token", description: message } : undefined);
+  return resource.challenge(request, sent ? { error: "invalid_token", description: message } : undefined);
 }
 
-function tokenNeeded(request: GatewayRequest): RpcError {
-  return new RpcError(401, 401, "No tool may be called without a token", undefined, challenge(request, undefined));
+function tokenNeeded(resource: ProtectedResource, request: GatewayRequest): RpcError {
+  return new RpcError(
+    401,
+    401,
+    "No tool may be called without a token",
+    undefined,
+    resource.challenge(request, undefined),
+  );
 }
 
 function badParams(message: string): RpcError {

@@ -1,5 +1,5 @@
 /** The body of a request, received within limits of size, time and memory, and no faster than its reader takes it. */
-import type { ConnectionMemory, UnfinishedBody } from "../../../src/memory-budget.js";
+import type { RequestMemory, UnfinishedBody } from "../../../src/memory-budget.js";
 import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../errors.js";
 import type { PieceFlow, PieceReader } from "../../http.js";
 import { type ConnectionLimits, MIN_RESERVED } from "../connection.js";
@@ -15,7 +15,7 @@ const PAUSED_UPLOAD = 128 * 1024;
 
 export interface BodyOwner {
   readonly limits: Pick<ConnectionLimits, "maxBody" | "bodyTime" | "stallMs">;
-  readonly memory: ConnectionMemory;
+  readonly memory: RequestMemory;
   /** The body is wanted. */
   onAsked(): void;
   /** More may be received, after `takesMore` was false. */

@@ -13,7 +13,8 @@ import type { ClientSocket, ConnectionOptions, PortConnection } from "../connect
 import type { Peer } from "../peer.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 import { timeOfHold } from "../time-of-hold.js";
-import { type ExchangeConnection, type ExchangeLimits, Http2Exchange } from "./exchange.js";
+import { Http2Exchange } from "./exchange.js";
+import type { ExchangeConnection, ExchangeLimits } from "./exchange-connection.js";
 import { HEADER_NAMES, type RequestHead, readHead } from "./request-head.js";
 
 /** A connection with open streams that was silent for `after` is tested with a PING; milliseconds. */

@@ -3,14 +3,15 @@
  * and memory, and no faster than its reader takes it.
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
-import { FINISHED, type UnfinishedBody } from "../../../src/memory-budget.js";
+import { type ClientMemory, FINISHED, type RequestMemory, type UnfinishedBody } from "../../../src/memory-budget.js";
 import { GIVEN_UP, HttpError, NO_MEMORY } from "../../errors.js";
 import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
 import { Abort } from "../abort.js";
 import { bodyTooLarge, GONE, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
+import type { ExchangeConnection } from "./exchange-connection.js";
 import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
-import { type ResponseConnection, ResponseStream } from "./response-stream.js";
+import { ResponseStream } from "./response-stream.js";
 
 /**
  * How long the rest of a request may take after its response, in milliseconds: then the stream is reset. Some clients send
@@ -21,21 +22,6 @@ const LINGER_MS = 1_000;
 const MALFORMED = new HttpError(400, "The body is not as long as its Content-Length says, or breaks HTTP/2");
 
 const NEVER = Number.POSITIVE_INFINITY;
-
-export interface ExchangeLimits {
-  readonly maxBody: number;
-  /** Time for a body that is read to its end, and for the next piece of one that is read in pieces, in milliseconds. */
-  readonly bodyTime: number;
-  /** How long the service may take nothing of an upload, in milliseconds. */
-  readonly stallMs: number;
-}
-
-export interface ExchangeConnection extends ResponseConnection {
-  readonly remoteAddress: string;
-  readonly exchangeLimits: ExchangeLimits;
-  /** Has refusals held back until `onHoldEnd` of each stream. @returns false where they are written at once */
-  tryHold(): boolean;
-}
 
 /** Takes a body that is read to its end. */
 interface BodyTaker {
@@ -53,6 +39,9 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   /** When the exchange must have gone on, in milliseconds of `performance.now()`; the connection calls `expire` after that. */
   deadline = NEVER;
   declare protected readonly connection: ExchangeConnection;
+  /** The memory of the client, where a proxy names one. */
+  #client: ClientMemory | undefined;
+  #isReleased = false;
   readonly #body = new RequestBody();
   /** Of the header Content-Length. */
   readonly #announced: number | undefined;
@@ -97,7 +86,20 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   get remoteAddress(): string {
-    return this.connection.remoteAddress;
+    return this.connection.remotePeer.clientOf(this);
+  }
+
+  protected override memoryOf(connection: ExchangeConnection): RequestMemory {
+    if (!connection.remotePeer.isProxy) return connection.memory;
+    if (this.#client === undefined && !this.#isReleased) this.#client = connection.openClient(this);
+    return this.#client ?? connection.memory;
+  }
+
+  override releaseMemory(): void {
+    super.releaseMemory();
+    this.#isReleased = true;
+    this.#client?.close();
+    this.#client = undefined;
   }
 
   protected get requestBytes(): number {
@@ -372,6 +374,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   onLost(): void {
     this.#leave(GONE);
+    this.releaseMemory();
   }
 
   /** The stream is about to be reset for what the client did on it. */

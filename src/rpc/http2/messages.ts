@@ -9,7 +9,7 @@ import { deflateSync, gzipSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
 import { STREAM_WINDOW } from "../../http2/flow-control.js";
 import type { Output } from "../../http2/output.js";
-import { decompress, tooLarge } from "./decompression.js";
+import { decompress, MessageTooLargeError } from "./decompression.js";
 
 /** Bytes of the flag and the length. */
 export const PREFIX_SIZE = 5;
@@ -134,7 +134,7 @@ export class MessageReader {
     const start = this.#start + PREFIX_SIZE;
     const length = pending.readUInt32BE(this.#start + 1);
     if (flag > 1) throw new StatusError(Code.INTERNAL, `a message has the unknown flag ${flag}`);
-    if (length > this.maxMessage) throw tooLarge(this.maxMessage);
+    if (length > this.maxMessage) throw new MessageTooLargeError(this.maxMessage);
     const end = start + length;
     if (end > this.#end) return undefined;
     this.#start = end;

@@ -285,24 +285,28 @@ t.test("what a client sends through a proxy counts as its own", async (t) => {
       }
     };
     const port = await open(t, handler, { trustedProxies: LOOPBACK, budget });
-    /** Sends a part of a body from each of several connections of the proxy, of one client or of two. */
+    /** Sends a part of a body from each of several connections of the proxy, and says which of them were taken in the end. */
     const send = async (clients: readonly string[]): Promise<boolean[]> => {
-      const held: (() => void)[] = [];
-      const taken: boolean[] = [];
+      const uploads: Awaited<ReturnType<typeof upload1>>[] = [];
       for (const client of clients) {
         const before = budget.reserved;
-        const { isAnswered, end } = await (isHttp2 ? upload2 : upload1)(port, client);
-        held.push(end);
-        await until(() => budget.reserved >= before + PART || isAnswered(), { what: () => "the part is dealt with" });
-        taken.push(!isAnswered());
+        uploads.push(await (isHttp2 ? upload2 : upload1)(port, client));
+        const isDealtWith = () => budget.reserved >= before + PART || uploads.some(({ isAnswered }) => isAnswered());
+        await until(isDealtWith, { what: () => "the part is dealt with" });
       }
-      for (const end of held) end();
+      const taken = uploads.map(({ isAnswered }) => !isAnswered());
+      for (const { end } of uploads) end();
       await until(() => budget.reserved === 0 && budget.addresses === 0, { what: () => "all is released" });
       return taken;
     };
-    const [most, taken] = [Array(8).fill("192.0.2.7"), Array(8).fill(true)];
-    t.same(await send([...most, "192.0.2.7"]), [...taken, false], `HTTP/${isHttp2 ? 2 : 1}`);
-    t.same(await send([...most, "192.0.2.8"]), [...taken, true]);
+    const [most, taken] = [Array(7).fill("192.0.2.7"), Array(7).fill(true)];
+    // Its oldest body makes room for its youngest, and no body of another client's.
+    t.same(
+      await send(["192.0.2.8", "192.0.2.7", ...most, "192.0.2.7"]),
+      [true, false, ...taken, true],
+      `HTTP/${isHttp2 ? 2 : 1}`,
+    );
+    t.same(await send(["192.0.2.7", ...most, "192.0.2.8"]), [true, ...taken, true]);
   }
 });
 

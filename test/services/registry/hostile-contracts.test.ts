@@ -10,6 +10,7 @@ import { parsePathTemplate } from "../../../src/contract/path-template.js";
 import { MAX_SEARCH, SearchCost } from "../../../src/contract/search-cost.js";
 import { Code } from "../../../src/errors.js";
 import { MemoryBudget } from "../../../src/memory-budget.js";
+import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter } from "./instances.js";
 
 const silent = pino({ level: "silent" });
@@ -57,7 +58,7 @@ t.test("the bounds of a contract, and what who registers is told", async (t) => 
 
 t.test("the event loop goes on while a contract of 45,000 elements is read", async (t) => {
   const instance = described(empty(45_000), 5);
-  const directory = new Directory({ log: silent });
+  const directory = new Directory({ owners: ownersInMemory(), log: silent });
   let turns = 0;
   let isRead = false;
   const reading = directory.read(instance).finally(() => (isRead = true));
@@ -71,13 +72,17 @@ t.test("the event loop goes on while a contract of 45,000 elements is read", asy
 
 t.test("a contract draws on the budget while it is read, and is refused where there is no memory", async (t) => {
   const instance = described(empty(5_000));
-  const small = new Directory({ log: silent, budget: new MemoryBudget({ limit: 1_000_000 }) });
+  const small = new Directory({
+    owners: ownersInMemory(),
+    log: silent,
+    budget: new MemoryBudget({ limit: 1_000_000 }),
+  });
   await t.rejects(small.read(instance), {
     code: Code.RESOURCE_EXHAUSTED,
     message: /no memory to read the contract .* takes \d+ MiB/,
   });
   const budget = new MemoryBudget({ limit: 50_000_000 });
-  const reading = new Directory({ log: silent, budget }).read(instance);
+  const reading = new Directory({ owners: ownersInMemory(), log: silent, budget }).read(instance);
   await new Promise(setImmediate);
   t.ok(budget.reserved >= 5_000 * 1_024, `${budget.reserved} bytes`);
   await reading;
@@ -87,7 +92,7 @@ t.test("a contract draws on the budget while it is read, and is refused where th
 t.test("a contract changes at most 10 times a minute, which the operator is told once", async (t) => {
   const told: { service: string; reason: string }[] = [];
   const log = pino({ level: "warn" }, { write: (line) => told.push(JSON.parse(line)) });
-  const directory = new Directory({ log });
+  const directory = new Directory({ owners: ownersInMemory(), log });
   for (let version = 0; version < 10; version++) await directory.read(described(empty(3, `v${version}`)));
   const next = () => directory.read(described(empty(3, "next")));
   const message = /the contract of greeter changed 10 times within a minute; the next one is read in \d+ s/;
@@ -102,7 +107,7 @@ t.test("a contract changes at most 10 times a minute, which the operator is told
 });
 
 t.test("instances with one contract are one reading, at once, one after the other, and while others run", async (t) => {
-  const directory = new Directory({ log: silent });
+  const directory = new Directory({ owners: ownersInMemory(), log: silent });
   const join = async (version: string, id: string) => {
     const instance = { ...described(empty(3, version)), id };
     return directory.join(instance, { local: false, contract: await directory.read(instance) });
