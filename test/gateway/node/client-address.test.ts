@@ -287,7 +287,7 @@ t.test("what a client sends through a proxy counts as its own", async (t) => {
     const port = await open(t, handler, { trustedProxies: LOOPBACK, budget });
     /** Sends a part of a body from each of several connections of the proxy, and says which of them were taken in the end. */
     const send = async (clients: readonly string[]): Promise<boolean[]> => {
-      const uploads: Awaited<ReturnType<typeof upload1>>[] = [];
+      const uploads: { isAnswered(): boolean; end(): void }[] = [];
       for (const client of clients) {
         const before = budget.reserved;
         uploads.push(await (isHttp2 ? upload2 : upload1)(port, client));
