@@ -18,7 +18,7 @@ const clockBack: Fault = {
     {
       name: "the authority's time is at least the newest in the store",
       file: "services/auth/log/clock.ts",
-      edits: [["this.#time = accept ? clock : Math.max(clock, stored);", "this.#time = clock;"]],
+      edits: [["this.#time = accept ? clock : Math.max(clock, stored ?? clock);", "this.#time = clock;"]],
     },
   ],
   skip: () => (existsSync(LIBFAKETIME) ? undefined : "libfaketime is not installed (Debian: faketime)"),

@@ -116,7 +116,7 @@ t.test("where another authority takes the revision, all of them are decided anew
 });
 
 t.test("why the store takes no changes is logged once, until it takes them again", async (t) => {
-  const said: { level: number; err: { message: string } }[] = [];
+  const said: { level: number; msg: string; err?: { message: string } }[] = [];
   const { journal, faults } = await opened(t, pino({}, { write: (line) => void said.push(JSON.parse(line)) }));
   const cut = async (): Promise<never> => {
     throw new StoreError("store in memory cannot grow");
@@ -127,12 +127,11 @@ t.test("why the store takes no changes is logged once, until it takes them again
     faults.before = async () => undefined;
     await journal.commit(PORTICO, create(name));
   }
+  const [refused, again] = ["the store takes no changes: they are refused", "the store takes changes again"];
+  const failed = [50, refused, "store in memory cannot grow"];
   t.same(
-    said.map(({ level, err }) => [level, err.message]),
-    [
-      [50, "store in memory cannot grow"],
-      [50, "store in memory cannot grow"],
-    ],
+    said.map(({ level, msg, err }) => [level, msg, err?.message]),
+    [failed, [40, again, undefined], failed, [40, again, undefined]],
   );
 });
 
