@@ -177,7 +177,7 @@ export interface ExplainResponse {
   readonly decidedBy?: Rule;
   /** Every rule that matches the resource and the caller, by descending priority. */
   readonly matched: readonly Rule[];
-  /** The API key that the request names. */
+  /** The API key that the request names; absent where it names none. */
   readonly key?: Key;
   /** Whether the rules grant the call, but the key is limited to other resources: 403. */
   readonly limited: boolean;

@@ -88,7 +88,7 @@ export interface ExplainResponse {
     | undefined;
   /** Every rule that matches the resource and the caller, by descending priority. */
   matched: Rule[];
-  /** The API key that the request names. */
+  /** The API key that the request names; absent where it names none. */
   key:
     | Key
     | undefined;
