@@ -8,7 +8,6 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
-import { installation } from "../../support/installation.js";
 import { freePort } from "../../support/ports.js";
 import { administrator, answered, call, type Portico, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
@@ -39,7 +38,8 @@ const skip = program === undefined ? `commit ${PREVIOUS} is not here, or cannot 
 
 t.test("an authority, a service and a gateway are upgraded in turn", { skip }, async (t) => {
   const previous = { program: program! };
-  const data = await installation(t.testdir());
+  // Set up by that version: it does not know all entries of a log that this one begins.
+  const data = t.testdir();
   const [grpc, http] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
   const own = { PORTICO_DATA: data, PORTICO_GRPC: grpc, PORTICO_LEASE: "8s" };
   const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: grpc };
