@@ -6,12 +6,14 @@ import { Callers } from "../gen/portico/options/v1/options.js";
 
 /** Bytes of a message or a body. For lists of resources, scopes and rules: 100 of 256 characters, and what JSON adds. */
 const MAX_REQUEST = 64 * 1024;
-/** By gRPC path: those that need less. */
+/** By gRPC path: those that need less, and one that needs more. */
 const MAX_REQUESTS: ReadonlyMap<string, number> = new Map([
   ["/portico.auth.v1.Auth/Login", 16 * 1024],
   ["/portico.auth.v1.Auth/Refresh", 16 * 1024],
   ["/portico.auth.v1.Auth/Logout", 16 * 1024],
   ["/portico.auth.v1.Auth/WhoAmI", 16 * 1024],
+  // 10,000 resources, which an administrator's page lists.
+  ["/portico.auth.v1.Rules/Preview", 4 * 1024 ** 2],
 ]);
 
 /**

@@ -135,11 +135,11 @@ t.test("documents follow the catalog, without a restart", async (t) => {
   t.equal((await get("/openapi/greeter.json", admin)).status, 404);
   const leave = await registered(() => deployment.add({ ...greeter, id: "old" }));
   t.same(await endpoints("greeter", admin), old);
-  const grpcServices = ["portico.auth.v1.Policy"];
+  const grpcServices = ["id.Id"];
   const leaveNewer = await registered(() => deployment.add({ ...greeter, id: "new", grpcServices }));
   t.same(
     await endpoints("greeter", admin),
-    [...old, ...["Watch", "Resolve", "ListNamespaceIds", "BatchResolve"].map((name) => `/v1/greeter/${name}`)],
+    [...old, ...["Generate", "Types"].map((name) => `/v1/greeter/${name}`)],
     "of all its instances",
   );
   await registered(leaveNewer);
