@@ -24,8 +24,9 @@ export function exampleOf(type: DescMessage, direction: Direction): unknown {
 function objectOf(type: DescMessage, direction: Direction, depth: number, size: Size): object {
   const members = type.fields.flatMap((field): [string, unknown][] => {
     if (field.oneof !== undefined && field.oneof.fields[0] !== field) return [];
-    // A secret that is published in a document is no secret.
-    if (direction === "input" && (field.deprecated || secrecy(field).format !== undefined)) return [];
+    // A secret that is published in a document is no secret, unless the contract's author gives an example, as of a code.
+    const isSecret = secrecy(field).format !== undefined && suchAs(field) === undefined;
+    if (direction === "input" && (field.deprecated || isSecret)) return [];
     size.members++;
     const nests = depth < MAX_DEPTH && size.members < MAX_MEMBERS;
     const value = fieldExample(field, direction, nests ? depth + 1 : undefined, size);

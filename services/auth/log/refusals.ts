@@ -35,6 +35,8 @@ export class RefusedError extends StatusError {
   }
 }
 
+const REASONS: readonly Reason[] = ["disk_full", "read_only", "clock", "store"];
+
 /** What callers are told of a failure of the store. */
 export function refusedByStore(error: StoreError): RefusedError {
   const { reason = "store" } = error;
@@ -44,7 +46,8 @@ export function refusedByStore(error: StoreError): RefusedError {
 /** Counts the changes that an authority refuses, and knows whether its store takes any. */
 export class Refusals {
   readonly #log: Logger;
-  readonly #counts = new Map<Reason, number>();
+  // Each is told from the start: a rate needs the 0 before the first refusal.
+  readonly #counts = new Map<Reason, number>(REASONS.map((reason) => [reason, 0]));
   /** Why the store did not take the last write. */
   #failure: Exclude<Reason, "clock"> | undefined;
 

@@ -79,7 +79,13 @@ function followEvery(t: Test, refresh: number, ...services: ForeignService[]) {
         .get(name)
         ?.at(-1)
         ?.contract.endpoints.map((one) => one.name),
-    next: async () => (await watch.next()).value as WatchResponse,
+    // A message that tells only whose gRPC names are may come between.
+    async next() {
+      for (;;) {
+        const news = (await watch.next()).value as WatchResponse;
+        if (news.joined.length + news.left.length > 0 || news.owners.length === 0) return news;
+      }
+    },
     /** Resolves when lines have matched so many times. */
     async until(pattern: RegExp, times = 1) {
       while (saidAbout(pattern) < times) {
