@@ -303,7 +303,7 @@ function checkServiceNames(names: readonly string[], service: string): void {
     }
     if (isReservedGrpcName(name, service)) {
       throw new Error(
-        `the gRPC service ${name} is in a package that is Portico's alone (portico.* and grpc.*): rename it`,
+        `the gRPC service ${name} is in a package that only Portico serves (portico.*, grpc.health.*, grpc.reflection.*): rename it`,
       );
     }
   }

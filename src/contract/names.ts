@@ -33,10 +33,13 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set(
   "v1 livez readyz openapi explore console metrics gateway mcp".split(" "),
 );
 
-/** Packages whose gRPC services are Portico's alone, or gRPC's own, which Portico serves: no service may declare one. */
-const RESERVED_PACKAGES = /^(?:portico|grpc)\./i;
+/**
+ * The start of a full gRPC name that only Portico may serve: its own packages, and gRPC's infrastructure. Others
+ * below `grpc.` are free, because published services have them (`grpc.testing`, `grpc.gateway.examples`).
+ */
+export const RESERVED_PACKAGES = /^(?:portico|grpc\.(?:health|reflection|channelz))\./i;
 
-/** Whether a full name of a gRPC service, such as `grpc.health.v1.Health`, is none that a service may have. */
+/** Whether a service may not have this full gRPC name, such as `grpc.health.v1.Health`. */
 export function isReservedGrpcName(grpcService: string, service: string): boolean {
   return RESERVED_PACKAGES.test(grpcService) && !SELF_GOVERNED.has(service);
 }

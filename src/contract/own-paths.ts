@@ -2,13 +2,11 @@
  * The paths that Portico answers itself: its pages, documents, health and metadata, `/mcp`, and those of its services `auth` and
  * `registry`. No binding of `google.api.http` is called there, neither by its literals nor by a wildcard.
  */
-import { RESERVED_NAMES, SELF_GOVERNED } from "./names.js";
+import { RESERVED_NAMES, RESERVED_PACKAGES, SELF_GOVERNED } from "./names.js";
 import { decodePart, type PathTemplate } from "./path-template.js";
 
 /** First segments, in lower case: all paths below are Portico's. Of `/v1`, see below. */
 const OWN: ReadonlySet<string> = new Set(["favicon.ico", ".well-known", ...RESERVED_NAMES, ...SELF_GOVERNED]);
-/** First segments of the gRPC paths that are Portico's alone. */
-const OWN_GRPC = /^(?:portico|grpc)\./;
 
 /** Whether a path as sent, without the query, is `/`, or is or lies below one of Portico's own. */
 export function isOwnPath(path: string): boolean {
@@ -25,7 +23,7 @@ function literal(segment: string): string {
 }
 
 function isOwnFirst(first: string): boolean {
-  return first !== "v1" && (OWN.has(first) || OWN_GRPC.test(first));
+  return first !== "v1" && (OWN.has(first) || RESERVED_PACKAGES.test(first));
 }
 
 /** What of the paths of a template is Portico's own. */

@@ -60,7 +60,10 @@ for (const { reason, told, fault } of CASES) {
     }
     t.match(journal.refusals.fault, fault);
     t.notMatch(journal.refusals.fault, /secret/);
-    t.same([...journal.refusals.counts].filter(([, count]) => count > 0), [[reason ?? "store", 2]]);
+    t.same(
+      [...journal.refusals.counts].filter(([, count]) => count > 0),
+      [[reason ?? "store", 2]],
+    );
     state.failure = undefined;
     await change();
     t.equal(journal.refusals.fault, undefined, "until it takes one");

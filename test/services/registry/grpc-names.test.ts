@@ -160,15 +160,9 @@ t.test("a service owns at most 1,000 names; what is more is served, and told", a
   t.equal(it.owner("p.B"), "other");
 });
 
-const RESERVED = [
-  "portico.auth.v1.Auth",
-  "portico.shop.Orders",
-  "Portico.Auth",
-  "grpc.testing.TestService",
-  "GRPC.x.Y",
-];
+const RESERVED = ["portico.auth.v1.Auth", "portico.shop.Orders", "Portico.Auth", "GRPC.Health.Y"];
 
-t.test("names of portico.* and grpc.* are refused, health and reflection of a server aside", async (t) => {
+t.test("Portico's names are refused, and gRPC's own in another case", async (t) => {
   const it = await openNames(t);
   for (const name of RESERVED) {
     const wrong = Instance.fromPartial({
@@ -179,10 +173,21 @@ t.test("names of portico.* and grpc.* are refused, health and reflection of a se
     call.send({ instance: wrong });
     await t.rejects(call.responses[Symbol.asyncIterator]().next(), {
       code: Code.INVALID_ARGUMENT,
-      message: `the gRPC service ${name} is in a package that is Portico's alone (portico.* and grpc.*): rename it`,
+      message: `the gRPC service ${name} is in a package that only Portico serves (portico.*, grpc.health.*, grpc.reflection.*): rename it`,
     });
     t.not(it.owner(name), "thief", "and what is refused claims nothing");
   }
+});
+
+t.test("other names below grpc are a service's own, as those of grpc-go's interoperability tests are", async (t) => {
+  const it = await openNames(t);
+  await it.registered(
+    Instance.fromPartial({
+      ...{ service: "interop", id: "one", addresses: ["127.0.0.1:9000"], grpcServices: ["grpc.testing.Test"] },
+      descriptors: declaring("grpc.testing.Test"),
+    }),
+  );
+  t.equal(it.owner("grpc.testing.Test"), "interop");
 });
 
 t.test("a watch is sent all owners before any instance, then each change", async (t) => {
