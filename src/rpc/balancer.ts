@@ -45,11 +45,6 @@ export class Balancer implements Channel {
     return (["ready", "idle", "connecting"] as const).find((state) => states.includes(state)) ?? "broken";
   }
 
-  /** Whether the channels to all instances are. */
-  get isFull(): boolean {
-    return this.#order.length > 0 && this.#order.every(({ channel }) => channel.isFull === true);
-  }
-
   /**
    * Replaces the instances. From then on the balancer closes their channels: that of an address which is no longer among
    * them, or has another channel, when its calls in flight have ended.

@@ -6,7 +6,6 @@ import {
   type RequestMemory,
   type UnfinishedBody,
 } from "../../../src/memory-budget.js";
-import type { UnreadRequests } from "../../backlog.js";
 import { HttpError } from "../../errors.js";
 import {
   type BodyStream,
@@ -92,8 +91,6 @@ export class Exchange implements GatewayRequest {
   readonly headers: Head["headers"];
   readonly fault: HttpError | undefined;
   readonly upgrade: boolean;
-  /** Of the service that was called. */
-  backlog: UnreadRequests | undefined;
   /** Whether the handler has answered. */
   answered = false;
   /** Whether the response is the last one of the connection, because something went wrong. */
@@ -211,10 +208,6 @@ export class Exchange implements GatewayRequest {
 
   holdBack(): void {
     this.#connection.holdBack(this);
-  }
-
-  setBacklog(backlog: UnreadRequests): void {
-    this.backlog = backlog;
   }
 
   /** Ends the exchange as soon as possible. */

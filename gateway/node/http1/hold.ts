@@ -32,17 +32,14 @@ export class Hold {
 
   /** Whether a request waits that begins here. */
   holds(chunk: Buffer, at: number): boolean {
-    return startsWith(chunk, at, this.#start) && ENDS_SEGMENT.has(chunk[at + this.#start.length]);
+    const end = at + this.#start.length;
+    if (chunk.length - at > MAX_HELD || chunk.latin1Slice(at, end) !== this.#start) return false;
+    return ENDS_SEGMENT.has(chunk[end]);
   }
 
   end(): void {
     clearTimeout(this.#timer);
   }
-}
-
-/** Whether a request that may wait unread begins so at a place of a chunk. */
-export function startsWith(chunk: Buffer, at: number, start: string): boolean {
-  return chunk.length - at <= MAX_HELD && chunk.latin1Slice(at, at + start.length) === start;
 }
 
 /** The path up to the query, and up to its fourth segment: `/v1/helloworld/call`. */
