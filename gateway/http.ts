@@ -43,8 +43,8 @@ export interface GatewayRequest {
   readonly sendsTrailers?: boolean | undefined;
   /** Calls the listener when the response is not to be waited for any more: 499 the client has gone, 503 the server stops. */
   onAbort(listener: (reason: HttpError) => void): void;
-  /** Holds back the client, which may ask again at once: this request is refused in an overload. */
-  holdBack?(): void;
+  /** Throttles the client, which may ask again at once: this request is refused in an overload. */
+  throttle?(): void;
 }
 
 /** A response before the headers are added that every response has: what stages, Portico's own paths and errors make. */

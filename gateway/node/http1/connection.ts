@@ -4,6 +4,7 @@
  * so all errors look the same, are logged and are counted.
  */
 import type { ClientMemory, ConnectionMemory } from "../../../src/memory-budget.js";
+import { Throttle } from "../../../src/overload/throttle.js";
 import type { HttpError } from "../../errors.js";
 import {
   agreedProtocol,
@@ -20,7 +21,6 @@ import type { WebSockets } from "../websocket.js";
 import { ClientTime } from "./client-time.js";
 import { CHUNKED, Exchange, type ExchangeConnection, type Head, NO_HEAD } from "./exchange.js";
 import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
-import { Hold } from "./hold.js";
 import type { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { OTHER_VERSION, Outcome, RequestParser } from "./request-parser.js";
@@ -60,7 +60,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   /** Bytes read before the end of the first head: HTTP/2 begins with the first byte of a connection. */
   #bytesBefore: number | undefined = 0;
   /** A request was refused in an overload: the next one like it is read when this ends. */
-  #hold: Hold | undefined;
+  #throttle: Throttle | undefined;
   /** What still arrives is dropped. */
   #isDeaf = false;
   /** Runs after the last response, until the client has closed its side. */
@@ -114,18 +114,19 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
 
   leave(): void {
     this.isLeaving = true;
-    this.#endHold();
+    this.#endThrottle();
   }
 
-  holdBack({ method, target }: Exchange): void {
-    this.#hold?.end();
-    this.#hold = new Hold({ method, target, holdMs: this.limits.holdMs, onEnd: () => this.#endHold() });
+  throttle({ method, target }: Exchange): void {
+    this.#throttle?.end();
+    const { maxThrottleMs: maxMs } = this.limits;
+    this.#throttle = new Throttle({ method, target, maxMs, onEnd: () => this.#endThrottle() });
   }
 
-  #endHold(): void {
-    if (this.#hold === undefined) return;
-    this.#hold.end();
-    this.#hold = undefined;
+  #endThrottle(): void {
+    if (this.#throttle === undefined) return;
+    this.#throttle.end();
+    this.#throttle = undefined;
     this.readOn();
   }
 
@@ -164,9 +165,9 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     let at = 0;
     while (at < chunk.length && !this.#isDeaf) {
       const mayRead = this.#mayRead();
-      if (!mayRead || this.#isHeldBack(chunk, at)) {
+      if (!mayRead || this.#isThrottled(chunk, at)) {
         this.#held = Buffer.from(chunk.subarray(at));
-        // For a hold the socket is not paused: in a flood of refusals that would take 3 % of the processor (decision 44).
+        // For a throttle the socket is not paused: in a flood of refusals that would take 3 % of the processor (decision 44).
         if (!mayRead) this.socket.pause();
         return;
       }
@@ -184,11 +185,11 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     return waiting <= MAX_WAITING;
   }
 
-  #isHeldBack(chunk: Buffer, at: number): boolean {
-    if (this.#hold === undefined || this.#exchanges.length > 0 || this.#parser.isInRequest) return false;
-    const isHeldBack = this.#hold.holds(chunk, at);
-    if (isHeldBack) this.#clientTime.end();
-    return isHeldBack;
+  #isThrottled(chunk: Buffer, at: number): boolean {
+    if (this.#throttle === undefined || this.#exchanges.length > 0 || this.#parser.isInRequest) return false;
+    const isThrottled = this.#throttle.delays(chunk, at);
+    if (isThrottled) this.#clientTime.end();
+    return isThrottled;
   }
 
   readOn(): void {
@@ -384,7 +385,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   readonly #onClose = (): void => {
     this.#isDeaf = true;
     clearTimeout(this.#linger);
-    this.#hold?.end();
+    this.#throttle?.end();
     this.#parser.release();
     for (const exchange of this.#exchanges) exchange.onClose();
     this.#memory?.close();

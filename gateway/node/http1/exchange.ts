@@ -62,8 +62,8 @@ export interface ExchangeConnection {
   /** Whether the exchange is the one whose response is written now: responses go in the order of their requests. */
   isFirst(exchange: Exchange): boolean;
   readOn(): void;
-  /** Has the next request wait that is like this one. */
-  holdBack(exchange: Exchange): void;
+  /** Delays the next request that is like this one. */
+  throttle(exchange: Exchange): void;
   /** The response has been sent. */
   onSent(exchange: Exchange): void;
   /** The connection ends with this response, while the client is still sending the request. */
@@ -206,8 +206,8 @@ export class Exchange implements GatewayRequest {
     this.#abort.listen(listener);
   }
 
-  holdBack(): void {
-    this.#connection.holdBack(this);
+  throttle(): void {
+    this.#connection.throttle(this);
   }
 
   /** Ends the exchange as soon as possible. */
