@@ -4,7 +4,7 @@
  */
 import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, Handler } from "./http.js";
-import { takeTurns } from "./overload.js";
+import { queueRequests } from "./request-queue.js";
 import { admit } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
 import { Cors, checkCors } from "./stages/cors.js";
@@ -21,10 +21,12 @@ export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
 export function createHandler(options: HandlerOptions): Handler {
   const dialects = dialectsOf(options);
   const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialects };
-  const { overload } = options;
+  const { callQueue } = options;
   const handler: Handler = (request) => handle(request, stages);
-  if (overload === undefined) return handler;
-  return takeTurns(overload, options.catalog.routes, handler, (request, reason) => refuse(request, reason, stages));
+  if (callQueue === undefined) return handler;
+  return queueRequests(callQueue, options.catalog.routes, handler, (request, reason) =>
+    refuse(request, reason, stages),
+  );
 }
 
 async function handle(request: GatewayRequest, options: StageOptions): Promise<GatewayResponse> {

@@ -3,7 +3,6 @@
  * No type of node:http stands here, so a test can call the handler as a function, and another kind of server can stand before it.
  */
 import { withoutTokens } from "../src/access/token.js";
-import type { UnreadRequests } from "./backlog.js";
 import { HttpError } from "./errors.js";
 
 export interface GatewayRequest {
@@ -44,10 +43,8 @@ export interface GatewayRequest {
   readonly sendsTrailers?: boolean | undefined;
   /** Calls the listener when the response is not to be waited for any more: 499 the client has gone, 503 the server stops. */
   onAbort(listener: (reason: HttpError) => void): void;
-  /** Tells where the next request like this one may wait before it is read: it most likely calls the same service. */
-  setBacklog?(backlog: UnreadRequests): void;
-  /** Holds back the client, which may ask again at once: this request is refused in an overload. */
-  holdBack?(): void;
+  /** Throttles the client, which may ask again at once: this request is refused in an overload. */
+  throttle?(): void;
 }
 
 /** A response before the headers are added that every response has: what stages, Portico's own paths and errors make. */

@@ -9,7 +9,6 @@ import type { Any } from "../../src/gen/google/protobuf/any.js";
 import type { Codec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { Backlog } from "../backlog.js";
 import { writeDetail } from "../error-object.js";
 import type { Contract } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
@@ -28,11 +27,10 @@ export function targetsOf(
   metadata: PassedMetadata,
 ): Target[] {
   const found = new Map<string, Target[]>();
-  const backlog = new Backlog(balancer);
   for (const contract of contracts) {
     const channel = balancer.among(contract);
     for (const endpoint of contract.endpoints) {
-      const target = new Target(endpoint, channel, identity, contract, metadata, backlog);
+      const target = new Target(endpoint, channel, identity, contract, metadata);
       const { endpoint: name } = endpoint.segments;
       const known = found.get(name);
       // Two of one contract that differ by case alone are refused by the routes.
@@ -89,8 +87,6 @@ export class Target {
     readonly contract: Contract,
     /** Which metadata passes, in both directions. */
     readonly metadata: PassedMetadata = NO_PASSED_METADATA,
-    /** Of the service; undefined for one in this process. */
-    readonly backlog?: Backlog,
   ) {}
 
   /** The service's own message types. */

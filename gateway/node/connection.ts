@@ -42,8 +42,8 @@ export type ConnectionLimits = Pick<
 > & {
   /** How long the client may read nothing, or the service take nothing of an upload, in milliseconds; default 30 min. */
   readonly stallMs?: number | undefined;
-  /** How long a client is held back at most after a request was refused in an overload, in milliseconds; default see `timeOfHold`. */
-  readonly holdMs?: number | undefined;
+  /** How long a client is throttled at most after a request was refused in an overload, in milliseconds; default see `throttleDelay`. */
+  readonly maxThrottleMs?: number | undefined;
 };
 
 /**

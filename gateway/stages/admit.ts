@@ -7,7 +7,7 @@
 import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { Target } from "../catalog/target.js";
 import { announcesBody, type GatewayRequest } from "../http.js";
-import { turnAfterBody } from "../overload.js";
+import { queueAfterBody } from "../request-queue.js";
 import type { Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
@@ -72,10 +72,10 @@ async function admitAgain(
   request: GatewayRequest,
   credentials: Credentials,
   endpoint: Target["endpoint"],
-  { guard, overload }: StageOptions,
+  { guard, callQueue }: StageOptions,
 ): Promise<Admitted> {
   const body = await received;
-  const turn = overload && turnAfterBody(overload, endpoint.service, request);
+  const turn = callQueue && queueAfterBody(callQueue, endpoint.service, request);
   if (turn !== undefined) await turn;
   return { admission: await guard.admit(credentials, endpoint), body };
 }

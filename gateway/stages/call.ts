@@ -75,7 +75,6 @@ export function deadlineOf(
 /** Sends one message and waits for the one response. */
 function callOnce(admitted: AdmittedRequest, message: Uint8Array, start: CallStart): Promise<Uint8Array> {
   const { request, target } = admitted;
-  if (target.backlog !== undefined) request.setBacklog?.(target.backlog);
   return new Promise((resolve, reject) => {
     const call = target.channel.open(start, new UnaryListener(admitted, resolve, reject));
     request.onAbort((reason) => {
@@ -110,7 +109,6 @@ class UnaryListener implements CallListener {
   onEnd(status: Status): void {
     const { target, state } = this.admitted;
     const { metadata, endpoint } = target;
-    target.backlog?.onCallEnd();
     if (metadata.isAny) {
       state.answer = { headers: metadata.select(this.#headers), trailers: metadata.select(status.trailers) };
     }

@@ -8,7 +8,7 @@ import { Code } from "../errors.js";
 import { Instance } from "../gen/portico/registry/v1/registry.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
-import type { Overload } from "../overload.js";
+import type { CallQueue } from "../overload/call-queue.js";
 import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
 import { requestIdOf } from "../rpc/metadata.js";
 import type { Service } from "../rpc/service.js";
@@ -36,10 +36,10 @@ export async function openGrpcPort(
   { config, log, metrics, transport, shutdown }: ProcessContext,
   services: readonly Service[],
   guard: Guard,
-  overload?: Overload,
+  callQueue?: CallQueue,
 ): Promise<GrpcPort> {
   const onEnd = recordCall(metrics, log);
-  const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, overload });
+  const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, callQueue });
   const server = await listening("grpc", config, () => transport.serve(dispatcher, config.grpc));
   shutdown.add((drainMs) => server.close(drainMs));
   return { dispatcher, target: withTls(server.address, config) };

@@ -9,8 +9,8 @@
  * for overload is not retried: the other instances most likely have too many calls, too.
  */
 import { Code } from "../errors.js";
+import type { CallEnding, ConcurrencyLimit } from "../overload/concurrency-limit.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
-import type { CallEnding, ConcurrencyLimit } from "./concurrency-limit.js";
 import { Instance } from "./instance.js";
 import type { Metadata } from "./metadata.js";
 import { isOverload, overloaded, status } from "./status.js";
@@ -43,11 +43,6 @@ export class Balancer implements Channel {
     if (this.#closed) return "closed";
     const states = this.#order.map(({ channel }) => channel.state);
     return (["ready", "idle", "connecting"] as const).find((state) => states.includes(state)) ?? "broken";
-  }
-
-  /** Whether the channels to all instances are. */
-  get isFull(): boolean {
-    return this.#order.length > 0 && this.#order.every(({ channel }) => channel.isFull === true);
   }
 
   /**

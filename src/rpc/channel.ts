@@ -93,8 +93,6 @@ export interface Channel {
   open(start: CallStart, listener: CallListener): Call;
   /** Whether calls can be sent now. `idle` has no connection, and makes one for the next call. */
   readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
-  /** Whether as many calls wait for a stream as a service is likely to begin before the next ones are read; undefined for no. */
-  readonly isFull?: boolean | undefined;
   /**
    * Ends the pause after a connection that failed, for a call that no other channel can carry. The call waits for the next
    * attempt, which comes at least RECONNECT_MS after the last one. Absent where the transport has no such thing.

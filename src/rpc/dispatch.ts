@@ -13,7 +13,7 @@ import { bearerOf } from "../access/token.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contract/endpoint.js";
 import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
-import { Overload } from "../overload.js";
+import { CallQueue } from "../overload/call-queue.js";
 import type { CallLimits } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply } from "./channel.js";
 import type { MethodDefinition } from "./definition.js";
@@ -31,7 +31,7 @@ export interface DispatcherOptions {
   readonly limits: CallLimits;
   readonly log: Logger;
   readonly onEnd?: CallEnvironment["onEnd"];
-  readonly overload?: CallEnvironment["overload"];
+  readonly callQueue?: CallEnvironment["callQueue"];
   /** Served without a guard; default the health of this process and reflection of the services. */
   readonly unguarded?: readonly Service[];
 }
@@ -60,23 +60,23 @@ export class Dispatcher {
   /** Of calls whose endpoint's code is not loaded yet. */
   readonly #loading: CallEnvironment;
   /** By which those calls take turns once it is. */
-  readonly #loadedTurns: Overload;
+  readonly #loadedTurns: CallQueue;
 
   /** @throws {Error} when the descriptors do not describe the services, or two services serve one path */
-  constructor({ services, guard, limits, log, onEnd, overload, unguarded }: DispatcherOptions) {
+  constructor({ services, guard, limits, log, onEnd, callQueue, unguarded }: DispatcherOptions) {
     this.#guard = guard;
     this.maxMessage = limits.maxBody;
     this.#environment = {
       guard,
       admit: this.#admit,
       log,
-      overload,
+      callQueue,
       limits,
       deadlines: new Deadlines(),
       onEnd,
     };
     this.#loading = { ...this.#environment, admit: this.#admitLoaded };
-    this.#loadedTurns = overload ?? new Overload();
+    this.#loadedTurns = callQueue ?? new CallQueue();
     this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
     const open = unguarded ?? [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, Registry>();

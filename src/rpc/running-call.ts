@@ -15,7 +15,7 @@ import { type Admission, type FollowedStream, type Guard, type StreamListener, S
 import type { Endpoint } from "../contract/endpoint.js";
 import { Code, isStatusCode, StatusError } from "../errors.js";
 import { logFailure } from "../log.js";
-import type { Overload, WaitingPlace } from "../overload.js";
+import type { CallQueue, WaitingPlace } from "../overload/call-queue.js";
 import { type CallLimits, deadlineOf } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
 import { MessageQueue } from "./message-queue.js";
@@ -66,7 +66,7 @@ export interface CallEnvironment {
   ) => Admitted | Promise<Admitted>;
   readonly log: Logger;
   /** By which calls with one request take turns, or are refused; without it all begin at once. */
-  readonly overload: Overload | undefined;
+  readonly callQueue: CallQueue | undefined;
   readonly limits: CallLimits;
   readonly deadlines: Deadlines;
   /** Called when a call to a service has ended that came from another process. */
@@ -220,13 +220,13 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   /** Health is never refused: then this process would be taken out of service. */
   #takeTurn(): void {
-    const { overload } = this.#environment;
+    const { callQueue } = this.#environment;
     const { endpoint, path } = this.#method;
-    if (overload === undefined || endpoint === undefined || overload.mayBegin() || overload.tryBegin(path))
+    if (callQueue === undefined || endpoint === undefined || callQueue.mayBegin() || callQueue.tryBegin(path))
       this.admit();
     else {
       const refuse = (): void => this.#end(overloaded(endpoint.service));
-      this.#waiting = overload.wait(path, { begin: () => this.admit(), refuse });
+      this.#waiting = callQueue.wait(path, { begin: () => this.admit(), refuse });
     }
   }
 

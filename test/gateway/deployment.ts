@@ -30,7 +30,7 @@ import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registr
 import { createLog } from "../../src/log.js";
 import type { MemoryBudget } from "../../src/memory-budget.js";
 import { Metrics } from "../../src/metrics.js";
-import type { Overload } from "../../src/overload.js";
+import type { CallQueue } from "../../src/overload/call-queue.js";
 import type { CallStart, Channel, Verify } from "../../src/rpc/channel.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
@@ -81,12 +81,12 @@ export interface DeployOptions {
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
   /** Of the port. */
-  readonly holdMs?: number;
+  readonly maxThrottleMs?: number;
   readonly budget?: MemoryBudget;
   /** With it the port speaks TLS. */
   readonly tls?: Certificates | undefined;
   /** Default: requests begin at once. */
-  readonly overload?: Overload;
+  readonly callQueue?: CallQueue;
   /** Of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default over our own HTTP/2. */
@@ -210,16 +210,16 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     log,
     metrics,
     heartbeatMs: options.heartbeatMs,
-    overload: options.overload,
+    callQueue: options.callQueue,
   });
   const door = await listen(handler, config.http, {
     ...config,
     heartbeatMs: options.heartbeatMs,
     stallMs: options.stallMs,
-    holdMs: options.holdMs,
+    maxThrottleMs: options.maxThrottleMs,
     budget: options.budget,
     tls: options.tls,
-    overload: options.overload,
+    callQueue: options.callQueue,
   });
   await guard.ready();
   await arrival(catalog);

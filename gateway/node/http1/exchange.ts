@@ -6,7 +6,6 @@ import {
   type RequestMemory,
   type UnfinishedBody,
 } from "../../../src/memory-budget.js";
-import type { UnreadRequests } from "../../backlog.js";
 import { HttpError } from "../../errors.js";
 import {
   type BodyStream,
@@ -63,8 +62,8 @@ export interface ExchangeConnection {
   /** Whether the exchange is the one whose response is written now: responses go in the order of their requests. */
   isFirst(exchange: Exchange): boolean;
   readOn(): void;
-  /** Has the next request wait that is like this one. */
-  holdBack(exchange: Exchange): void;
+  /** Delays the next request that is like this one. */
+  throttle(exchange: Exchange): void;
   /** The response has been sent. */
   onSent(exchange: Exchange): void;
   /** The connection ends with this response, while the client is still sending the request. */
@@ -92,8 +91,6 @@ export class Exchange implements GatewayRequest {
   readonly headers: Head["headers"];
   readonly fault: HttpError | undefined;
   readonly upgrade: boolean;
-  /** Of the service that was called. */
-  backlog: UnreadRequests | undefined;
   /** Whether the handler has answered. */
   answered = false;
   /** Whether the response is the last one of the connection, because something went wrong. */
@@ -209,12 +206,8 @@ export class Exchange implements GatewayRequest {
     this.#abort.listen(listener);
   }
 
-  holdBack(): void {
-    this.#connection.holdBack(this);
-  }
-
-  setBacklog(backlog: UnreadRequests): void {
-    this.backlog = backlog;
+  throttle(): void {
+    this.#connection.throttle(this);
   }
 
   /** Ends the exchange as soon as possible. */

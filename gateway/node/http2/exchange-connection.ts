@@ -16,6 +16,6 @@ export interface ExchangeConnection extends ResponseConnection {
   /** The memory of the client that a proxy names; undefined where it names none. */
   openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined;
   readonly exchangeLimits: ExchangeLimits;
-  /** Has refusals held back until `onHoldEnd` of each stream. @returns false where they are written at once */
-  tryHold(): boolean;
+  /** Delays refusals until `onThrottleEnd` of each stream. @returns false where they are written at once */
+  tryThrottle(): boolean;
 }

@@ -62,9 +62,9 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #isUnfinished = false;
   /** What comes of the body is dropped. */
   #dropping = false;
-  /** It is refused in an overload: no more of the body is asked for, and the response is held back. */
+  /** It is refused in an overload: no more of the body is asked for, and the response is delayed. */
   #isRefused = false;
-  /** The response that is held back. It goes with the stream, where the client resets that. */
+  /** The response that is delayed. It goes with the stream, where the client resets that. */
   #refusal: GatewayResponse | undefined;
   /** We reset the stream, for what the client did on it. */
   #malformed = false;
@@ -309,19 +309,19 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   // Until its response is written, the stream counts among those that the client may have open.
-  holdBack(): void {
+  throttle(): void {
     this.#isRefused = true;
     this.#stopReading();
   }
 
   /** The handler has answered. */
   onAnswer(response: GatewayResponse): void {
-    if (this.#isRefused && !this.gone && this.connection.tryHold()) this.#refusal = response;
+    if (this.#isRefused && !this.gone && this.connection.tryThrottle()) this.#refusal = response;
     else this.answer(response);
   }
 
-  /** Refusals are held back no longer. */
-  onHoldEnd(): void {
+  /** Refusals are delayed no longer. */
+  onThrottleEnd(): void {
     const response = this.#refusal;
     this.#refusal = undefined;
     if (response !== undefined) this.answer(response);

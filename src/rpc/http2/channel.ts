@@ -38,9 +38,6 @@ const DEFAULT_MAX_HEADERS = 16 * 2 ** 10;
 /** How long a server may take to accept a connection and send its SETTINGS, in milliseconds. */
 const CONNECT_MS = 10_000;
 
-/** Calls that wait in a channel which is full: enough to keep a service busy until more requests have been read. */
-export const MIN_FULL = 32;
-
 const ENDED_AT_ONCE = "it ended the connection at once";
 const ENDED = new Error(`${ENDED_AT_ONCE}: it may want TLS, or not believe the certificate of this end`);
 const TOO_SLOW = new Error(`there was no connection within ${CONNECT_MS / 1000} s`);
@@ -93,10 +90,6 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   get state(): Channel["state"] {
     return this.#state;
-  }
-
-  get isFull(): boolean {
-    return this.#calls.waiting.length >= MIN_FULL;
   }
 
   open(start: CallStart, listener: CallListener): Call {

@@ -1,8 +1,13 @@
 /**
- * Shares the processor of this process among calls while there are more than it can answer. A turn of the event loop begins
- * calls for a bounded time; what else has arrived waits. A call that has waited too long is refused, because its caller
- * would most likely have given up before the answer. Groups of calls, such as those to one service, take turns, so a flood of one
- * group hardly delays another.
+ * The queue for the processor of this process.
+ *
+ * The files of this folder know no socket, no status and no caller: they say when a call begins, waits or must be refused, and whoever asks
+ * them tells the caller. docs/overload.md draws who asks where. They are below the gateway, because servers and balancers of gRPC
+ * (src/rpc) ask them too.
+ *
+ * A turn of the event loop begins calls for a bounded time; what else has arrived waits. A call that has waited too long is refused,
+ * because its caller would most likely have given up before the answer. Groups of calls, such as those to one service, take turns, so a
+ * flood of one group hardly delays another.
  */
 
 /** How many calls begin without a look at the clock, while none waits. */
@@ -63,7 +68,7 @@ export interface WaitingPlace {
   tryCancel(): boolean;
 }
 
-export class Overload {
+export class CallQueue {
   /** Calls that were refused. */
   refused = 0;
   readonly #loop: EventLoop;

@@ -1,5 +1,5 @@
 /** An event loop that a test turns by hand. */
-import { type EventLoop, MAX_TURN_MS, MAX_UNTIMED, type Overload } from "../../../src/overload.js";
+import { type CallQueue, type EventLoop, MAX_TURN_MS, MAX_UNTIMED } from "../../src/overload/call-queue.js";
 
 export class ManualLoop implements EventLoop {
   milliseconds = 0;
@@ -29,9 +29,9 @@ export class ManualLoop implements EventLoop {
 }
 
 /** Lets a turn pass in which calls of a group have taken so much time that all others have to wait. */
-export function fillTurn(overload: Overload, loop: ManualLoop, group = "a"): void {
-  for (let call = 0; call < MAX_UNTIMED; call++) overload.mayBegin();
-  overload.mayBegin();
-  overload.tryBegin(group);
+export function fillTurn(callQueue: CallQueue, loop: ManualLoop, group = "a"): void {
+  for (let call = 0; call < MAX_UNTIMED; call++) callQueue.mayBegin();
+  callQueue.mayBegin();
+  callQueue.tryBegin(group);
   loop.milliseconds += MAX_TURN_MS;
 }

@@ -33,12 +33,12 @@ const refused: WeakRef<object>[] = [];
 const handler: Handler = (request) => {
   if (request.target !== "/refused") return answer("served");
   refused.push(new WeakRef(request));
-  request.holdBack?.();
+  request.throttle?.();
   return Promise.resolve(answer("", 503));
 };
 
-async function start(t: Test, holdMs: number) {
-  const door = await open(t, handler, { holdMs });
+async function start(t: Test, maxThrottleMs: number) {
+  const door = await open(t, handler, { maxThrottleMs });
   return { door, peer: await rawClient(t, door.address) };
 }
 

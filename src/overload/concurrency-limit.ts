@@ -6,7 +6,7 @@
  * usual, by a wait that grows, while calls in flight grow too, and are so many that at the rate of answers they will take 2.5
  * times as long as the first that waited. Then the limit is as many as are answered in the usual time and MAX_QUEUE_MS. It grows
  * while calls wait less, and is lifted when it was not reached for a while, when fewer calls in flight were not answered sooner,
- * or when the calls in flight hang. See docs/decisions/0059.
+ * or when the calls in flight hang. See docs/decisions/0059, and docs/overload.md.
  *
  * Times are in milliseconds of `performance.now()`.
  */

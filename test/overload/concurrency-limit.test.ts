@@ -6,7 +6,7 @@ import {
   MAX_USELESS_MS,
   MIN_LIMIT,
   UNREACHED_MS,
-} from "../../src/rpc/concurrency-limit.js";
+} from "../../src/overload/concurrency-limit.js";
 
 /** When a call that begins at `now` is done; milliseconds. */
 type Service = (now: number) => number;

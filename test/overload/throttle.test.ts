@@ -1,18 +1,18 @@
-// For how long clients are held back that were refused together: they must not come back together.
+// How long clients are throttled that were refused together: they must not come back together.
 import t, { type Test } from "tap";
-import { Hold } from "../../../gateway/node/http1/hold.js";
+import { Throttle } from "../../src/overload/throttle.js";
 
-/** How long the holds are of which `hold` begins so many, in milliseconds. */
-function times(t: Test, hold: () => void): number[] {
+/** The times of a thousand throttles, in milliseconds. */
+function times(t: Test, begin: () => void): number[] {
   const timers = t.capture(globalThis, "setTimeout", () => 0 as unknown as NodeJS.Timeout);
-  for (let count = 0; count < 1_000; count++) hold();
+  for (let count = 0; count < 1_000; count++) begin();
   const asked = timers();
   timers.restore();
   return asked.map(({ args }) => args[1] as number);
 }
 
-t.test("each hold has a time of its own, by default of 300 to 600 ms", async (t) => {
-  const spread = times(t, () => new Hold({ method: "GET", target: "/", onEnd() {} }));
+t.test("each throttle has a time of its own, by default of 300 to 600 ms", async (t) => {
+  const spread = times(t, () => new Throttle({ method: "GET", target: "/", onEnd() {} }));
   t.equal(spread.length, 1_000);
   for (const [from, to] of [
     [300, 400],

@@ -1,65 +1,65 @@
 // When calls begin, wait and are refused, on an event loop that the test turns by hand.
 import t, { type Test } from "tap";
 import {
+  CallQueue,
   MAX_NORMAL_WAIT_MS,
   MAX_REFUSE_MS,
   MAX_SHORT_TURN_MS,
   MAX_TURN_MS,
   MAX_UNTIMED,
   MAX_WAIT_MS,
-  Overload,
   PERIOD_MS,
   SHARED_MS,
-} from "../../../src/overload.js";
+} from "../../src/overload/call-queue.js";
 import { fillTurn, ManualLoop } from "./manual-loop.js";
 
 /** Waiting calls that take so long each, and what became of them in order. */
 function open() {
   const loop = new ManualLoop();
-  const overload = new Overload(loop);
+  const callQueue = new CallQueue(loop);
   const happened: string[] = [];
   const wait = (group: string, name: string, milliseconds = 0) =>
-    overload.wait(group, {
+    callQueue.wait(group, {
       begin: () => {
         happened.push(name);
         loop.milliseconds += milliseconds;
       },
       refuse: () => happened.push(`${name} refused`),
     });
-  return { loop, overload, happened, wait };
+  return { loop, callQueue, happened, wait };
 }
 
 const names = (group: string, count: number) => Array.from({ length: count }, (_, index) => `${group}${index}`);
 
 t.test("a few calls begin without a look at the clock", async (t) => {
-  const { loop, overload } = open();
-  for (let call = 0; call < MAX_UNTIMED; call++) t.ok(overload.mayBegin());
-  t.notOk(overload.mayBegin());
+  const { loop, callQueue } = open();
+  for (let call = 0; call < MAX_UNTIMED; call++) t.ok(callQueue.mayBegin());
+  t.notOk(callQueue.mayBegin());
   t.ok(loop.isIdle, "nothing was asked of the loop");
 });
 
 t.test("more calls begin until the turn has taken its time", async (t) => {
-  const { loop, overload } = open();
-  t.ok(overload.tryBegin("a"));
+  const { loop, callQueue } = open();
+  t.ok(callQueue.tryBegin("a"));
   loop.milliseconds += MAX_TURN_MS - 0.1;
-  t.ok(overload.tryBegin("a"));
+  t.ok(callQueue.tryBegin("a"));
   loop.milliseconds += 0.1;
-  t.notOk(overload.tryBegin("a"));
-  t.notOk(overload.tryBegin("b"));
+  t.notOk(callQueue.tryBegin("a"));
+  t.notOk(callQueue.tryBegin("b"));
 });
 
 t.test("where nothing waits at the end of a turn, calls begin again without a look at the clock", async (t) => {
-  const { loop, overload } = open();
-  fillTurn(overload, loop);
-  t.notOk(overload.mayBegin());
+  const { loop, callQueue } = open();
+  fillTurn(callQueue, loop);
+  t.notOk(callQueue.mayBegin());
   loop.turn();
-  t.ok(overload.mayBegin());
+  t.ok(callQueue.mayBegin());
   t.ok(loop.isIdle);
 });
 
 t.test("a call that waits begins in a later turn than the one in which it came", async (t) => {
-  const { loop, overload, happened, wait } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue, happened, wait } = open();
+  fillTurn(callQueue, loop);
   wait("a", "a0");
   loop.turn();
   t.same(happened, [], "the loop may still find that its caller has gone");
@@ -69,20 +69,20 @@ t.test("a call that waits begins in a later turn than the one in which it came",
 });
 
 t.test("a call whose caller has gone does not begin", async (t) => {
-  const { loop, overload, happened, wait } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue, happened, wait } = open();
+  fillTurn(callQueue, loop);
   wait("a", "a0").tryCancel();
   wait("a", "a1");
   wait("b", "b0").tryCancel();
   for (let turn = 0; turn < 3; turn++) loop.turn();
   t.same(happened, ["a1"]);
   t.ok(loop.isIdle);
-  t.equal(overload.refused, 0);
+  t.equal(callQueue.refused, 0);
 });
 
 t.test("calls begin one after the other until the turn has taken its time", async (t) => {
-  const { loop, overload, happened, wait } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue, happened, wait } = open();
+  fillTurn(callQueue, loop);
   for (const name of names("a", 5)) wait("a", name, MAX_TURN_MS / 2);
   loop.turn();
   loop.turn();
@@ -98,8 +98,8 @@ const lengths: readonly (readonly [title: string, waited: number, begun: readonl
 ];
 for (const [title, waited, begun] of lengths) {
   t.test(title, async (t) => {
-    const { loop, overload, happened, wait } = open();
-    fillTurn(overload, loop);
+    const { loop, callQueue, happened, wait } = open();
+    fillTurn(callQueue, loop);
     wait("a", "a0", MAX_TURN_MS);
     loop.turn();
     loop.milliseconds += waited;
@@ -111,15 +111,15 @@ for (const [title, waited, begun] of lengths) {
     loop.turn();
     loop.turn();
     t.ok(loop.isIdle, "and where none waits, they are long again");
-    t.ok(overload.tryBegin("a"));
+    t.ok(callQueue.tryBegin("a"));
     loop.milliseconds += MAX_TURN_MS - 0.1;
-    t.ok(overload.tryBegin("a"));
+    t.ok(callQueue.tryBegin("a"));
   });
 }
 
 t.test("turns are long again when a call has waited no longer than is normal, though others wait", async (t) => {
-  const { loop, overload, happened, wait } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue, happened, wait } = open();
+  fillTurn(callQueue, loop);
   wait("a", "a0", MAX_TURN_MS);
   loop.turn();
   loop.milliseconds += MAX_NORMAL_WAIT_MS + 1;
@@ -138,8 +138,8 @@ const arrivals: readonly (readonly [title: string, waited: number, begun: readon
 ];
 for (const [title, waited, begun] of arrivals) {
   t.test(title, async (t) => {
-    const { loop, overload, happened, wait } = open();
-    fillTurn(overload, loop);
+    const { loop, callQueue, happened, wait } = open();
+    fillTurn(callQueue, loop);
     wait("a", "a0", MAX_TURN_MS);
     wait("a", "a1");
     loop.turn();
@@ -158,11 +158,11 @@ const shared: readonly (readonly [title: string, ago: number, begun: readonly st
 ];
 for (const [title, ago, begun] of shared) {
   t.test(title, async (t) => {
-    const { loop, overload, happened, wait } = open();
-    fillTurn(overload, loop);
-    overload.tryBegin("b");
+    const { loop, callQueue, happened, wait } = open();
+    fillTurn(callQueue, loop);
+    callQueue.tryBegin("b");
     loop.turn();
-    fillTurn(overload, loop, "b");
+    fillTurn(callQueue, loop, "b");
     loop.milliseconds += ago - MAX_TURN_MS;
     for (const name of names("a", 3)) wait("a", name, MAX_SHORT_TURN_MS);
     loop.turn();
@@ -172,12 +172,12 @@ for (const [title, ago, begun] of shared) {
 }
 
 t.test("a call that begins before those of another group makes turns short", async (t) => {
-  const { loop, overload, happened, wait } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue, happened, wait } = open();
+  fillTurn(callQueue, loop);
   wait("a", "a0", MAX_TURN_MS);
   for (const name of ["a1", "a2"]) wait("a", name, MAX_SHORT_TURN_MS);
   loop.turn();
-  t.ok(overload.tryBegin("b"));
+  t.ok(callQueue.tryBegin("b"));
   loop.turn();
   loop.turn();
   t.same(happened, ["a0", "a1"]);
@@ -189,22 +189,22 @@ const fills: readonly (readonly [title: string, waiting: number, isRefused: bool
 ];
 for (const [title, waiting, isRefused] of fills) {
   t.test(title, async (t) => {
-    const { loop, overload, wait } = open();
-    fillTurn(overload, loop);
+    const { loop, callQueue, wait } = open();
+    fillTurn(callQueue, loop);
     for (const name of names("a", waiting)) wait("a", name, PERIOD_MS);
-    t.notOk(overload.mustRefuse("a"));
+    t.notOk(callQueue.mustRefuse("a"));
     for (let turn = 0; turn < 3; turn++) {
       loop.turn();
-      t.equal(overload.mustRefuse("a"), isRefused && turn === 2);
+      t.equal(callQueue.mustRefuse("a"), isRefused && turn === 2);
     }
-    t.notOk(overload.mustRefuse("b"));
-    t.equal(overload.refused, isRefused ? 1 : 0);
+    t.notOk(callQueue.mustRefuse("b"));
+    t.equal(callQueue.refused, isRefused ? 1 : 0);
   });
 }
 
 t.test("groups take turns, whatever the length of their queues", async (t) => {
-  const { loop, overload, happened, wait } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue, happened, wait } = open();
+  fillTurn(callQueue, loop);
   for (const name of names("a", 3)) wait("a", name);
   wait("b", "b0");
   loop.turn();
@@ -213,12 +213,12 @@ t.test("groups take turns, whatever the length of their queues", async (t) => {
 });
 
 t.test("a call of a group of which none waits begins at once", async (t) => {
-  const { loop, overload, wait } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue, wait } = open();
+  fillTurn(callQueue, loop);
   for (const name of names("a", 3)) wait("a", name, MAX_TURN_MS);
   loop.turn();
-  t.notOk(overload.tryBegin("a"));
-  t.ok(overload.tryBegin("b"));
+  t.notOk(callQueue.tryBegin("a"));
+  t.ok(callQueue.tryBegin("b"));
 });
 
 const waits: readonly (readonly [title: string, waited: number, outcome: string])[] = [
@@ -227,25 +227,25 @@ const waits: readonly (readonly [title: string, waited: number, outcome: string]
 ];
 for (const [title, waited, outcome] of waits) {
   t.test(title, async (t) => {
-    const { loop, overload, happened, wait } = open();
-    fillTurn(overload, loop);
+    const { loop, callQueue, happened, wait } = open();
+    fillTurn(callQueue, loop);
     wait("a", "a0");
     loop.turn();
     loop.milliseconds += waited;
     loop.turn();
     t.same(happened, [outcome]);
-    t.equal(overload.refused, outcome === "a0" ? 0 : 1);
+    t.equal(callQueue.refused, outcome === "a0" ? 0 : 1);
   });
 }
 
 t.test("refusals take a small part of a turn in which calls begin; the other late calls wait on", async (t) => {
-  const { loop, overload, happened, wait } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue, happened, wait } = open();
+  fillTurn(callQueue, loop);
   const refuse = (): void => {
     loop.milliseconds += MAX_REFUSE_MS / 2;
   };
   // While the first call takes its time, others become late, and two arrive.
-  overload.wait("long", {
+  callQueue.wait("long", {
     begin() {
       loop.milliseconds += MAX_WAIT_MS + 1;
       wait("fresh", "fresh0", MAX_TURN_MS);
@@ -253,41 +253,41 @@ t.test("refusals take a small part of a turn in which calls begin; the other lat
     },
     refuse,
   });
-  for (const name of names("late", 6)) overload.wait(name, { begin: () => t.fail(name), refuse });
+  for (const name of names("late", 6)) callQueue.wait(name, { begin: () => t.fail(name), refuse });
   loop.turn();
   loop.turn();
   t.same(happened, []);
   loop.turn();
   t.same(happened, ["fresh0"]);
-  t.equal(overload.refused, 2);
+  t.equal(callQueue.refused, 2);
   loop.turn();
   t.same(happened, ["fresh0", "fresh1"]);
-  t.equal(overload.refused, 4);
+  t.equal(callQueue.refused, 4);
   loop.turn();
-  t.equal(overload.refused, 6);
+  t.equal(callQueue.refused, 6);
   t.ok(loop.isIdle);
 });
 
 t.test("refusals take a bounded time where no call is left to begin", async (t) => {
-  const { loop, overload } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue } = open();
+  fillTurn(callQueue, loop);
   const late = 3 * (MAX_SHORT_TURN_MS / MAX_REFUSE_MS);
   const refuse = (): void => {
     loop.milliseconds += MAX_REFUSE_MS;
   };
-  for (let call = 0; call < late; call++) overload.wait("a", { begin: () => t.fail(), refuse });
+  for (let call = 0; call < late; call++) callQueue.wait("a", { begin: () => t.fail(), refuse });
   loop.turn();
   loop.milliseconds += MAX_WAIT_MS + 1;
   for (let turn = 1; turn <= 3; turn++) {
     loop.turn();
-    t.equal(overload.refused, (turn * late) / 3, "what has arrived meanwhile is looked at in between");
+    t.equal(callQueue.refused, (turn * late) / 3, "what has arrived meanwhile is looked at in between");
   }
   t.ok(loop.isIdle);
 });
 
 t.test("calls that came later are not refused with those that waited too long", async (t) => {
-  const { loop, overload, happened, wait } = open();
-  fillTurn(overload, loop);
+  const { loop, callQueue, happened, wait } = open();
+  fillTurn(callQueue, loop);
   wait("a", "a0");
   loop.turn();
   loop.milliseconds += MAX_WAIT_MS + 1;
@@ -298,8 +298,8 @@ t.test("calls that came later are not refused with those that waited too long", 
 });
 
 t.test("a turn that accepted a connection begins no call, because more connections may wait", async (t) => {
-  const { loop, overload, happened } = accepting(t);
-  overload.onConnection();
+  const { loop, callQueue, happened } = accepting(t);
+  callQueue.onConnection();
   loop.turn();
   t.same(happened, ["a0"]);
   loop.turn();
@@ -307,9 +307,9 @@ t.test("a turn that accepted a connection begins no call, because more connectio
 });
 
 t.test("connections put calls off for a bounded time", async (t) => {
-  const { loop, overload, happened } = accepting(t);
+  const { loop, callQueue, happened } = accepting(t);
   for (let turn = 0; turn < 20 && happened.length < 2; turn++) {
-    overload.onConnection();
+    callQueue.onConnection();
     loop.milliseconds += 0.5;
     loop.turn();
   }
@@ -319,8 +319,8 @@ t.test("connections put calls off for a bounded time", async (t) => {
 /** A queue in which calls wait that take a turn each, and of which the first has just begun. */
 function accepting(t: Test) {
   const opened = open();
-  const { loop, overload, happened, wait } = opened;
-  fillTurn(overload, loop);
+  const { loop, callQueue, happened, wait } = opened;
+  fillTurn(callQueue, loop);
   for (const name of names("a", 2)) wait("a", name, MAX_TURN_MS);
   loop.turn();
   loop.turn();

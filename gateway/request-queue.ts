@@ -1,6 +1,9 @@
-/** Has requests wait, or refuses them, while there are more than this process can answer (src/overload.ts). */
+/**
+ * Puts requests into the queue for the processor (src/overload/call-queue.ts), and answers 503 to those that it refuses. The whole
+ * of what happens in an overload is drawn in docs/overload.md.
+ */
 import { RESERVED_NAMES } from "../src/contract/names.js";
-import type { Overload } from "../src/overload.js";
+import type { CallQueue } from "../src/overload/call-queue.js";
 import { type HttpError, OVERLOADED } from "./errors.js";
 import { type GatewayRequest, type GatewayResponse, type Handler, pathOf } from "./http.js";
 
@@ -12,20 +15,20 @@ interface Routes {
 /** The response to a request that is not handled. */
 type Refuse = (request: GatewayRequest, reason: HttpError) => GatewayResponse;
 
-/** A handler that calls the other one when it is the request's turn. */
-export function takeTurns(overload: Overload, routes: Routes, handler: Handler, refuse: Refuse): Handler {
+/** A handler that calls another one when it is the turn of the request. */
+export function queueRequests(callQueue: CallQueue, routes: Routes, handler: Handler, refuse: Refuse): Handler {
   return (request) => {
-    if (overload.mayBegin()) return handler(request);
+    if (callQueue.mayBegin()) return handler(request);
     const group = groupOf(request, routes);
-    if (overload.tryBegin(group)) return handler(request);
-    if (overload.mustRefuse(group)) {
-      request.holdBack?.();
+    if (callQueue.tryBegin(group)) return handler(request);
+    if (callQueue.mustRefuse(group)) {
+      request.throttle?.();
       // As a promise it is written together with others.
       return Promise.resolve(refuse(request, OVERLOADED));
     }
     return new Promise((resolve) => {
       const begin = (): void => resolve(handler(request));
-      waitForTurn(overload, group, request, { begin, end: (reason) => resolve(refuse(request, reason)) });
+      waitForTurn(callQueue, group, request, { begin, end: (reason) => resolve(refuse(request, reason)) });
     });
   };
 }
@@ -36,13 +39,17 @@ export function takeTurns(overload: Overload, routes: Routes, handler: Handler, 
  * @returns undefined where it goes on at once
  * @throws {HttpError} (or rejects with one) 503 where it has waited for too long, or would have to; 499 where the client has gone
  */
-export function turnAfterBody(overload: Overload, service: string, request: GatewayRequest): Promise<void> | undefined {
-  if (overload.mayBegin() || overload.tryBegin(service)) return undefined;
-  if (overload.mustRefuse(service)) {
-    request.holdBack?.();
+export function queueAfterBody(
+  callQueue: CallQueue,
+  service: string,
+  request: GatewayRequest,
+): Promise<void> | undefined {
+  if (callQueue.mayBegin() || callQueue.tryBegin(service)) return undefined;
+  if (callQueue.mustRefuse(service)) {
+    request.throttle?.();
     throw OVERLOADED;
   }
-  return new Promise((begin, reject) => waitForTurn(overload, service, request, { begin, end: reject }));
+  return new Promise((begin, reject) => waitForTurn(callQueue, service, request, { begin, end: reject }));
 }
 
 /** What becomes of a request that waits: it begins, or ends without having begun. */
@@ -51,12 +58,12 @@ interface Waiting {
   end(reason: HttpError): void;
 }
 
-function waitForTurn(overload: Overload, group: string, request: GatewayRequest, { begin, end }: Waiting): void {
+function waitForTurn(callQueue: CallQueue, group: string, request: GatewayRequest, { begin, end }: Waiting): void {
   const refuse = (): void => {
-    request.holdBack?.();
+    request.throttle?.();
     end(OVERLOADED);
   };
-  const place = overload.wait(group, { begin, refuse });
+  const place = callQueue.wait(group, { begin, refuse });
   // Once the request has begun the listener is the handler's, which may register it later.
   request.onAbort((reason) => {
     if (place.tryCancel()) end(reason);

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
-import { MAX_WAIT_MS, PERIOD_MS } from "../../../src/overload.js";
+import { MAX_WAIT_MS, PERIOD_MS } from "../../../src/overload/call-queue.js";
 import { HTTP_VERSIONS, httpClient } from "../../support/http-client.js";
 import { inTime, until } from "../../support/until.js";
 import { startBusy } from "./busy.js";
@@ -19,8 +19,8 @@ const post = (path: string, name: string): string => {
 const HELLO = "/helloworld/call";
 
 /** A client whose first request has been refused. */
-async function refused(t: Test, holdMs: number) {
-  const it = await startBusy(t, { holdMs });
+async function refused(t: Test, maxThrottleMs: number) {
+  const it = await startBusy(t, { maxThrottleMs });
   const { door, loop, dispatched } = it;
   const socket = connect(door.address.port, door.address.host).setNoDelay();
   t.teardown(() => socket.destroy());
@@ -119,16 +119,16 @@ for (const version of HTTP_VERSIONS) {
   t.test(
     `${version}: where more calls wait than began in the last period, a call is refused as it comes`,
     async (t) => {
-      const { loop, overload, door } = await startBusy(t, { holdMs: 1 });
+      const { loop, callQueue, door } = await startBusy(t, { maxThrottleMs: 1 });
       const begin = (): void => {
         loop.milliseconds += PERIOD_MS;
       };
       for (let call = 0; call < 5; call++)
-        overload.wait("helloworld", { begin, refuse: () => t.fail("it has not waited for long") });
+        callQueue.wait("helloworld", { begin, refuse: () => t.fail("it has not waited for long") });
       for (let turn = 0; turn < 3; turn++) loop.turn();
       const answer = httpClient(t, version, door.address).send({ path: `${HELLO}?name=Ada` });
       t.equal((await inTime(answer, "the refusal")).status, 503);
-      t.equal(overload.refused, 1);
+      t.equal(callQueue.refused, 1);
     },
   );
 }
