@@ -22,7 +22,7 @@ import { CLIENT_ADDRESS, first, type Metadata } from "./metadata.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
-import type { LazyPart, Part, Service } from "./service.js";
+import { grpcServiceOf, type LazyPart, type Part, type Service } from "./service.js";
 import { overloaded, status, toError, toStatus } from "./status.js";
 
 export interface DispatcherOptions {
@@ -77,7 +77,7 @@ export class Dispatcher {
     };
     this.#loading = { ...this.#environment, admit: this.#admitLoaded };
     this.#loadedTurns = overload ?? new Overload();
-    this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
+    this.health = new Health(services.flatMap((service) => service.parts.map(grpcServiceOf)));
     const open = unguarded ?? [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, Registry>();
     for (const service of [...services, ...open]) {
@@ -133,7 +133,7 @@ export class Dispatcher {
   }
 
   #add(service: Service, registry: Registry, unguarded: boolean): void {
-    const names = service.parts.map((part) => part.grpcService);
+    const names = service.parts.map(grpcServiceOf);
     const endpoints = new Map(endpointsOf(service.name, registry, names).map((endpoint) => [endpoint.path, endpoint]));
     for (const part of service.parts) {
       if ("load" in part) {

@@ -28,6 +28,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     "src/http2",
     "src/access/admission.ts",
     "src/access/call-context.ts",
+    "src/access/caller.ts",
     "src/access/token.ts",
   ],
   ["src/rpc/in-process", "src", "src/rpc"],
