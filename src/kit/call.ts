@@ -1,8 +1,8 @@
 /**
- * A service on the kit: the model of src/rpc/service.ts, whose handlers get a Call, which has beside the context what they may use:
- * log, store, clients of other services.
+ * A service on the kit: the model of src/rpc/service.ts, whose handlers get a Call. Beside the
+ * context it has what they may use: log, store, clients of other services.
  */
-import type { ServiceDefinition } from "../rpc/definition.js";
+import type { ClientDefinition, ServiceDefinition } from "../rpc/definition.js";
 import type * as model from "../rpc/service.js";
 import type { Client } from "./client.js";
 import type { Store } from "./store.js";
@@ -40,7 +40,7 @@ export interface Call extends model.Context {
    * @param definition as ts-proto generates it
    * @param service the name under which it is registered
    */
-  client<D extends ServiceDefinition>(definition: D, service: string): Client<D>;
+  client<D extends ClientDefinition>(definition: D, service: string): Client<D>;
 }
 
 /** The handler of a method, by the method's kind. */

@@ -13,7 +13,7 @@ import type { Joined } from "../process/join.js";
 import { Balancer } from "../rpc/balancer.js";
 import type { Channel } from "../rpc/channel.js";
 import { type CallOptions, repeated, stream, unary } from "../rpc/client.js";
-import type { MethodDefinition, ServiceDefinition } from "../rpc/definition.js";
+import type { ClientDefinition, MethodDefinition } from "../rpc/definition.js";
 import { CLIENT_ADDRESS, first, type Metadata } from "../rpc/metadata.js";
 import type { OwnContext } from "../rpc/service.js";
 import type { Client } from "./client.js";
@@ -59,7 +59,7 @@ export class Clients {
   }
 
   /** A client that acts for the caller of the call with this context. */
-  clientOf<D extends ServiceDefinition>(definition: D, service: string, context: OwnContext): Client<D> {
+  clientOf<D extends ClientDefinition>(definition: D, service: string, context: OwnContext): Client<D> {
     const methods = Object.entries(definition).map(([key, method]) => [key, this.#methodOf(method, service, context)]);
     return Object.fromEntries(methods) as Client<D>;
   }

@@ -1,7 +1,7 @@
 /** A call as handlers see it, over the context that src/rpc has made of it. */
 import type { Logger } from "pino";
 import type { CallerIdentity } from "../access/caller.js";
-import type { ServiceDefinition } from "../rpc/definition.js";
+import type { ClientDefinition } from "../rpc/definition.js";
 import { type Metadata, requestIdOf } from "../rpc/metadata.js";
 import type { OwnContext } from "../rpc/service.js";
 import type { Call } from "./call.js";
@@ -85,7 +85,7 @@ export class ServiceCall implements Call {
     return this.#readsOf().search(act);
   }
 
-  client<D extends ServiceDefinition>(definition: D, service: string): Client<D> {
+  client<D extends ClientDefinition>(definition: D, service: string): Client<D> {
     return this.#environment.clients().clientOf(definition, service, this.#context);
   }
 

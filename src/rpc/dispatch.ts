@@ -16,7 +16,7 @@ import { Code, StatusError } from "../errors.js";
 import { Overload } from "../overload.js";
 import type { CallLimits } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply } from "./channel.js";
-import type { MethodDefinition } from "./definition.js";
+import type { ServedMethodDefinition } from "./definition.js";
 import { Health } from "./health.js";
 import { CLIENT_ADDRESS, first, type Metadata } from "./metadata.js";
 import { Deadlines } from "./open-calls.js";
@@ -237,7 +237,7 @@ const NO_CALL: IncomingListener = { onMessage() {}, onEnd() {}, onDrain() {}, on
 function serve(
   { implementation }: Part,
   key: string,
-  definition: MethodDefinition<unknown, unknown>,
+  definition: ServedMethodDefinition<unknown, unknown>,
   endpoint: Endpoint,
   unguarded: boolean,
 ): ServedMethod {

@@ -1,6 +1,6 @@
 /**
- * The model of a service: definitions, as ts-proto generates them, with a handler for each method. It runs behind every transport
- * and in process.
+ * The model of a service: definitions, as ts-proto generates them, with a handler for each method.
+ * It runs behind every transport and in process.
  *
  *     const helloworld: Service = {
  *       name: "helloworld",
@@ -8,10 +8,11 @@
  *       parts: [part(HelloworldService, { call: ({ name }) => ({ … }) })],
  *     };
  *
- * The package publishes these types as parts of `portico/service` (src/kit). So this file imports nothing that is not published.
+ * The types of `portico/service` (src/kit) refer to these. So the package publishes them with what
+ * this file imports, which must not need other packages.
  */
 import type { Caller, CallerIdentity } from "../access/caller.js";
-import type { MethodDefinition, ServiceDefinition } from "./definition.js";
+import type { ServedMethodDefinition, ServiceDefinition } from "./definition.js";
 import type { Metadata } from "./metadata.js";
 
 /** What every handler is told of the call that it answers. */
@@ -50,12 +51,12 @@ export interface OwnContext extends Context {
 type MaybePromise<T> = T | Promise<T>;
 
 /**
- * The handler of a method, by the method's kind, with the context that it gets. A method of a definition that was made while the
- * program runs, as @grpc/proto-loader does, has a kind that TypeScript does not know. An error that the handler throws becomes a
- * status (StatusError.from).
+ * The handler of a method, by the method's kind, with the context that it gets. A method of a
+ * definition that was made while the program runs, as @grpc/proto-loader does, has a kind that
+ * TypeScript does not know. An error that the handler throws becomes a status (StatusError.from).
  */
 export type Handler<M, C extends Context = OwnContext> =
-  M extends MethodDefinition<infer Request, infer Response>
+  M extends ServedMethodDefinition<infer Request, infer Response>
     ? boolean extends M["requestStream"]
       ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known of the messages either.
         (request: any, context: C) => any
@@ -94,7 +95,7 @@ export function part<D extends ServiceDefinition, C extends Context = OwnContext
   return { definition, implementation };
 }
 
-/** The full name of a part's gRPC service, `helloworld.Helloworld` of `/helloworld.Helloworld/Call`. */
+/** Full name, `helloworld.Helloworld` of a method with the path `/helloworld.Helloworld/Call`. */
 export function grpcServiceOf(part: Part<never> | LazyPart): string {
   if ("load" in part) return part.grpcService;
   const [, name = ""] = Object.values(part.definition)[0]?.path.split("/") ?? [];
