@@ -24,7 +24,7 @@ import { hashToken } from "../src/access/token.js";
 import { Code } from "../src/errors.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../src/gen/portico/auth/v1/rules.js";
-import type { Context } from "../src/rpc/service.js";
+import { grpcServiceOf, type OwnContext } from "../src/rpc/service.js";
 import { openStore } from "../src/store/open.js";
 import { toTimestamp } from "../src/time.js";
 import { bundleInto } from "../test/support/bundle.js";
@@ -113,9 +113,9 @@ async function start(folder: string, [keys = 0, accounts = 0]: number[]): Promis
   );
   printMemory();
   const call = (service: string, method: string, request: unknown, caller?: KnownCaller) => {
-    const part = authority.service.parts.find(({ grpcService }) => grpcService === `portico.auth.v1.${service}`);
+    const part = authority.service.parts.find((each) => grpcServiceOf(each) === `portico.auth.v1.${service}`);
     if (part === undefined || "load" in part) throw new Error(`the authority has no ${service}`);
-    return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as Context);
+    return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as OwnContext);
   };
   const callerOf = async (key: number): Promise<KnownCaller> => {
     const sha256 = hashToken(keyOf(key));

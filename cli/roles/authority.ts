@@ -15,7 +15,7 @@ import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../s
 import { addStore } from "../../src/process/service.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import type { Service } from "../../src/rpc/service.js";
+import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
 import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
@@ -135,7 +135,7 @@ async function openOwnGuard(
 /** What this process serves has its own gRPC names, unless others had them at an earlier start. */
 async function claimNames({ grpcNames }: Authority, own: readonly Service[]): Promise<void> {
   for (const { name, parts } of own) {
-    const names = parts.map(({ grpcService }) => grpcService);
+    const names = parts.map(grpcServiceOf);
     await grpcNames.claim(name, names);
   }
 }

@@ -1,5 +1,5 @@
 /** The clients of the services that run in one process with the authority: their calls stay in the process where they can. */
-import type { Caller } from "../../src/access/admission.js";
+import type { Caller } from "../../src/access/caller.js";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { Clients } from "../../src/kit/clients.js";
 import type { ProcessContext } from "../../src/process/context.js";

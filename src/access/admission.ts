@@ -7,24 +7,8 @@ import { Callers, type Endpoint } from "../contract/endpoint.js";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError, withoutStack } from "../errors.js";
 import type { Metadata } from "../rpc/metadata.js";
+import type { Caller } from "./caller.js";
 import type { Judgement } from "./rules.js";
-
-/** The account, or the enrolment, of a valid token. */
-export interface Caller {
-  readonly namespace: string;
-  /** As in Admission, where the caller was found by its token. */
-  readonly namespaceId?: string | undefined;
-  readonly account: string;
-  readonly scopes: readonly string[];
-  /** When the token expires, in milliseconds of `Date.now()`. */
-  readonly expires: number;
-  /** Resource patterns that the token is limited to; empty means no limit. */
-  readonly resources: readonly string[];
-  /** The name of the API key, where it is limited and the name is known; for messages. */
-  readonly key?: string | undefined;
-  /** The name of an enrolment token. Such a caller is no account, and rules treat its calls as calls without a token. */
-  readonly enrolment?: string | undefined;
-}
 
 /** What a call shows of its caller. */
 export interface Credentials {

@@ -17,7 +17,6 @@ import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import {
   type Admission,
   authorityUnreachable,
-  type Caller,
   type Credentials,
   type FollowedStream,
   isAdmin,
@@ -29,6 +28,7 @@ import {
   serviceScope,
 } from "./admission.js";
 import type { AuthorityAccess } from "./authority-access.js";
+import type { Caller } from "./caller.js";
 import { CallerCache, UNKNOWN_TOKEN } from "./caller-cache.js";
 import { badContext, ContextCache, lateContext, type Verified } from "./context-cache.js";
 import type { KnownCaller } from "./known-caller.js";

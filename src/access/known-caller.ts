@@ -3,7 +3,7 @@ import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { parsePattern, type Resource } from "../contract/resource.js";
 import type { Caller as ResolvedCaller } from "../gen/portico/auth/v1/policy.js";
 import { timestampMs } from "../time.js";
-import type { Caller } from "./admission.js";
+import type { Caller } from "./caller.js";
 
 /** What a caller may do: its account's scopes, and the resources that its token is limited to. */
 export interface Powers {

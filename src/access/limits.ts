@@ -4,7 +4,7 @@
  * asks to act for a caller, and explanations.
  */
 import { matches, parsePattern, type Resource } from "../contract/resource.js";
-import type { Caller } from "./admission.js";
+import type { Caller } from "./caller.js";
 import { KnownCaller } from "./known-caller.js";
 import type { Decision, Judgement } from "./rules.js";
 

@@ -10,7 +10,8 @@
  * No message passes while no lease runs, or while the caller is looked up: the authority may acknowledge a change that
  * the stream was not judged by. A stream that is asked to pass a message then waits, and is told when it may go on.
  */
-import { type Admission, type Caller, type FollowedStream, refusal, type StreamListener } from "./admission.js";
+import { type Admission, type FollowedStream, refusal, type StreamListener } from "./admission.js";
+import type { Caller } from "./caller.js";
 import { type CallerCache, LOOKUP_TIME } from "./caller-cache.js";
 import type { ChangedCallers } from "./caller-changes.js";
 import { KnownCaller } from "./known-caller.js";

@@ -12,10 +12,10 @@ import { openServiceProcess } from "../process/service.js";
 import { Shutdown } from "../process/shutdown.js";
 import type { ServiceDefinition } from "../rpc/definition.js";
 import { StoreError } from "../store/store.js";
+import { type Implementation, type Part, part } from "./call.js";
 import { clientsOf } from "./clients.js";
 import { descriptorsOf } from "./loaded-definition.js";
 import { listNamespacesOf } from "./namespace-data.js";
-import { type Implementation, type Part, part } from "./part.js";
 import { createService } from "./service.js";
 import { installationStore } from "./shared-store.js";
 

@@ -11,7 +11,7 @@ import type { Metrics } from "../metrics.js";
 import type { CallQueue } from "../overload/call-queue.js";
 import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
 import { requestIdOf } from "../rpc/metadata.js";
-import type { Service } from "../rpc/service.js";
+import { grpcServiceOf, type Service } from "../rpc/service.js";
 import { messageLimits, type ProcessContext } from "./context.js";
 import { listening } from "./listen.js";
 import type { Shutdown } from "./shutdown.js";
@@ -74,7 +74,7 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
     addresses: [formatGrpcTarget(advertised)],
     // The same object where possible: by its identity the registry knows what it has read before.
     descriptors: asBuffer(service.descriptors),
-    grpcServices: service.parts.map((part) => part.grpcService),
+    grpcServices: service.parts.map(grpcServiceOf),
     reflected: true,
     bindingPrefix: service.bindingPrefix ?? "",
     metadata: [...(service.metadata ?? [])],

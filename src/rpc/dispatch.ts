@@ -16,13 +16,13 @@ import { Code, StatusError } from "../errors.js";
 import { CallQueue } from "../overload/call-queue.js";
 import type { CallLimits } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply } from "./channel.js";
-import type { MethodDefinition } from "./definition.js";
+import type { ServedMethodDefinition } from "./definition.js";
 import { Health } from "./health.js";
 import { CLIENT_ADDRESS, first, type Metadata } from "./metadata.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
-import type { LazyPart, Part, Service } from "./service.js";
+import { grpcServiceOf, type LazyPart, type Part, type Service } from "./service.js";
 import { overloaded, status, toError, toStatus } from "./status.js";
 
 export interface DispatcherOptions {
@@ -77,7 +77,7 @@ export class Dispatcher {
     };
     this.#loading = { ...this.#environment, admit: this.#admitLoaded };
     this.#loadedTurns = callQueue ?? new CallQueue();
-    this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
+    this.health = new Health(services.flatMap((service) => service.parts.map(grpcServiceOf)));
     const open = unguarded ?? [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, Registry>();
     for (const service of [...services, ...open]) {
@@ -133,7 +133,7 @@ export class Dispatcher {
   }
 
   #add(service: Service, registry: Registry, unguarded: boolean): void {
-    const names = service.parts.map((part) => part.grpcService);
+    const names = service.parts.map(grpcServiceOf);
     const endpoints = new Map(endpointsOf(service.name, registry, names).map((endpoint) => [endpoint.path, endpoint]));
     for (const part of service.parts) {
       if ("load" in part) {
@@ -237,7 +237,7 @@ const NO_CALL: IncomingListener = { onMessage() {}, onEnd() {}, onDrain() {}, on
 function serve(
   { implementation }: Part,
   key: string,
-  definition: MethodDefinition<unknown, unknown>,
+  definition: ServedMethodDefinition<unknown, unknown>,
   endpoint: Endpoint,
   unguarded: boolean,
 ): ServedMethod {

@@ -18,10 +18,11 @@ import { logFailure } from "../log.js";
 import type { CallQueue, WaitingPlace } from "../overload/call-queue.js";
 import { type CallLimits, deadlineOf } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
+import { EndpointContext } from "./endpoint-context.js";
 import { MessageQueue } from "./message-queue.js";
 import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { Deadlines, Expiring } from "./open-calls.js";
-import { type Context, EndpointContext } from "./service.js";
+import type { OwnContext } from "./service.js";
 import { cancelled, deadlineExceeded, overloaded, toError, toStatus } from "./status.js";
 
 /** An endpoint as the dispatcher has prepared it for its calls. */
@@ -37,7 +38,7 @@ export interface ServedMethod {
   /** @throws {StatusError} INVALID_ARGUMENT for bytes that are not the endpoint's message. */
   readonly decode: (bytes: Uint8Array) => unknown;
   readonly encode: (response: unknown) => Uint8Array;
-  readonly run: (request: unknown, context: Context) => unknown;
+  readonly run: (request: unknown, context: OwnContext) => unknown;
   /** Loads the endpoint's code, without which it cannot run; undefined where that is loaded. */
   readonly load: (() => Promise<void>) | undefined;
   /** The open calls of an endpoint whose calls never end by themselves: they are ended when the process stops. */
@@ -269,14 +270,8 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   #run(request: unknown, { admission, clientAddress }: Admitted): void {
     if (this.#ended) return;
-    this.#context = new EndpointContext(
-      this.#method.name,
-      this.#start,
-      this.#reply,
-      this.deadline,
-      admission,
-      clientAddress,
-    );
+    const { name } = this.#method;
+    this.#context = new EndpointContext(name, this.#start, this.#reply, this.deadline, admission, clientAddress);
     const streams = this.#method.requestStream || this.#method.responseStream;
     if (streams && admission !== undefined && admission !== SYSTEM) {
       this.#followed = this.#environment.guard.follow(admission, this);

@@ -136,7 +136,7 @@ export class ScriptedAuthority {
       name: "auth",
       descriptors: descriptorsOf(),
       parts: [
-        part("portico.auth.v1.Policy", PolicyService, {
+        part(PolicyService, {
           watch: (requests) => this.#watch(requests),
           resolve: (request) => this.#resolve(request),
           listNamespaceIds: () => ({ namespaces: [], installationId: "" }),

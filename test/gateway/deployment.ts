@@ -35,7 +35,7 @@ import type { CallStart, Channel, Verify } from "../../src/rpc/channel.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import type { Service } from "../../src/rpc/service.js";
+import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
 import { withBindings } from "../support/bound.js";
 import { helloworld } from "../support/helloworld.js";
 import { openMemoryStore } from "../support/memory-store.js";
@@ -161,7 +161,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     return () => void joined.then((leave) => leave());
   };
   for (const { name, parts, descriptors, bindingPrefix = "", metadata = [] } of services) {
-    const grpcServices = parts.map(({ grpcService }) => grpcService);
+    const grpcServices = parts.map(grpcServiceOf);
     const announced = options.bound ? withBindings(descriptors) : asBuffer(descriptors);
     await join({ service: name, descriptors: announced, grpcServices, bindingPrefix, metadata: [...metadata] });
   }

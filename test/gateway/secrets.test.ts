@@ -46,7 +46,7 @@ const vault = {
     }),
   ),
   parts: [
-    part("vault.Vault", Vault, {
+    part(Vault, {
       open(message: Buffer): never {
         const text = message.toString("latin1");
         if (text.includes("bug")) throw new TypeError(`cannot read ${text}`);

@@ -30,6 +30,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     "src/overload",
     "src/access/admission.ts",
     "src/access/call-context.ts",
+    "src/access/caller.ts",
     "src/access/token.ts",
   ],
   ["src/rpc/in-process", "src", "src/rpc"],

@@ -1,6 +1,7 @@
 // Who is let in, and what the endpoint is told of it.
 import t from "tap";
-import { type Caller, SYSTEM } from "../../src/access/admission.js";
+import { SYSTEM } from "../../src/access/admission.js";
+import type { Caller } from "../../src/access/caller.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type CallOptions, stream, unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
@@ -98,9 +99,9 @@ t.test("a refused call never reaches its endpoint", async (t) => {
 
 t.test("the endpoint's context has its name, the namespace, the metadata and the deadline", async (t) => {
   const metadata: Metadata = [["platform-namespace", "blue"]];
-  const deadline = performance.now() + 60_000;
-  const context = await contextOf({ metadata, deadline });
-  t.match(context, { endpoint: "raw:Raw.One", namespace: "blue", metadata, deadline, system: false });
+  const deadlineMonotonicMs = performance.now() + 60_000;
+  const context = await contextOf({ metadata, deadline: deadlineMonotonicMs });
+  t.match(context, { endpoint: "raw:Raw.One", namespace: "blue", metadata, deadlineMonotonicMs, system: false });
 });
 
 t.test("a call in process with an admission is not admitted again", async (t) => {

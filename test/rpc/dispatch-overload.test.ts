@@ -5,7 +5,7 @@ import { Code } from "../../src/errors.js";
 import { CallQueue, MAX_WAIT_MS } from "../../src/overload/call-queue.js";
 import type { Channel, Status } from "../../src/rpc/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import type { Part } from "../../src/rpc/service.js";
+import { grpcServiceOf, type Part } from "../../src/rpc/service.js";
 import { isOverload } from "../../src/rpc/status.js";
 import { channelTo, listenHttp2 } from "../http2/serve.js";
 import { fillTurn, ManualLoop } from "../overload/manual-loop.js";
@@ -124,7 +124,7 @@ t.test("calls that came before the code of their endpoint was loaded take turns 
   });
   const [part] = service.parts as [Part];
   const code = deferred<Part>();
-  const lazy = { ...service, parts: [{ grpcService: part.grpcService, load: () => code.promise }] };
+  const lazy = { ...service, parts: [{ grpcService: grpcServiceOf(part), load: () => code.promise }] };
   const channel = new InProcessChannel(dispatcherOf([lazy], { callQueue }));
   const calls = ["a", "b"].map((message) => call(channel, message).ended);
   code.resolve(part);

@@ -41,7 +41,7 @@ interface Options {
 /** The gRPC service portico.auth.v1.Accounts. */
 export function accounts(options: Options): Part {
   const { changes } = options;
-  return part("portico.auth.v1.Accounts", AccountsService, {
+  return part(AccountsService, {
     list: async (request, context) => {
       await changes.sync();
       const { items, nextPageToken } = pageOf(request, listOf(changes.state, accountOf(context).namespace));

@@ -10,7 +10,7 @@ const MAX_LIMIT = 1_000;
 
 /** The gRPC service portico.auth.v1.Audit. */
 export function audit({ changes }: { changes: Changes }): Part {
-  return part("portico.auth.v1.Audit", AuditService, {
+  return part(AuditService, {
     list: async ({ before, limit }, context) => {
       const { namespace } = accountOf(context);
       if (limit < 0 || limit > MAX_LIMIT) {

@@ -29,7 +29,7 @@ interface Options {
 /** The gRPC service portico.auth.v1.Auth. */
 export function auth(options: Options): Part {
   const { changes } = options;
-  return part("portico.auth.v1.Auth", AuthService, {
+  return part(AuthService, {
     login: (request, context) => login(options, request, context),
     refresh: (request) => refresh(changes, request),
     logout: async (_, context) => {

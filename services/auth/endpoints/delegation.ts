@@ -42,7 +42,7 @@ interface Acting {
 /** The gRPC service portico.auth.v1.Delegation. */
 export function delegation({ journal, leaseMs }: Options): Part {
   const compiled = new CompiledRules(journal);
-  return part("portico.auth.v1.Delegation", DelegationService, {
+  return part(DelegationService, {
     issue: async (request, context) => {
       await journal.sync();
       return issue({ state: journal.state, now: journal.now, leaseMs, compiled }, request, context);

@@ -27,7 +27,7 @@ interface Options {
 
 /** The gRPC service portico.auth.v1.Enrolments. */
 export function enrolments({ changes, joinsOtherwise }: Options): Part {
-  return part("portico.auth.v1.Enrolments", EnrolmentsService, {
+  return part(EnrolmentsService, {
     list: async (_, context) => {
       accountOfDefault(context);
       await changes.sync();

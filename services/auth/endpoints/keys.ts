@@ -40,7 +40,7 @@ interface Options {
 
 /** The gRPC service portico.auth.v1.Keys. */
 export function keys({ changes, keyUses }: Options): Part {
-  return part("portico.auth.v1.Keys", KeysService, {
+  return part(KeysService, {
     list: async (request, context) => {
       const caller = accountOf(context);
       await changes.sync();

@@ -7,7 +7,7 @@ import { accountOfDefault } from "./checks.js";
 
 /** The gRPC service portico.auth.v1.Names. */
 export function names({ changes }: { changes: Changes }): Part {
-  return part("portico.auth.v1.Names", NamesService, {
+  return part(NamesService, {
     list: async (_, context) => {
       accountOfDefault(context);
       await changes.sync();

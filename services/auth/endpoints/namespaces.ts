@@ -12,7 +12,7 @@ const MAX_NAMESPACES = 1_000;
 
 /** The gRPC service portico.auth.v1.Namespaces. */
 export function namespaces({ changes, passwords }: { changes: Changes; passwords: Passwords }): Part {
-  return part("portico.auth.v1.Namespaces", NamespacesService, {
+  return part(NamespacesService, {
     list: async (_, context) => {
       accountOfDefault(context);
       await changes.sync();

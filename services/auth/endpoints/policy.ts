@@ -25,7 +25,7 @@ import {
   type WatchResponse_Pong,
   type WatchResponse_Snapshot,
 } from "../../../src/gen/portico/auth/v1/policy.js";
-import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { type OwnContext, type Part, part } from "../../../src/rpc/service.js";
 import { toTimestamp } from "../../../src/time.js";
 import { apart, coalesced } from "../log/coalesced.js";
 import type { Follower, Journal } from "../log/journal.js";
@@ -73,7 +73,7 @@ export function policy(options: Options): Part {
     await journal.sync();
   };
   const read = coalesced(() => storeWatch.run(claimAndSync), apart(leases.leaseMs / READINGS_A_LEASE));
-  return part("portico.auth.v1.Policy", PolicyService, {
+  return part(PolicyService, {
     watch: (requests, context) => watch({ ...options, read }, requests, context),
     resolve: (request) => resolve(options.journal, request),
     batchResolve: (request) => batchResolve(options.journal, request),
@@ -84,7 +84,7 @@ export function policy(options: Options): Part {
 async function* watch(
   options: WatchOptions,
   requests: AsyncIterable<WatchRequest>,
-  context: Context,
+  context: OwnContext,
 ): AsyncGenerator<WatchResponse> {
   const { journal, leases, stopping } = options;
   if (stopping.aborted && !context.system) throw new StatusError(Code.UNAVAILABLE, "the authority is about to stop");
@@ -113,7 +113,7 @@ async function* watch(
   }
 }
 
-function ownerOf({ caller, system }: Context): Owner {
+function ownerOf({ caller, system }: OwnContext): Owner {
   if (system || !(caller instanceof KnownCaller)) return "own process";
   return { enrolment: caller.enrolment, sha256: caller.sha256 };
 }
@@ -166,7 +166,7 @@ async function listen(
 }
 
 /** Whose keys a guard may have: this process's own guard is a gateway's. */
-function enrolmentOf({ caller, system }: Context): string {
+function enrolmentOf({ caller, system }: OwnContext): string {
   return system ? GATEWAY : (caller?.enrolment ?? "");
 }
 

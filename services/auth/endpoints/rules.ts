@@ -1,6 +1,6 @@
 /** Rules: lists, creates and deletes the rules of the caller's namespace, explains decisions and previews changes. */
 
-import type { Caller } from "../../../src/access/admission.js";
+import type { Caller } from "../../../src/access/caller.js";
 import { withinLimits } from "../../../src/access/limits.js";
 import { checkRule, RuleSet } from "../../../src/access/rules.js";
 import { alreadyExists, failedPrecondition, invalidArgument, notFound, type StatusError } from "../../../src/errors.js";
@@ -30,7 +30,7 @@ interface Options {
 
 /** The gRPC service portico.auth.v1.Rules. */
 export function rules({ changes, maxRules }: Options): Part {
-  return part("portico.auth.v1.Rules", RulesService, {
+  return part(RulesService, {
     list: async (request, context) => {
       const { namespace } = accountOf(context);
       await changes.sync();

@@ -26,7 +26,7 @@ const seen: Metadata[] = [];
 const thief: Service = {
   ...helloworld,
   parts: [
-    part("helloworld.Helloworld", HelloworldService, {
+    part(HelloworldService, {
       call(_request, { metadata }) {
         seen.push(metadata);
         return { message: "stolen", msg: "stolen" };

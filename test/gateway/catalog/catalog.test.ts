@@ -48,7 +48,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
     name: "registry",
     descriptors: descriptorsOf(),
     parts: [
-      part("portico.registry.v1.Registry", RegistryService, {
+      part(RegistryService, {
         register: () => never(),
         list: () => ({ services: [] }),
         resolve: () => ({ addresses: [] }),

@@ -72,7 +72,7 @@ function serviceOf(name: string, proto: string, methods: readonly string[]): Ser
   );
   const answer = (request: unknown) => create(Order, { id: (request as { id: string }).id, item: name } as never);
   const implementation = Object.fromEntries(methods.map((method) => [method.toLowerCase(), answer]));
-  return { name: "shop", descriptors, parts: [part("shop.Orders", definition, implementation as never)] };
+  return { name: "shop", descriptors, parts: [part(definition, implementation as never)] };
 }
 
 /** A server of a version at a port. */

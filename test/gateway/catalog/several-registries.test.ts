@@ -29,7 +29,7 @@ class ScriptedRegistry {
 
   constructor() {
     const watch = () => this.#watch();
-    const parts = [part("portico.registry.v1.Registry", RegistryService, { ...OTHERS, watch })];
+    const parts = [part(RegistryService, { ...OTHERS, watch })];
     const registry: Service = { name: "registry", descriptors: descriptorsOf(), parts };
     this.channel = new InProcessChannel(
       new Dispatcher({ services: [registry], guard: NOBODY, limits: config, log: silent }),

@@ -75,7 +75,7 @@ export function createRelay(metadata: readonly string[] = []): Service {
     descriptors,
     metadata,
     parts: [
-      part("relay.Relay", definition, {
+      part(definition, {
         call(request, context) {
           const note = noteOf(request);
           relay(note, context);

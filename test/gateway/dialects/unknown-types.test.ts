@@ -45,7 +45,6 @@ const vault: Service = {
   descriptors,
   parts: [
     part(
-      "vault.Vault",
       {
         echo: { path: "/vault.Vault/Echo", requestStream: false, responseStream: false, ...BYTES },
         twice: { path: "/vault.Vault/Twice", requestStream: false, responseStream: true, ...BYTES },
@@ -75,11 +74,9 @@ const mint: Service = {
     ),
   ),
   parts: [
-    part(
-      "acme.Mint",
-      { make: { path: "/acme.Mint/Make", requestStream: false, responseStream: false, ...BYTES } } as const,
-      { make: (message: Buffer) => message },
-    ),
+    part({ make: { path: "/acme.Mint/Make", requestStream: false, responseStream: false, ...BYTES } } as const, {
+      make: (message: Buffer) => message,
+    }),
   ],
 };
 

@@ -5,7 +5,8 @@ import { PassedMetadata } from "../../../gateway/catalog/passed-metadata.js";
 import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
 import { readHeaders } from "../../../gateway/http.js";
 import { type AdmittedRequest, startOf } from "../../../gateway/stages/call.js";
-import type { Caller, SigningGuard } from "../../../src/access/guard.js";
+import type { Caller } from "../../../src/access/caller.js";
+import type { SigningGuard } from "../../../src/access/guard.js";
 import { sentMetadata } from "../../../src/rpc/channel.js";
 import type { Metadata } from "../../../src/rpc/metadata.js";
 

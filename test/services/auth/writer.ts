@@ -7,7 +7,7 @@ import { openAuthority } from "../../../services/auth/authority.js";
 import { KnownCaller } from "../../../src/access/known-caller.js";
 import { hashToken } from "../../../src/access/token.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
-import type { Context } from "../../../src/rpc/service.js";
+import { grpcServiceOf, type OwnContext } from "../../../src/rpc/service.js";
 import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 
@@ -23,9 +23,9 @@ const authority = await openAuthority(options);
 
 /** Calls as the guard lets calls through. */
 function call(service: string, method: string, request: unknown, caller?: KnownCaller) {
-  const part = authority.service.parts.find(({ grpcService }) => grpcService === `portico.auth.v1.${service}`);
+  const part = authority.service.parts.find((each) => grpcServiceOf(each) === `portico.auth.v1.${service}`);
   if (part === undefined || "load" in part) throw new Error(`the authority has no ${service}`);
-  return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as Context);
+  return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as OwnContext);
 }
 
 const { accessToken } = await call("Auth", "login", { account: "admin", password: adminPassword, namespace: "" });

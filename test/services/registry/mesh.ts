@@ -19,7 +19,7 @@ import { serveGrpc } from "../../../src/rpc/grpc-js/server.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import type { Metadata } from "../../../src/rpc/metadata.js";
-import type { Service } from "../../../src/rpc/service.js";
+import { grpcServiceOf, type Service } from "../../../src/rpc/service.js";
 import { helloworld } from "../../support/helloworld.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { CHEAP } from "../../support/passwords.js";
@@ -36,7 +36,7 @@ export function instanceOf({ name, parts, descriptors }: Service): Instance {
     service: name,
     id: "local",
     descriptors: asBuffer(descriptors),
-    grpcServices: parts.map((part) => part.grpcService),
+    grpcServices: parts.map(grpcServiceOf),
   });
 }
 

@@ -100,7 +100,7 @@ t.test("a client that does not read stops the service", async (t) => {
 
 t.test("a service that answers a client stream with no message is answered 502", async (t) => {
   const collect = { path: "/feed.Feed/Collect", requestStream: true, responseStream: true, ...BYTES } as const;
-  const nothing = part("feed.Feed", { collect }, { async *collect() {} });
+  const nothing = part({ collect }, { async *collect() {} });
   await serve(it, { ...feed.service, name: "wrong", parts: [nothing] });
   const { socket, closed } = await dial(it, "/wrong/feed/collect");
   socket.send("");
