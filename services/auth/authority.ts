@@ -7,6 +7,7 @@
  */
 import { hostname } from "node:os";
 import type { Logger } from "pino";
+import { RESTRICTIONS } from "../../src/access/restrictions.js";
 import { ConfigError } from "../../src/config.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Service } from "../../src/rpc/service.js";
@@ -204,14 +205,17 @@ async function openLeases(
   { store, leaseMs, log, name = hostname() }: AuthorityOptions,
   { journal, clock, now }: { journal: Journal; clock: Clock; now: () => number },
 ): Promise<{ leases: Leases; claims: Claims; stopTelling: () => void }> {
+  const common = { leaseMs, restrictions: () => journal.state.restrictions, now, log };
   if (!store.mayBeStale) {
     const claims = new LocalClaims({ rows: store.collection("grantors"), store: store.name, log, now, leaseMs });
     await claims.open();
-    return { leases: new Leases({ leaseMs, claims, now, log }), claims, stopTelling: () => undefined };
+    return { leases: new Leases({ ...common, claims }), claims, stopTelling: () => undefined };
   }
-  const claims = new SharedClaims({ store, journal, clock, name, log, now, leaseMs });
+  // Asked at the first renewal, when there are leases.
+  const lacking = () => Object.fromEntries(RESTRICTIONS.map((kind) => [kind, leases.lackingHere(kind)]));
+  const claims: SharedClaims = new SharedClaims({ store, journal, clock, name, log, now, leaseMs, lacking });
   await claims.open();
-  const leases = new Leases({ leaseMs, claims, now, log });
+  const leases = new Leases({ ...common, claims });
   const reports = new Reports({ journal, leases, claims, log });
   // Another authority has made a change: its caller waits until the guards here have applied it.
   const unfollow = store.follow("log", () => void journal.sync().catch(() => undefined));

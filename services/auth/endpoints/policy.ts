@@ -10,7 +10,7 @@ import { setMaxListeners } from "node:events";
 import { KnownCaller } from "../../../src/access/known-caller.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { coversService } from "../../../src/contract/resource.js";
-import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import { Code, failedPrecondition, invalidArgument, StatusError } from "../../../src/errors.js";
 import {
   type BatchResolveRequest,
   type BatchResolveResponse,
@@ -150,6 +150,8 @@ async function listen(
     switch (message?.$case) {
       case "start":
         await journal.sync();
+        leases.understands(holder, message.value.restrictions);
+        checkUnderstands(leases, holder);
         watcher.start(message.value.service);
         break;
       case "ping":
@@ -179,6 +181,7 @@ async function pong(
 ): Promise<void> {
   await read();
   if (watcher.ended) return;
+  checkUnderstands(leases, holder);
   // From here to the grant nothing may be awaited: a change committed in between would not know of it.
   const { revision } = journal.state;
   watcher.pong({
@@ -189,6 +192,16 @@ async function pong(
     stopping: stopping.aborted,
   });
   leases.grant(holder, revision);
+}
+
+/** @throws {StatusError} FAILED_PRECONDITION where the guard does not understand a restriction in force. */
+function checkUnderstands(leases: Leases, holder: Holder): void {
+  const lacked = leases.lackedBy(holder);
+  if (lacked.length === 0) return;
+  throw failedPrecondition(
+    `this guard gets no lease: restrictions are in force that its version does not understand (${lacked.join(", ")}); ` +
+      "upgrade it, or delete them",
+  );
 }
 
 /** Says that the authority is about to stop, and grants nothing. */

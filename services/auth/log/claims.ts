@@ -74,6 +74,12 @@ export interface Claims {
    * authority has just committed.
    */
   settled(revision: number): Promise<void>;
+  /**
+   * The guards of other authorities that do not understand a kind of restrictions, and the authorities that do not, in words. A
+   * guard is told of here before it gets its first lease.
+   * @throws {StoreError} when the store fails.
+   */
+  lacking(kind: string): Promise<readonly string[]>;
   /** Nothing may be granted any more. @param left how long our leases may still run, in milliseconds. */
   withdraw(left: number): Promise<void>;
 }
@@ -159,6 +165,11 @@ export class LocalClaims implements Claims {
   readonly #readOthers = coalesced(async () => {
     this.#ends = await this.#retireOthers();
   });
+
+  /** None: the leases of another authority are waited for. */
+  async lacking(): Promise<readonly string[]> {
+    return [];
+  }
 
   async withdraw(left: number): Promise<void> {
     this.#closed = true;

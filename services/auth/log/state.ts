@@ -6,6 +6,7 @@
 
 import { serviceScope } from "../../../src/access/admission.js";
 import { keyOf, rootOf } from "../../../src/access/context-keys.js";
+import { LIMITED_KEYS } from "../../../src/access/restrictions.js";
 import { asBuffer } from "../../../src/buffer.js";
 import { DEFAULT_NAMESPACE, GATEWAY } from "../../../src/contract/names.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
@@ -21,6 +22,7 @@ import { DraftTable } from "./records/draft-table.js";
 import { type Records, RecordTable } from "./records/record-table.js";
 import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
+import { type TokenState, tokenOf } from "./token-state.js";
 
 /** An account with what belongs to it. It is replaced, never changed, so that a copy of the namespace stays as it is. */
 export type AccountState = FrozenAccount;
@@ -37,12 +39,6 @@ export interface NamespaceState {
   readonly rules: Entries<string, Rule>;
   readonly audit: AuditTrail;
 }
-
-/** What a token stands for. `spent` is a refresh token that was traded. */
-export type TokenState =
-  | { readonly kind: "access" | "refresh" | "spent"; readonly login: Login; readonly token: Token }
-  | { readonly kind: "key"; readonly key: Key }
-  | { readonly kind: "enrolment"; readonly enrolment: Enrolment };
 
 /** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
 const NEVER = 253_402_300_799_000;
@@ -114,6 +110,11 @@ export class State {
   keyWithPrefix(namespace: string, prefix: string): Key | undefined {
     const isIt = (key: Key): boolean => key.prefix === prefix && key.namespace === namespace;
     return prefix === "" ? undefined : this.#keys.find(Buffer.from(prefix), isIt)?.value;
+  }
+
+  /** The kinds of the restrictions that are in force (src/access/restrictions.ts). */
+  get restrictions(): readonly string[] {
+    return this.#keys.marked > 0 ? [LIMITED_KEYS] : [];
   }
 
   enrolmentsOf(name: string): Enrolment[] {
@@ -382,16 +383,6 @@ function draftOf(namespace: NamespaceState): NamespaceState {
     rules: new DraftMap(namespace.rules),
     audit: new AuditTrail(),
   };
-}
-
-/** What the token with the hash is to a login; undefined where it is none of its tokens. */
-function tokenOf(login: Login, sha256: Buffer): TokenState | undefined {
-  const isIt = (token: Token | undefined): token is Token => token?.sha256.equals(sha256) === true;
-  if (isIt(login.refresh)) return { kind: "refresh", login, token: login.refresh };
-  const access = login.access.find(isIt);
-  if (access !== undefined) return { kind: "access", login, token: access };
-  const spent = login.spent.find(isIt);
-  return spent && { kind: "spent", login, token: spent };
 }
 
 /** How hashes are written as keys of maps. */

@@ -24,6 +24,11 @@ export interface WatchRequest_Start {
    * service. Empty for a guard that judges calls to all services.
    */
   service: string;
+  /**
+   * The kinds of restrictions that the guard understands: `limited-keys`. While a restriction of another kind is in force,
+   * it gets no lease, and the stream ends with FAILED_PRECONDITION.
+   */
+  restrictions: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -352,13 +357,16 @@ export const WatchRequest: MessageFns<WatchRequest> = {
 };
 
 function createBaseWatchRequest_Start(): WatchRequest_Start {
-  return { service: "", _unknownFields: undefined };
+  return { service: "", restrictions: [], _unknownFields: undefined };
 }
 
 export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
   encode(message: WatchRequest_Start, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.service !== "") {
       writer.uint32(18).string(message.service);
+    }
+    for (const v of message.restrictions) {
+      writer.uint32(26).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -392,6 +400,14 @@ export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
             message.service = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.restrictions.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -418,6 +434,7 @@ export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
   fromPartial<I extends Exact<DeepPartial<WatchRequest_Start>, I>>(object: I): WatchRequest_Start {
     const message = createBaseWatchRequest_Start();
     message.service = object.service ?? "";
+    message.restrictions = object.restrictions?.map((e) => e) || [];
     return message;
   },
 };
