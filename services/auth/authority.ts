@@ -18,18 +18,12 @@ import {
   recordInstallationId,
 } from "../../src/store/installation.js";
 import type { Store } from "../../src/store/store.js";
-import {
-  bootstrap,
-  deletePasswordFileOnceChanged,
-  type FirstStart,
-  installationCreated,
-  tellUnusedPassword,
-} from "./bootstrap.js";
+import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, tellUnusedPassword } from "./bootstrap.js";
 import { accounts } from "./endpoints/accounts.js";
 import { audit } from "./endpoints/audit.js";
 import { auth } from "./endpoints/auth.js";
 import { delegation } from "./endpoints/delegation.js";
-import { contextSecretCreated, enrolments } from "./endpoints/enrolments.js";
+import { enrolments } from "./endpoints/enrolments.js";
 import { KeyUses, keys } from "./endpoints/keys.js";
 import { names } from "./endpoints/names.js";
 import { namespaces } from "./endpoints/namespaces.js";
@@ -43,7 +37,7 @@ import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
 import { type Claims, LocalClaims } from "./log/claims.js";
 import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/clock.js";
-import { Journal, PORTICO } from "./log/journal.js";
+import { Journal } from "./log/journal.js";
 import { Leases } from "./log/leases.js";
 import { Reports } from "./log/reports.js";
 import { SharedClaims } from "./log/shared-claims.js";
@@ -188,7 +182,6 @@ async function setUp(
   const isSetUp = journal.state.revision > 0;
   const firstStart = await bootstrap({ ...parts, store: store.name, dataFolder, adminPassword });
   await enrolNew({ journal, dataFolder, services, log });
-  await completeState(journal);
   record({ store, dataFolder, installationId: journal.state.installationId, log });
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
   if (isSetUp && adminPassword !== undefined) {
@@ -224,14 +217,6 @@ async function openLeases(
     reports.close();
   };
   return { leases, claims, stopTelling };
-}
-
-/** Adds what stores of older versions lack. */
-async function completeState(journal: Journal): Promise<void> {
-  await journal.commit(PORTICO, ({ contextSecret, installationId }) => [
-    ...(contextSecret.length > 0 ? [] : [contextSecretCreated()]),
-    ...(installationId !== "" ? [] : [installationCreated()]),
-  ]);
 }
 
 interface Recorded extends Pick<AuthorityOptions, "store" | "dataFolder" | "log"> {

@@ -95,7 +95,7 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   if (overlap < 0) throw invalidArgument("overlap: must not be negative");
   await changes.sync();
   const old = find(changes.state, caller, request.prefix, changes.now);
-  const life = Number(old.lifetimeMs) || timestampMs(old.expires) - timestampMs(old.created);
+  const life = Number(old.lifetimeMs);
   const latest = isKey(changes.state, caller) ? caller.expires : undefined;
   const { secret, key } = createKey(changes, old, life, latest);
   await changes.make(caller, (state, now) => {

@@ -18,8 +18,6 @@ import {
   Change,
   type ListNamespaceIdsResponse,
   PolicyService,
-  type ResolveRequest,
-  type ResolveResponse,
   type WatchRequest,
   type WatchResponse,
   type WatchResponse_Pong,
@@ -75,7 +73,6 @@ export function policy(options: Options): Part {
   const read = coalesced(() => storeWatch.run(claimAndSync), apart(leases.leaseMs / READINGS_A_LEASE));
   return part("portico.auth.v1.Policy", PolicyService, {
     watch: (requests, context) => watch({ ...options, read }, requests, context),
-    resolve: (request) => resolve(options.journal, request),
     batchResolve: (request) => batchResolve(options.journal, request),
     listNamespaceIds: () => listNamespaceIds(options.journal),
   });
@@ -353,7 +350,7 @@ function snapshotOf(state: State, enrolment: string, service: string): WatchResp
   const { revision, namespaces } = state;
   const parts: WatchResponse_Snapshot[] = [];
   let room = 0;
-  for (const { name: namespace, id: namespaceId, rules } of namespaces.values()) {
+  for (const { name: namespace, id: namespaceId = "", rules } of namespaces.values()) {
     const all = [...rules.values()].filter(({ resource }) => service === "" || coversService(resource, service));
     if (service !== "" && all.length === 0) continue;
     // One without rules has a place too, so that many of them do not make one large part.
@@ -372,16 +369,10 @@ function snapshotOf(state: State, enrolment: string, service: string): WatchResp
   return [...parts, { ...last, last: true, contextKeys: state.contextKeysFor(enrolment) }];
 }
 
-async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<ResolveResponse> {
-  if (sha256.length !== 32) throw invalidArgument("sha256: must have 32 bytes");
-  await journal.sync();
-  return { revision: BigInt(journal.state.revision), caller: journal.state.callerOf(sha256, journal.now) };
-}
-
 async function listNamespaceIds(journal: Journal): Promise<ListNamespaceIdsResponse> {
   await journal.sync();
   const { namespaces, installationId } = journal.state;
-  return { namespaces: [...namespaces.values()].map(({ name, id }) => ({ name, id })), installationId };
+  return { namespaces: [...namespaces.values()].map(({ name, id = "" }) => ({ name, id })), installationId };
 }
 
 /** The callers of many tokens, with one reading of the log. */

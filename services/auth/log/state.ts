@@ -31,7 +31,7 @@ export type AccountState = FrozenAccount;
 export interface NamespaceState {
   readonly name: string;
   readonly created: Timestamp | undefined;
-  /** Tells it from others of the same name; undefined for `default`, and for one that an older version created. */
+  /** Tells it from others of the same name; undefined for `default`. */
   readonly id: string | undefined;
   readonly accounts: Entries<string, AccountState>;
   /** The names of its accounts, ascending. */
@@ -45,7 +45,14 @@ const NEVER = 253_402_300_799_000;
 /** Most expired records of a kind that one entry of the log removes, and most removed ones whose memory it frees. */
 export const MAX_FORGOTTEN = 500;
 
-const EMPTY_CALLER = { namespace: DEFAULT_NAMESPACE, account: "", resources: [], reportUse: false, enrolment: "" };
+const EMPTY_CALLER = {
+  namespace: DEFAULT_NAMESPACE,
+  namespaceId: "",
+  account: "",
+  resources: [],
+  reportUse: false,
+  enrolment: "",
+};
 const NONE: readonly number[] = [];
 
 /** The state as of one revision. */
@@ -54,9 +61,9 @@ export class State {
   readonly namespaces: Entries<string, NamespaceState> = new Map();
   /** By the hex of their SHA-256. */
   readonly enrolments: Entries<string, Enrolment> = new Map();
-  /** What the keys of contexts are derived from; empty in stores of older versions, until the authority makes it. */
+  /** What the keys of contexts are derived from; empty before the first entry. */
   contextSecret = Buffer.alloc(0);
-  /** Tells the installation from all others; empty in stores of older versions, until the authority makes it. */
+  /** Tells the installation from all others; empty before the first entry. */
   installationId = "";
   /** By which revision each name's key was replaced last. */
   readonly keyGenerations: Entries<string, number> = new Map();
@@ -162,7 +169,7 @@ export class State {
 
   #accountCaller(owner: Pick<Key, "namespace" | "account">, expires: Key["expires"], now: number): Caller | undefined {
     const { namespace, account } = owner;
-    const { accounts, id: namespaceId } = this.namespaces.get(namespace) ?? {};
+    const { accounts, id: namespaceId = "" } = this.namespaces.get(namespace) ?? {};
     const present = accounts?.get(account);
     if (present === undefined || timestampMs(expires) <= now) return undefined;
     return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires, namespaceId };

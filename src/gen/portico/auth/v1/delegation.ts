@@ -51,8 +51,8 @@ export interface CallContext {
   generation: bigint;
   /** The revision at which the caller was as stated here. */
   revision: bigint;
-  /** Tells the namespace from earlier and later ones of the same name. Absent for a namespace without such an identity. */
-  namespaceId?: string | undefined;
+  /** Tells the namespace from earlier and later ones of the same name. Empty for `default`. */
+  namespaceId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -249,7 +249,7 @@ function createBaseCallContext(): CallContext {
     expires: 0n,
     generation: 0n,
     revision: 0n,
-    namespaceId: undefined,
+    namespaceId: "",
     _unknownFields: undefined,
   };
 }
@@ -289,7 +289,7 @@ export const CallContext: MessageFns<CallContext> = {
       }
       writer.uint32(64).int64(message.revision);
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(74).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) {
@@ -425,7 +425,7 @@ export const CallContext: MessageFns<CallContext> = {
       ? BigInt(object.generation)
       : 0n;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
-    message.namespaceId = object.namespaceId ?? undefined;
+    message.namespaceId = object.namespaceId ?? "";
     return message;
   },
 };

@@ -107,11 +107,8 @@ export interface ContextKey {
 export interface NamespaceRules {
   namespace: string;
   rules: Rule[];
-  /**
-   * Tells the namespace from earlier and later ones of the same name. Absent for a namespace without one: `default`, and
-   * those that an older version created.
-   */
-  namespaceId?: string | undefined;
+  /** Tells the namespace from earlier and later ones of the same name; empty for `default`. */
+  namespaceId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -136,7 +133,7 @@ export interface Change_RuleCreated {
     | Rule
     | undefined;
   /** As in NamespaceRules. */
-  namespaceId?: string | undefined;
+  namespaceId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -161,20 +158,6 @@ export interface Change_TokensRevoked {
 
 export interface Change_NamespaceDeleted {
   namespace: string;
-  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
-}
-
-export interface ResolveRequest {
-  /** SHA-256 of the token. */
-  sha256: Buffer;
-  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
-}
-
-export interface ResolveResponse {
-  /** The revision at which this answer holds. */
-  revision: bigint;
-  /** Absent when the token is unknown, expired or revoked. */
-  caller: Caller | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -213,7 +196,7 @@ export interface ListNamespaceIdsResponse {
 export interface ListNamespaceIdsResponse_Namespace {
   name: string;
   /** As in NamespaceRules. */
-  id?: string | undefined;
+  id: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -231,9 +214,7 @@ export interface Caller {
   /** For an enrolment token, the name that the token is for. Such a caller has no account. */
   enrolment: string;
   /** Of its namespace, as in NamespaceRules. Contexts do not repeat it. */
-  namespaceId?:
-    | string
-    | undefined;
+  namespaceId: string;
   /**
    * The name of the API key that the token is, where it is limited to resources: for the message of a
    * refusal. Contexts do not repeat it.
@@ -1138,7 +1119,7 @@ export const ContextKey: MessageFns<ContextKey> = {
 };
 
 function createBaseNamespaceRules(): NamespaceRules {
-  return { namespace: "", rules: [], namespaceId: undefined, _unknownFields: undefined };
+  return { namespace: "", rules: [], namespaceId: "", _unknownFields: undefined };
 }
 
 export const NamespaceRules: MessageFns<NamespaceRules> = {
@@ -1149,7 +1130,7 @@ export const NamespaceRules: MessageFns<NamespaceRules> = {
     for (const v of message.rules) {
       Rule.encode(v!, writer.uint32(18).fork()).join();
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(26).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) {
@@ -1227,7 +1208,7 @@ export const NamespaceRules: MessageFns<NamespaceRules> = {
     const message = createBaseNamespaceRules();
     message.namespace = object.namespace ?? "";
     message.rules = object.rules?.map((e) => Rule.fromPartial(e)) || [];
-    message.namespaceId = object.namespaceId ?? undefined;
+    message.namespaceId = object.namespaceId ?? "";
     return message;
   },
 };
@@ -1404,7 +1385,7 @@ export const Change: MessageFns<Change> = {
 };
 
 function createBaseChange_RuleCreated(): Change_RuleCreated {
-  return { namespace: "", rule: undefined, namespaceId: undefined, _unknownFields: undefined };
+  return { namespace: "", rule: undefined, namespaceId: "", _unknownFields: undefined };
 }
 
 export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
@@ -1415,7 +1396,7 @@ export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
     if (message.rule !== undefined) {
       Rule.encode(message.rule, writer.uint32(18).fork()).join();
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(26).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) {
@@ -1493,7 +1474,7 @@ export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
     const message = createBaseChange_RuleCreated();
     message.namespace = object.namespace ?? "";
     message.rule = (object.rule !== undefined && object.rule !== null) ? Rule.fromPartial(object.rule) : undefined;
-    message.namespaceId = object.namespaceId ?? undefined;
+    message.namespaceId = object.namespaceId ?? "";
     return message;
   },
 };
@@ -1814,165 +1795,6 @@ export const Change_NamespaceDeleted: MessageFns<Change_NamespaceDeleted> = {
   fromPartial<I extends Exact<DeepPartial<Change_NamespaceDeleted>, I>>(object: I): Change_NamespaceDeleted {
     const message = createBaseChange_NamespaceDeleted();
     message.namespace = object.namespace ?? "";
-    return message;
-  },
-};
-
-function createBaseResolveRequest(): ResolveRequest {
-  return { sha256: Buffer.alloc(0), _unknownFields: undefined };
-}
-
-export const ResolveRequest: MessageFns<ResolveRequest> = {
-  encode(message: ResolveRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.sha256.length !== 0) {
-      writer.uint32(10).bytes(message.sha256);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ResolveRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResolveRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ResolveRequest>, I>>(base?: I): ResolveRequest {
-    return ResolveRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ResolveRequest>, I>>(object: I): ResolveRequest {
-    const message = createBaseResolveRequest();
-    message.sha256 = object.sha256 ?? Buffer.alloc(0);
-    return message;
-  },
-};
-
-function createBaseResolveResponse(): ResolveResponse {
-  return { revision: 0n, caller: undefined, _unknownFields: undefined };
-}
-
-export const ResolveResponse: MessageFns<ResolveResponse> = {
-  encode(message: ResolveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.revision !== 0n) {
-      if (BigInt.asIntN(64, message.revision) !== message.revision) {
-        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
-      }
-      writer.uint32(8).int64(message.revision);
-    }
-    if (message.caller !== undefined) {
-      Caller.encode(message.caller, writer.uint32(18).fork()).join();
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ResolveResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResolveResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.revision = reader.int64() as bigint;
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.caller = Caller.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ResolveResponse>, I>>(base?: I): ResolveResponse {
-    return ResolveResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ResolveResponse>, I>>(object: I): ResolveResponse {
-    const message = createBaseResolveResponse();
-    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
-    message.caller = (object.caller !== undefined && object.caller !== null)
-      ? Caller.fromPartial(object.caller)
-      : undefined;
     return message;
   },
 };
@@ -2350,7 +2172,7 @@ export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
 };
 
 function createBaseListNamespaceIdsResponse_Namespace(): ListNamespaceIdsResponse_Namespace {
-  return { name: "", id: undefined, _unknownFields: undefined };
+  return { name: "", id: "", _unknownFields: undefined };
 }
 
 export const ListNamespaceIdsResponse_Namespace: MessageFns<ListNamespaceIdsResponse_Namespace> = {
@@ -2358,7 +2180,7 @@ export const ListNamespaceIdsResponse_Namespace: MessageFns<ListNamespaceIdsResp
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
     }
-    if (message.id !== undefined) {
+    if (message.id !== "") {
       writer.uint32(18).string(message.id);
     }
     if (message._unknownFields !== undefined) {
@@ -2431,7 +2253,7 @@ export const ListNamespaceIdsResponse_Namespace: MessageFns<ListNamespaceIdsResp
   ): ListNamespaceIdsResponse_Namespace {
     const message = createBaseListNamespaceIdsResponse_Namespace();
     message.name = object.name ?? "";
-    message.id = object.id ?? undefined;
+    message.id = object.id ?? "";
     return message;
   },
 };
@@ -2445,7 +2267,7 @@ function createBaseCaller(): Caller {
     resources: [],
     reportUse: false,
     enrolment: "",
-    namespaceId: undefined,
+    namespaceId: "",
     key: undefined,
     _unknownFields: undefined,
   };
@@ -2474,7 +2296,7 @@ export const Caller: MessageFns<Caller> = {
     if (message.enrolment !== "") {
       writer.uint32(58).string(message.enrolment);
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(66).string(message.namespaceId);
     }
     if (message.key !== undefined) {
@@ -2610,7 +2432,7 @@ export const Caller: MessageFns<Caller> = {
     message.resources = object.resources?.map((e) => e) || [];
     message.reportUse = object.reportUse ?? false;
     message.enrolment = object.enrolment ?? "";
-    message.namespaceId = object.namespaceId ?? undefined;
+    message.namespaceId = object.namespaceId ?? "";
     message.key = object.key ?? undefined;
     return message;
   },
@@ -2634,16 +2456,6 @@ export const PolicyService = {
     requestDeserialize: (value: Buffer): WatchRequest => WatchRequest.decode(value),
     responseSerialize: (value: WatchResponse): Buffer => WatchResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): WatchResponse => WatchResponse.decode(value),
-  },
-  /** Resolves a token to its caller. */
-  resolve: {
-    path: "/portico.auth.v1.Policy/Resolve" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: ResolveRequest): Buffer => ResolveRequest.encode(value).finish(),
-    requestDeserialize: (value: Buffer): ResolveRequest => ResolveRequest.decode(value),
-    responseSerialize: (value: ResolveResponse): Buffer => ResolveResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): ResolveResponse => ResolveResponse.decode(value),
   },
   /** Lists the namespaces that there are. A service keeps data by the identity of a namespace, and deletes that of others. */
   listNamespaceIds: {
