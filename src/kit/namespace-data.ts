@@ -2,8 +2,8 @@
  * Keeps what services store for a namespace apart from what an earlier namespace of the same name has left, and deletes the
  * latter, 30 days after the authority no longer knew the namespace.
  *
- * In the store's keys a namespace is `acme@<id>`: it has an identity from its creation on. For `default`, and for those that a
- * version before identities created, it is the name alone. What is under another identity cannot be reached by any call.
+ * In the store's keys a namespace is `acme@<id>`: it has an identity from its creation on. For `default` it is the name alone. What
+ * is under another identity cannot be reached by any call.
  *
  * The trash is a mark for each of these, `~trash/<service>/acme@<id>`. The data stays where it is: calls reach it again, and the
  * mark goes, where the namespace is back, such as after a failover or the restoration of a backup of the authority.

@@ -119,6 +119,8 @@ t.test("a guard of the build before keeps a restriction out, or is kept out by o
     what: () => `the late gateway says why it has no lease; it printed ${late.output()}${late.errors()}`,
   });
   t.equal((await hello(late, admin)).status, 503);
+  const readiness = await fetch(late.address("Metrics").replace("/metrics", "/readyz"));
+  t.match(await readiness.text(), /this guard gets no lease: .*\(limited-keys\)/);
   const { prefix } = key;
   t.equal((await call(`${gateway.address("HTTP")}/v1/auth/Keys/Revoke`, { prefix }, admin)).status, 200);
   await answered(() => hello(late, admin), 200);
