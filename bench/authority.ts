@@ -119,11 +119,11 @@ async function start(folder: string, [keys = 0, accounts = 0]: number[]): Promis
   };
   const callerOf = async (key: number): Promise<KnownCaller> => {
     const sha256 = hashToken(keyOf(key));
-    const { caller } = await call("Policy", "resolve", { sha256 });
-    return new KnownCaller(sha256, caller, 0);
+    const { results } = await call("Policy", "batchResolve", { sha256: [sha256] });
+    return new KnownCaller(sha256, results[0].caller, 0);
   };
   const lookups = 20_000;
-  await timed(`${lookups} x Policy.Resolve`, async () => {
+  await timed(`${lookups} x Policy.BatchResolve of one`, async () => {
     for (let count = 0; count < lookups; count++) await callerOf((count * 7_919) % keys);
   });
   const admin = Object.assign(await callerOf(accounts - 1), { scopes: ["admin"] }) as KnownCaller;

@@ -58,7 +58,7 @@ export function keyOf({ service, id }: Pick<Instance, "service" | "id">): string
 export class RegistryWatch {
   /** Keys of the instances that it knows, or knew when it was last reached. */
   readonly names = new Set<string>();
-  /** Whose each gRPC name is, by service; undefined where it has not said so, as a registry of an earlier version. */
+  /** Whose each gRPC name is, by service; undefined before it has said so. */
   owners: KnownOwners | undefined;
   /** Whether it is followed now, and has named all its instances. */
   isComplete = false;

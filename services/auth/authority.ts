@@ -7,6 +7,7 @@
  */
 import { hostname } from "node:os";
 import type { Logger } from "pino";
+import { RESTRICTIONS } from "../../src/access/restrictions.js";
 import { ConfigError } from "../../src/config.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Service } from "../../src/rpc/service.js";
@@ -17,18 +18,12 @@ import {
   recordInstallationId,
 } from "../../src/store/installation.js";
 import type { Store } from "../../src/store/store.js";
-import {
-  bootstrap,
-  deletePasswordFileOnceChanged,
-  type FirstStart,
-  installationCreated,
-  tellUnusedPassword,
-} from "./bootstrap.js";
+import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, tellUnusedPassword } from "./bootstrap.js";
 import { accounts } from "./endpoints/accounts.js";
 import { audit } from "./endpoints/audit.js";
 import { auth } from "./endpoints/auth.js";
 import { delegation } from "./endpoints/delegation.js";
-import { contextSecretCreated, enrolments } from "./endpoints/enrolments.js";
+import { enrolments } from "./endpoints/enrolments.js";
 import { KeyUses, keys } from "./endpoints/keys.js";
 import { names } from "./endpoints/names.js";
 import { namespaces } from "./endpoints/namespaces.js";
@@ -42,7 +37,7 @@ import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
 import { type Claims, LocalClaims } from "./log/claims.js";
 import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/clock.js";
-import { Journal, PORTICO } from "./log/journal.js";
+import { Journal } from "./log/journal.js";
 import { Leases } from "./log/leases.js";
 import { Reports } from "./log/reports.js";
 import { SharedClaims } from "./log/shared-claims.js";
@@ -187,7 +182,6 @@ async function setUp(
   const isSetUp = journal.state.revision > 0;
   const firstStart = await bootstrap({ ...parts, store: store.name, dataFolder, adminPassword });
   await enrolNew({ journal, dataFolder, services, log });
-  await completeState(journal);
   record({ store, dataFolder, installationId: journal.state.installationId, log });
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
   if (isSetUp && adminPassword !== undefined) {
@@ -204,14 +198,17 @@ async function openLeases(
   { store, leaseMs, log, name = hostname() }: AuthorityOptions,
   { journal, clock, now }: { journal: Journal; clock: Clock; now: () => number },
 ): Promise<{ leases: Leases; claims: Claims; stopTelling: () => void }> {
+  const common = { leaseMs, restrictions: () => journal.state.restrictions, now, log };
   if (!store.mayBeStale) {
     const claims = new LocalClaims({ rows: store.collection("grantors"), store: store.name, log, now, leaseMs });
     await claims.open();
-    return { leases: new Leases({ leaseMs, claims, now, log }), claims, stopTelling: () => undefined };
+    return { leases: new Leases({ ...common, claims }), claims, stopTelling: () => undefined };
   }
-  const claims = new SharedClaims({ store, journal, clock, name, log, now, leaseMs });
+  // Asked at the first renewal, when there are leases.
+  const lacking = () => Object.fromEntries(RESTRICTIONS.map((kind) => [kind, leases.lackingHere(kind)]));
+  const claims: SharedClaims = new SharedClaims({ store, journal, clock, name, log, now, leaseMs, lacking });
   await claims.open();
-  const leases = new Leases({ leaseMs, claims, now, log });
+  const leases = new Leases({ ...common, claims });
   const reports = new Reports({ journal, leases, claims, log });
   // Another authority has made a change: its caller waits until the guards here have applied it.
   const unfollow = store.follow("log", () => void journal.sync().catch(() => undefined));
@@ -220,14 +217,6 @@ async function openLeases(
     reports.close();
   };
   return { leases, claims, stopTelling };
-}
-
-/** Adds what stores of older versions lack. */
-async function completeState(journal: Journal): Promise<void> {
-  await journal.commit(PORTICO, ({ contextSecret, installationId }) => [
-    ...(contextSecret.length > 0 ? [] : [contextSecretCreated()]),
-    ...(installationId !== "" ? [] : [installationCreated()]),
-  ]);
 }
 
 interface Recorded extends Pick<AuthorityOptions, "store" | "dataFolder" | "log"> {

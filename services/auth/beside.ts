@@ -37,7 +37,9 @@ export async function openBeside({ store, log }: { store: Store; log: Logger }):
   };
   let close = (): Promise<void> => journal.close();
   if (store.mayBeStale) {
-    const claims = new SharedClaims({ store, journal, clock, name: "a command", log, now, leaseMs: LEASE_MS });
+    const lacking = () => ({}); // It has no guards, and writes no claim.
+    const about = { clock, name: "a command", lacking };
+    const claims = new SharedClaims({ store, journal, log, now, leaseMs: LEASE_MS, ...about });
     settled = (revision) => claims.settled(revision);
     close = async () => {
       await journal.close();

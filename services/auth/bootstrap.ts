@@ -44,7 +44,7 @@ export async function bootstrap(options: {
   const { journal, store, installation, passwords, dataFolder, adminPassword } = options;
   if (journal.state.revision > 0) return undefined;
   // A first start that was cut short leaves files, but no record of the store.
-  if (installation?.store !== undefined) {
+  if (installation !== undefined) {
     const lost = lostInstallation(store, dataFolder, installation);
     throw new StoreError(`store ${store} is without any entry, ${lost}`);
   }

@@ -127,7 +127,7 @@ export function refusal(
 /** Most limits of a key that a message names. */
 const MAX_SHOWN_LIMITS = 3;
 
-/** `API key deploy is limited to service:orders:*`. An authority of an earlier version does not tell the name. */
+/** `API key deploy is limited to service:orders:*`. */
 export function limitsInWords({ key, resources }: Pick<Caller, "key" | "resources">): string {
   const more = resources.length - MAX_SHOWN_LIMITS;
   const shown = resources.slice(0, MAX_SHOWN_LIMITS).join(", ") + (more > 0 ? ` and ${more} more` : "");

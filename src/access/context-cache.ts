@@ -184,7 +184,7 @@ export class ContextCache {
       text,
       resource,
       namespace,
-      namespaceId: namespaceId ?? "",
+      namespaceId,
       caller: caller && new KnownCaller(sha256, caller, this.#callers.versionOf(revision)),
       service: service || undefined,
       expires: Number(expires),
@@ -282,6 +282,7 @@ function toMessage(caller: KnownCaller, { segments }: Endpoint): Caller {
   const end = BigInt(Math.floor(expires / 1000));
   return {
     namespace,
+    namespaceId: "",
     account,
     scopes: scopes as string[],
     expires: { seconds: end, nanos: 0 },

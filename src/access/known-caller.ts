@@ -46,7 +46,7 @@ export class KnownCaller implements Caller, Powers {
   constructor(sha256: Buffer, caller: ResolvedCaller, confirmedAt: number) {
     const { namespace, resources, enrolment } = caller;
     this.namespace = namespace === DEFAULT_NAMESPACE ? DEFAULT_NAMESPACE : namespace;
-    this.namespaceId = caller.namespaceId ?? "";
+    this.namespaceId = caller.namespaceId;
     this.account = caller.account;
     this.scopes = caller.scopes.length === 0 ? NONE : caller.scopes;
     this.enrolment = enrolment === "" ? undefined : enrolment;

@@ -4,15 +4,13 @@
  */
 import { Code, StatusError } from "../errors.js";
 import { type Caller, PolicyService } from "../gen/portico/auth/v1/policy.js";
-import { repeated } from "../rpc/client.js";
+import { type CallOptions, repeated } from "../rpc/client.js";
 import type { AuthorityAccess } from "./authority-access.js";
 
 /** Most tokens in one message. */
 const MAX_BATCH = 1_000;
 /** Most messages without an answer: what is asked for meanwhile waits, and then goes together. */
 const MAX_UNANSWERED = 4;
-/** How long an authority of an earlier version, which knows no batches, is asked for tokens one by one; in milliseconds. */
-const ONE_BY_ONE_TIME = 10_000;
 
 /** What the authority said of a token. */
 export interface Resolved {
@@ -36,8 +34,6 @@ export class Lookups {
   /** Whether the waiting ones are sent at the end of this turn. */
   #isTurnOpen = false;
   #unanswered = 0;
-  /** In milliseconds of `performance.now()`. */
-  #oneByOneUntil = 0;
 
   constructor(authority: AuthorityAccess) {
     this.#authority = authority;
@@ -76,30 +72,13 @@ export class Lookups {
   }
 
   async #askBatch(batch: readonly Lookup[]): Promise<void> {
-    if (performance.now() < this.#oneByOneUntil) return this.#askOneByOne(batch);
     const { channel, metadata, admission } = this.#authority;
     const deadline = Math.min(...batch.map((lookup) => lookup.deadline));
-    try {
-      const request = { sha256: batch.map(({ sha256 }) => sha256) };
-      const { revision, results } = await repeated(channel, PolicyService.batchResolve, request, {
-        metadata,
-        admission,
-        deadline,
-      });
-      if (results.length === 0) throw new StatusError(Code.INTERNAL, "the authority resolved no token of a batch");
-      for (const [index, { caller }] of results.entries()) batch[index]?.resolve({ revision, caller });
-      this.#waiting.unshift(...batch.slice(results.length));
-    } catch (error) {
-      if (!(error instanceof StatusError) || error.code !== Code.UNIMPLEMENTED) throw error;
-      this.#oneByOneUntil = performance.now() + ONE_BY_ONE_TIME;
-      await this.#askOneByOne(batch);
-    }
-  }
-
-  async #askOneByOne(batch: readonly Lookup[]): Promise<void> {
-    const { channel, metadata, admission } = this.#authority;
-    const askOne = ({ sha256, deadline, resolve, reject }: Lookup): Promise<void> =>
-      repeated(channel, PolicyService.resolve, { sha256 }, { metadata, admission, deadline }).then(resolve, reject);
-    await Promise.all(batch.map(askOne));
+    const request = { sha256: batch.map(({ sha256 }) => sha256) };
+    const options: CallOptions = { metadata, admission, deadline };
+    const { revision, results } = await repeated(channel, PolicyService.batchResolve, request, options);
+    if (results.length === 0) throw new StatusError(Code.INTERNAL, "the authority resolved no token of a batch");
+    for (const [index, { caller }] of results.entries()) batch[index]?.resolve({ revision, caller });
+    this.#waiting.unshift(...batch.slice(results.length));
   }
 }

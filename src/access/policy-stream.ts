@@ -8,6 +8,7 @@ import type { Authority } from "./authorities.js";
 import type { AuthorityAccess } from "./authority-access.js";
 import { type Answer, Pings } from "./lease.js";
 import { type Applied, PolicyState } from "./policy-state.js";
+import { RESTRICTIONS } from "./restrictions.js";
 
 /** How long the authority has to end the stream after we have ended our side, in milliseconds. */
 const LEAVE_TIME = 1_000;
@@ -105,7 +106,7 @@ export class PolicyStream {
 
   async #run(leaseTime: number, service: string): Promise<void> {
     try {
-      this.#call.send({ message: { $case: "start", value: { service } } });
+      this.#call.send({ message: { $case: "start", value: { service, restrictions: [...RESTRICTIONS] } } });
       this.#pings.start(leaseTime);
       for await (const { message } of this.#call.responses) {
         this.heard = performance.now();

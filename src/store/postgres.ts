@@ -14,14 +14,16 @@ import { readPostgresUrl } from "./postgres-url.js";
 import { COLLECTIONS, type Collection, type CollectionName, type Entry, type Fill, type Store } from "./store.js";
 
 const TABLE = "(key bytea PRIMARY KEY, value bytea NOT NULL)";
+const SETTING = "PORTICO_STORE";
 const KIND: SchemaKind = {
   title: "a store of Portico",
   mark: "authority",
   defaultSchema: "portico",
+  setting: SETTING,
+  oldest: 2,
   formats: [[]],
   tables: Object.fromEntries(COLLECTIONS.map((name) => [name, TABLE])),
 };
-const SETTING = "PORTICO_STORE";
 /** As text: a number would come damaged (see `queryOf`). */
 const TIME: Statement = {
   name: "time",

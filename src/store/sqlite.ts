@@ -29,7 +29,7 @@ import {
 } from "./store.js";
 
 /** Its mark is "Port". */
-const KIND: FileKind = { title: "a store of Portico", applicationId: 0x506f7274, format: 0, setting: "PORTICO_STORE" };
+const KIND: FileKind = { title: "a store of Portico", applicationId: 0x506f7274, format: 1, setting: "PORTICO_STORE" };
 
 interface OpenSqlite {
   /** How long an operation may take, in milliseconds. */
@@ -56,7 +56,7 @@ export async function openSqlite(
         const lost = lostInstallation(file, dataFolder, installation);
         throw new StoreError(`store ${file} does not exist, ${lost}`);
       }
-      await createFile(KIND, file, async (draft, mark) => (await connectAll(draft, deadline, [mark])).close());
+      await createFile(KIND, file, async (draft, marks) => (await connectAll(draft, deadline, marks)).close());
     }
     return await connectAll(file, deadline);
   } catch (error) {
@@ -69,8 +69,8 @@ export async function openSqlite(
  * @throws {StoreError} when the file is there.
  */
 export async function fillSqlite(file: string, deadline: number, fill: Fill): Promise<void> {
-  await fillFile(KIND, file, async (draft, mark) => {
-    const store = await connectAll(draft, deadline, [mark]);
+  await fillFile(KIND, file, async (draft, marks) => {
+    const store = await connectAll(draft, deadline, marks);
     await fill({ ...store, name: file }).finally(() => store.close());
   });
 }

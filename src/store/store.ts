@@ -22,6 +22,14 @@ export class StoreError extends Error {
 /** What to do about a store that cannot be used. */
 export const REMEDY = "restore it from a backup, or name another store in PORTICO_STORE";
 
+/** What is wrong with a store of a format from before the first release, and what to do. */
+export function unreleased(format: number, oldest: number, setting: string): string {
+  return (
+    `was written before Portico's first release: its format is ${format}, and this version reads formats from ${oldest} on; ` +
+    `run the build that wrote it, or start anew with an empty folder in PORTICO_DATA, and another store in ${setting} if it is set`
+  );
+}
+
 /** A key with its value. */
 export type Entry = readonly [key: string, value: string];
 

@@ -11,7 +11,16 @@ interface Given {
 
 function callerOf({ account = "bob", scopes = ["staff"], resources = [] }: Given = {}): KnownCaller {
   const expires = { seconds: 4_000_000_000n, nanos: 0 };
-  const caller = { namespace: "default", account, scopes, expires, resources, reportUse: false, enrolment: "" };
+  const caller = {
+    namespace: "default",
+    namespaceId: "",
+    account,
+    scopes,
+    expires,
+    resources,
+    reportUse: false,
+    enrolment: "",
+  };
   return new KnownCaller(Buffer.alloc(32), caller, 0);
 }
 

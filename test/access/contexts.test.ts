@@ -22,7 +22,7 @@ const PASSWORD = "a password for bob";
 /** The keys that a token is sent. */
 async function keysOf(channel: Channel, token: string): Promise<ContextKey[]> {
   const watch = stream(channel, PolicyService.watch, { metadata: [["authorization", `Bearer ${token}`]] });
-  watch.send({ message: { $case: "start", value: { service: "" } } });
+  watch.send({ message: { $case: "start", value: { service: "", restrictions: [] } } });
   for await (const { message } of watch.responses) {
     if (message?.$case === "snapshot" && message.value.last) return message.value.contextKeys;
   }

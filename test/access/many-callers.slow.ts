@@ -36,7 +36,13 @@ t.test("200,000 callers of one guard, each of an account of its own", async (t) 
     return {
       revision: script.revision,
       caller: {
-        ...{ namespace: "default", account, scopes: ["staff", `team-${account.slice(-2)}`], resources: [] },
+        ...{
+          namespace: "default",
+          namespaceId: "",
+          account,
+          scopes: ["staff", `team-${account.slice(-2)}`],
+          resources: [],
+        },
         ...{ expires: { seconds: 4_000_000_000n, nanos: 0 }, reportUse: false, enrolment: "" },
       },
     };

@@ -57,7 +57,7 @@ t.test("by a token, by a context and without either, a call has the identity of 
   }
 });
 
-t.test("default has no identity, so that what an older version kept is found", async (t) => {
+t.test("default has no identity", async (t) => {
   const { service, guard, contextOf, idOf } = await scene(t);
   t.equal(await idOf("default"), "");
   t.equal((await ask(service, endpoint)).namespaceId, "");

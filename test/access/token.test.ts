@@ -13,7 +13,7 @@ for (const [kind, prefix] of Object.entries(PREFIXES)) {
   });
 }
 
-t.test("a token that an earlier version made is still one", async (t) => {
+t.test("a token keeps its format: one that was made long ago is still one", async (t) => {
   t.ok(isToken("ptk_DNWxONYOVnvCVpg1jq36US3m2GlFmjpZ7lob2Xy84ur4Hmcje"));
 });
 

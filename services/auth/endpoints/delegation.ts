@@ -82,7 +82,7 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
     expires: BigInt(Math.floor(expires)),
     generation: key.generation,
     revision: BigInt(state.revision),
-    namespaceId: state.namespaces.get(acting.namespace)?.id,
+    namespaceId: state.namespaces.get(acting.namespace)?.id ?? "",
   };
   const ticket = ticketKeyOf({ generation: Number(root.generation), secret: root.key });
   const text = signContext(signed, { generation: Number(key.generation), secret: key.key }, ticket);

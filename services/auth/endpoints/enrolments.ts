@@ -96,16 +96,11 @@ export function checkRoom(state: State, name: string): void {
 
 /** @throws {StatusError} NOT_FOUND */
 function find(state: State, name: string, id: string): StoredEnrolment {
-  const found = state.enrolmentsOf(name).find((enrolment) => idOf(enrolment) === id);
+  const found = state.enrolmentsOf(name).find(({ prefix }) => prefix === id);
   if (found === undefined) throw notFound(`no enrolment of ${name} with the ID ${id}`);
   return found;
 }
 
-/** Those of older versions, whose token's start was not kept, are called by their hash. */
-function idOf({ prefix, sha256 }: StoredEnrolment): string {
-  return prefix || hex(sha256).slice(0, 10);
-}
-
-function shown(enrolment: StoredEnrolment): Enrolment {
-  return { name: enrolment.name, id: idOf(enrolment), created: enrolment.created };
+function shown({ name, prefix, created }: StoredEnrolment): Enrolment {
+  return { name, id: prefix, created };
 }

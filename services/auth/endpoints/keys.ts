@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import { isAdmin } from "../../../src/access/admission.js";
 import type { KnownCaller } from "../../../src/access/known-caller.js";
+import { LIMITED_KEYS } from "../../../src/access/restrictions.js";
 import { createToken, hashToken, isToken, tokenPrefix } from "../../../src/access/token.js";
 import { parsePattern } from "../../../src/contract/resource.js";
 import { aborted, failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
@@ -17,6 +18,7 @@ import { mapPaced } from "../../../src/pace.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
+import type { Decide } from "../log/decide.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 import { hex, type State } from "../log/state.js";
 import { accountOf, checkEach } from "./checks.js";
@@ -75,10 +77,15 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
     throw permissionDenied("lifetime: a key cannot create one that outlives it; log in to");
   }
   const { secret, key } = createKey(changes, { namespace, account, name, resources }, life);
-  await changes.issue(caller, (state) => {
+  const decide: Decide = (state) => {
     checkRoom(state, key, changes.now);
     return [{ $case: "keyCreated", value: { key } }];
-  });
+  };
+  if (resources.length === 0) await changes.issue(caller, decide);
+  else {
+    await changes.checkRestriction(LIMITED_KEYS, "resources: a key that is limited to them");
+    await changes.make(caller, decide);
+  }
   return { secret, key: shown(key) };
 }
 
@@ -88,7 +95,7 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   if (overlap < 0) throw invalidArgument("overlap: must not be negative");
   await changes.sync();
   const old = find(changes.state, caller, request.prefix, changes.now);
-  const life = Number(old.lifetimeMs) || timestampMs(old.expires) - timestampMs(old.created);
+  const life = Number(old.lifetimeMs);
   const latest = isKey(changes.state, caller) ? caller.expires : undefined;
   const { secret, key } = createKey(changes, old, life, latest);
   await changes.make(caller, (state, now) => {

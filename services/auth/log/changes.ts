@@ -5,7 +5,7 @@
  */
 import { isAdmin } from "../../../src/access/admission.js";
 import { KnownCaller } from "../../../src/access/known-caller.js";
-import { permissionDenied, unauthenticated } from "../../../src/errors.js";
+import { failedPrecondition, permissionDenied, unauthenticated } from "../../../src/errors.js";
 import type { Author, Decide } from "./decide.js";
 import type { Journal } from "./journal.js";
 import type { Leases } from "./leases.js";
@@ -53,6 +53,22 @@ export class Changes {
       if (author instanceof KnownCaller) checkStill(author, state, now);
       return decide(state, now);
     });
+  }
+
+  /**
+   * Must come before a change that creates a restriction (src/access/restrictions.ts).
+   * @param what is created, for the message
+   * @throws {StatusError} FAILED_PRECONDITION while a guard with a lease does not understand restrictions of the kind.
+   */
+  async checkRestriction(kind: string, what: string): Promise<void> {
+    await this.sync();
+    if (this.state.restrictions.includes(kind)) return; // Whoever does not understand it gets no lease.
+    const lacking = await this.#leases.lacking(kind);
+    if (lacking.length === 0) return;
+    throw failedPrecondition(
+      `${what} cannot be created while this runs in a version that does not understand ${kind}: ${lacking.join(", ")}. ` +
+        "Upgrade it, or stop it, and try again once its lease has run out",
+    );
   }
 
   settled(revision: number): Promise<void> {

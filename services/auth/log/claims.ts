@@ -34,8 +34,7 @@
  * after a restart changes nothing, because each row carries the span of the leases that were granted under it.
  *
  * Two live authorities retire each other's claims again and again: that is safe, but each change waits, so it is said to
- * the operator. Rows of versions before this one, `<id>/<count>` without a span, were replaced every two seconds and not
- * read before a pong; they count as the longest lease that can be set, and those two seconds.
+ * the operator.
  *
  * A clock's rate may be wrong by a twentieth; leaseSpan adds that. Spans are waited for by the monotonic clock.
  */
@@ -51,8 +50,8 @@ export function leaseSpan(leaseMs: number): number {
   return leaseMs + Math.max(50, leaseMs / 20);
 }
 
-/** The span of a row that states none, in milliseconds. No span is longer. */
-export const MAX_SPAN = leaseSpan(60_000) + 2_000;
+/** The span of the longest lease that can be set, in milliseconds. */
+export const MAX_SPAN = leaseSpan(60_000);
 const RETIRED = "retired/";
 /** How soon rows that could not be read are read again, in milliseconds. */
 const RETRY = 200;
@@ -74,6 +73,12 @@ export interface Claims {
    * authority has just committed.
    */
   settled(revision: number): Promise<void>;
+  /**
+   * The guards of other authorities that do not understand a kind of restrictions, and the authorities that do not, in words. A
+   * guard is told of here before it gets its first lease.
+   * @throws {StoreError} when the store fails.
+   */
+  lacking(kind: string): Promise<readonly string[]>;
   /** Nothing may be granted any more. @param left how long our leases may still run, in milliseconds. */
   withdraw(left: number): Promise<void>;
 }
@@ -160,6 +165,11 @@ export class LocalClaims implements Claims {
     this.#ends = await this.#retireOthers();
   });
 
+  /** None: the leases of another authority are waited for. */
+  async lacking(): Promise<readonly string[]> {
+    return [];
+  }
+
   async withdraw(left: number): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#tidying);
@@ -243,8 +253,7 @@ export async function longestSpan(rows: Collection): Promise<number> {
   return Math.max(0, ...found.map(([, value]) => spanOf(value)));
 }
 
-/** What a row says of how long leases under it may run, in milliseconds. */
+/** What a row says of how long leases under it may run, in milliseconds; the longest time where it cannot be read. */
 function spanOf(value: string): number {
-  const span = /^\d+(\.\d+)?$/.test(value) ? Number(value) : MAX_SPAN;
-  return Math.min(span, MAX_SPAN);
+  return Math.min(Number(value) || MAX_SPAN, MAX_SPAN);
 }

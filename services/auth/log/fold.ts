@@ -8,7 +8,7 @@ import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
 import type { Enrolment, Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { timestampMs } from "../../../src/time.js";
-import { LOGIN_FAILED, UNKNOWN_ACCOUNT } from "./audit-trail.js";
+import { LOGIN_FAILED } from "./audit-trail.js";
 import type { State } from "./state.js";
 
 /** Most logins of an account at once; the oldest gives way. */
@@ -90,7 +90,7 @@ const FOLD: Fold = {
     return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
   },
   ruleCreated: (state, { namespace, rule }) => {
-    const { rules, id: namespaceId } = state.namespaces.get(namespace) ?? {};
+    const { rules, id: namespaceId = "" } = state.namespaces.get(namespace) ?? {};
     if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
     rules.set(rule.id, rule);
     return {
@@ -127,14 +127,10 @@ const FOLD: Fold = {
     });
     return { changes: tokensRevoked(revoked) };
   },
-  loginsFailed: (state, { namespace, account, address, count }) => {
-    // Earlier versions wrote whatever was typed.
-    const isShown = account === "" || state.account(namespace, account) !== undefined;
-    return {
-      record: [LOGIN_FAILED, address === "" ? `${count} more` : `from ${address}`],
-      recordOf: { namespace, actor: isShown ? account : UNKNOWN_ACCOUNT },
-    };
-  },
+  loginsFailed: (_, { namespace, account, address, count }) => ({
+    record: [LOGIN_FAILED, address === "" ? `${count} more` : `from ${address}`],
+    recordOf: { namespace, actor: account },
+  }),
   loginRevoked: (state, { login: name, reused }) => {
     const login = state.login(name);
     if (login === undefined) return {};

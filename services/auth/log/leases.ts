@@ -9,8 +9,12 @@
  *
  * A guard gets its next pong when it has applied the revision of the last one. So a guard that applies nothing has one
  * lease only, and later changes do not wait for it.
+ *
+ * A guard that does not understand a restriction in force (src/access/restrictions.ts) gets no lease. One that had its lease
+ * before is waited for until the lease has run out, because to such a guard having applied the revision means nothing.
  */
 import type { Logger } from "pino";
+import { RESTRICTIONS } from "../../../src/access/restrictions.js";
 import { resourceExhausted } from "../../../src/errors.js";
 import { type Claims, leaseSpan } from "./claims.js";
 import { unavailable } from "./journal.js";
@@ -19,6 +23,8 @@ import { unavailable } from "./journal.js";
 const MAX_HOLDERS = 1_000;
 /** Most of them with one enrolment token: a stolen one leaves room for others. */
 const MAX_HOLDERS_OF_TOKEN = 256;
+/** Most names of guards that do not understand a restriction that are told to other authorities. */
+const MAX_NAMED = 10;
 
 /** Whose guard it is: an enrolled caller's, or that of the authority's own process, for which there is always room. */
 export type Owner = { readonly enrolment: string | undefined; readonly sha256: string } | "own process";
@@ -31,6 +37,8 @@ export interface Holder {
   named: number;
   /** When the last pong was made, by the monotonic clock; a guard that never got one decides nothing. */
   granted: number;
+  /** The kinds of restrictions that it does not understand: all, until it has said what it understands. */
+  lacks: readonly string[];
   /** Sends the guard at once what it has not been sent yet. */
   readonly tell: () => void;
 }
@@ -43,11 +51,21 @@ interface Waiting {
   wake(): void;
 }
 
+interface LeasesOptions {
+  readonly leaseMs: number;
+  readonly claims: Claims;
+  /** The kinds of the restrictions that are in force. */
+  readonly restrictions: () => readonly string[];
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
 /** The guards that follow this authority, and the leases that they were granted. */
 export class Leases {
   readonly leaseMs: number;
   readonly #span: number;
   readonly #claims: Claims;
+  readonly #restrictions: () => readonly string[];
   readonly #now: () => number;
   readonly #log: Logger;
   readonly #holders = new Set<Holder>();
@@ -55,10 +73,11 @@ export class Leases {
   readonly #gone = new Map<string, Holder>();
   readonly #waiting = new Set<Waiting>();
 
-  constructor({ leaseMs, claims, now, log }: { leaseMs: number; claims: Claims; now: () => number; log: Logger }) {
+  constructor({ leaseMs, claims, restrictions, now, log }: LeasesOptions) {
     this.leaseMs = leaseMs;
     this.#span = leaseSpan(leaseMs);
     this.#claims = claims;
+    this.#restrictions = restrictions;
     this.#now = now;
     this.#log = log;
   }
@@ -69,7 +88,8 @@ export class Leases {
    */
   join(owner: Owner, tell: () => void): Holder {
     if (owner !== "own process") this.#checkRoom(keyOf(owner));
-    const holder: Holder = { owner, applied: 0, named: 0, granted: Number.NEGATIVE_INFINITY, tell };
+    const granted = Number.NEGATIVE_INFINITY;
+    const holder: Holder = { owner, applied: 0, named: 0, granted, lacks: RESTRICTIONS, tell };
     this.#holders.add(holder);
     return holder;
   }
@@ -84,6 +104,37 @@ export class Leases {
     } catch (error) {
       throw unavailable(error);
     }
+  }
+
+  /** @param restrictions the kinds that the guard says it understands */
+  understands(holder: Holder, restrictions: readonly string[]): void {
+    holder.lacks = RESTRICTIONS.filter((kind) => !restrictions.includes(kind));
+  }
+
+  /** The kinds of restrictions in force that the guard does not understand: with any, it must not be granted a lease. */
+  lackedBy({ lacks }: Holder): readonly string[] {
+    return lacks.length === 0 ? lacks : this.#restrictions().filter((kind) => lacks.includes(kind));
+  }
+
+  /**
+   * What has a lease, or may get one now, and does not understand a kind of restrictions: guards, by the names of their
+   * enrolments, and other authorities.
+   * @throws {StatusError} UNAVAILABLE when the store fails.
+   */
+  async lacking(kind: string): Promise<string[]> {
+    try {
+      const elsewhere = await this.#claims.lacking(kind);
+      return [...this.lackingHere(kind), ...elsewhere];
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** As `lacking`, of the guards that follow this authority; not all names where there are many. */
+  lackingHere(kind: string): string[] {
+    const may = (holder: Holder): boolean => holder.granted + this.#span > this.#now() || this.mayGrant(holder);
+    const lacking = [...this.#all()].filter((holder) => holder.lacks.includes(kind) && may(holder));
+    return [...new Set(lacking.map(({ owner }) => nameOf(owner)))].slice(0, MAX_NAMED);
   }
 
   /** Whether the guard has applied what its last pong named, and so may have another. */
@@ -101,7 +152,7 @@ export class Leases {
     holder.applied = Math.max(holder.applied, revision);
     // Each of many guards says so of each change: going through all guards each time would take long.
     for (const { pending, revision: awaited, wake } of this.#waiting) {
-      if (holder.applied >= awaited && pending.delete(holder) && pending.size === 0) wake();
+      if (this.#has(holder, awaited) && pending.delete(holder) && pending.size === 0) wake();
     }
   }
 
@@ -111,9 +162,9 @@ export class Leases {
     this.#forget();
     if (!clean && holder.granted + this.#span > this.#now()) {
       const key = keyOf(holder.owner);
-      const { applied, granted } = this.#gone.get(key) ?? holder;
+      const { applied, granted, lacks } = this.#gone.get(key) ?? holder;
       const joined = { applied: Math.min(applied, holder.applied), granted: Math.max(granted, holder.granted) };
-      this.#gone.set(key, { ...holder, ...joined });
+      this.#gone.set(key, { ...holder, ...joined, lacks: [...new Set([...lacks, ...holder.lacks])] });
     }
     this.#wake();
   }
@@ -130,7 +181,7 @@ export class Leases {
     const endOf = ({ granted }: Holder): number => Math.min(granted, folded) + this.#span;
     for (;;) {
       const now = this.#now();
-      const waitedFor = [...this.#all()].filter((holder) => holder.applied < revision && endOf(holder) > now);
+      const waitedFor = [...this.#all()].filter((holder) => !this.#has(holder, revision) && endOf(holder) > now);
       if (waitedFor.length === 0) return;
       for (const { tell } of waitedFor) tell();
       await this.#changed(revision, waitedFor, Math.min(...waitedFor.map(endOf)) - now);
@@ -151,12 +202,16 @@ export class Leases {
   #report(holders: readonly Holder[], revision: number): void {
     for (const { owner, applied } of holders) {
       if (applied >= revision) continue;
-      const guard = owner === "own process" ? owner : owner.enrolment;
       this.#log.warn(
-        { guard, revision, applied },
+        { guard: nameOf(owner), revision, applied },
         "a guard did not apply a change within its lease: the change waited",
       );
     }
+  }
+
+  /** Whether the guard decides nothing any more without the revision. */
+  #has(holder: Holder, revision: number): boolean {
+    return holder.applied >= revision && this.lackedBy(holder).length === 0;
   }
 
   *#all(): Iterable<Holder> {
@@ -198,6 +253,10 @@ export class Leases {
     const now = this.#now();
     for (const [key, { granted }] of this.#gone) if (granted + this.#span <= now) this.#gone.delete(key);
   }
+}
+
+function nameOf(owner: Owner): string {
+  return owner === "own process" ? owner : (owner.enrolment ?? "");
 }
 
 function keyOf(owner: Owner): string {

@@ -5,11 +5,12 @@
  * reported by writes.
  *
  * The rows, in the collection `grantors`:
- *     <id>            <span> <count> <time> <wall> <name>    the claim of one run of an authority; each renewal counts on
+ *     <id>            <span> <count> <time> <wall> <about>   the claim of one run of an authority; each renewal counts on
  *     applied/<id>    <revision> <checksum>                  what all its guards have applied: its report, which a crash may lose
  *
  * <time> is the authority's time, and <wall> what the clock of its machine says, with which the others compare theirs (clock.ts).
- * Versions before this one wrote no <wall>.
+ * <about> is JSON: the name of the authority and, for each kind of restrictions that it knows, its guards that do not understand it
+ * (src/access/restrictions.ts). A guard's first pong comes after a renewal that began once the guard was known.
  *
  * The rules:
  *  1. After a ping has arrived, the granting authority renews its claim (`hold`). Then it reads the log to its end
@@ -60,7 +61,7 @@ import { coalesced } from "./coalesced.js";
 import type { Journal } from "./journal.js";
 
 const APPLIED = "applied/";
-const CLAIM = /^(\d+(?:\.\d+)?) \d+ (\d+)(?: (\d+))?(?: (.*))?$/;
+const CLAIM = /^(\d+(?:\.\d+)?) \d+ (\d+) (\d+) (.*)$/;
 /** How often claims are renewed at most, as a part of the lease: a pong waits that long where many guards ping. */
 const RENEWALS_A_LEASE = 100;
 /** How often claims are read where no change asks for it, as a part of the lease. */
@@ -79,13 +80,22 @@ interface Options {
   /** Milliseconds by the monotonic clock. */
   readonly now: () => number;
   readonly leaseMs: number;
+  /** The guards of this authority that do not understand a kind of restrictions, by the kinds that it knows. */
+  readonly lacking: () => Lacking;
+}
+
+type Lacking = Readonly<Record<string, readonly string[]>>;
+
+/** What a claim says of its authority. */
+interface About {
+  readonly name: string;
+  readonly lacking: Lacking;
 }
 
 /** The claim of another authority, as it was read. */
-interface Claim {
+interface Claim extends About {
   readonly text: string;
   readonly span: number;
-  readonly name: string;
   /** What the clock of its machine said then, in milliseconds since 1970. */
   readonly wall: number;
   /** When the reading had ended that first found this text, by the monotonic clock. */
@@ -173,6 +183,14 @@ export class SharedClaims implements Claims {
     await this.#writeReport();
   }
 
+  async lacking(kind: string): Promise<readonly string[]> {
+    await this.#look();
+    return [...this.#claims.values()].flatMap(({ name, lacking }) => {
+      const guards = Object.hasOwn(lacking, kind) ? lacking[kind] : undefined;
+      return guards?.map((guard) => `${guard} at the authority ${name}`) ?? `the authority ${name}`;
+    });
+  }
+
   async withdraw(left: number): Promise<void> {
     this.#closed = true;
     this.#unfollow();
@@ -204,8 +222,9 @@ export class SharedClaims implements Claims {
 
   #textOf(own: { count: number }, span = this.#span): string {
     own.count++;
-    const { clock, name } = this.#options;
-    return `${span} ${own.count} ${Math.floor(clock.now())} ${Math.floor(clock.wall)} ${name}`;
+    const { clock, name, lacking } = this.#options;
+    const about: About = { name, lacking: lacking() };
+    return `${span} ${own.count} ${Math.floor(clock.now())} ${Math.floor(clock.wall)} ${JSON.stringify(about)}`;
   }
 
   async #writeReport(): Promise<void> {
@@ -254,8 +273,9 @@ export class SharedClaims implements Claims {
   #claimOf(id: string, text: string, since: number): Claim {
     const known = this.#claims.get(id);
     if (known?.text === text) return known;
-    const [, span = "", time = "", wall = time, name = ""] = CLAIM.exec(text) ?? [];
-    return { text, span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN), name, wall: Number(wall), since };
+    const [, span = "", , wall = "", about = "{}"] = CLAIM.exec(text) ?? [];
+    const { name = "", lacking = {} } = readAbout(about);
+    return { text, span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN), name, lacking, wall: Number(wall), since };
   }
 
   /** Drops the authorities that need not be waited for any more. */
@@ -312,6 +332,15 @@ export class SharedClaims implements Claims {
   #wake(): void {
     this.#hints++;
     for (const done of [...this.#waiting]) done();
+  }
+}
+
+/** Nothing where it cannot be read: then the authority is taken to understand no restrictions. */
+function readAbout(text: string): Partial<About> {
+  try {
+    return JSON.parse(text) as Partial<About>;
+  } catch {
+    return {};
   }
 }
 

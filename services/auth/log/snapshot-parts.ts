@@ -56,12 +56,13 @@ interface FrozenNamespace {
 const EMPTY = Snapshot.fromPartial({});
 const EMPTY_NAMESPACE = { created: undefined, accounts: [], rules: [], audit: [] };
 
-/** Keys, as the pieces of a snapshot. */
+/** Keys, as the pieces of a snapshot; those that are limited to resources are marked. */
 export const KEYS: RecordType<Key> = {
   encode: (key) => encode({ keys: [key] }),
   decode: (bytes) => Snapshot.decode(bytes).keys[0]!,
   namesOf: ({ sha256, prefix }) => [sha256, ...(prefix === "" ? [] : [Buffer.from(prefix)])],
   dueOf: ({ expires }) => timestampMs(expires),
+  isMarked: ({ resources }) => resources.length > 0,
 };
 
 /** Logins, as the pieces of a snapshot; found by their name, and by each of their tokens. */
@@ -73,6 +74,7 @@ export const LOGINS: RecordType<Login> = {
     return [login.login, ...tokens.filter((sha256) => !sha256.equals(login.login))];
   },
   dueOf: (login) => Math.min(...tokensOf(login).map(({ expires }) => timestampMs(expires))),
+  isMarked: () => false,
 };
 
 /** The parts in order; merged one after the other, they give the state again. At least one. */

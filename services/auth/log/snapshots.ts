@@ -9,8 +9,7 @@
  * The last row names the format of the parts. Whoever adds to what a snapshot holds raises it, because a version that does
  * not know an addition would drop it silently.
  *
- * A snapshot without the last row does not exist. So a crash at any moment leaves the older snapshots as they were. In
- * stores of older versions, the row `<revision>` holds the snapshot itself.
+ * A snapshot without the last row does not exist. So a crash at any moment leaves the older snapshots as they were.
  *
  * Authorities that share a store leave it to one of them: the one that creates the row `writing`. Whoever finds that an
  * attempt makes no progress for a minute takes its place. The row saves work, it protects nothing: should the first go on
@@ -67,12 +66,7 @@ export class Snapshots {
    */
   async *read(revision: number): AsyncGenerator<{ part: Snapshot; length: number }> {
     const key = keyOf(revision);
-    const text = await this.#rows.get(key);
-    const complete = text === undefined ? undefined : readComplete(key, text);
-    if (text === undefined || complete === undefined) {
-      yield { part: Snapshot.decode(unseal(key, text ?? "")), length: text?.length ?? 0 };
-      return;
-    }
+    const complete = readComplete(key, (await this.#rows.get(key)) ?? "");
     if (complete.format > FORMAT) throw new NewerSnapshotError(complete.format);
     for (let number = 1; number <= complete.count; number++) {
       const partKey = partKeyOf(revision, complete.id, number);
@@ -164,7 +158,7 @@ export class Snapshots {
 /** The attempt that made a snapshot complete; undefined where the row says none, or is damaged. */
 function idIn(key: string, text: string): string | undefined {
   try {
-    return readComplete(key, text)?.id;
+    return readComplete(key, text).id;
   } catch {
     return undefined;
   }
@@ -190,13 +184,12 @@ function completeText(revision: number, id: string, count: number): string {
 }
 
 /**
- * What the row of a complete snapshot says, in any format; undefined where it is one of an older version, without parts.
+ * What the row of a complete snapshot says, in any format.
  * @throws {Error} when it is damaged
  */
-function readComplete(key: string, text: string): { format: number; id: string; count: number } | undefined {
+function readComplete(key: string, text: string): { format: number; id: string; count: number } {
   const [, content = "", format = "1", id = "", count, sum] =
     /^((?:format (\d+) )?parts (\S+) (\d+)) (\S+)$/.exec(text) ?? [];
-  if (content === "") return undefined;
   if (sum !== checksum(key, content)) throw new Error("is damaged");
   return { format: Number(format), id, count: Number(count) };
 }

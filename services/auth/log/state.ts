@@ -6,6 +6,7 @@
 
 import { serviceScope } from "../../../src/access/admission.js";
 import { keyOf, rootOf } from "../../../src/access/context-keys.js";
+import { LIMITED_KEYS } from "../../../src/access/restrictions.js";
 import { asBuffer } from "../../../src/buffer.js";
 import { DEFAULT_NAMESPACE, GATEWAY } from "../../../src/contract/names.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
@@ -21,6 +22,7 @@ import { DraftTable } from "./records/draft-table.js";
 import { type Records, RecordTable } from "./records/record-table.js";
 import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
+import { type TokenState, tokenOf } from "./token-state.js";
 
 /** An account with what belongs to it. It is replaced, never changed, so that a copy of the namespace stays as it is. */
 export type AccountState = FrozenAccount;
@@ -29,7 +31,7 @@ export type AccountState = FrozenAccount;
 export interface NamespaceState {
   readonly name: string;
   readonly created: Timestamp | undefined;
-  /** Tells it from others of the same name; undefined for `default`, and for one that an older version created. */
+  /** Tells it from others of the same name; undefined for `default`. */
   readonly id: string | undefined;
   readonly accounts: Entries<string, AccountState>;
   /** The names of its accounts, ascending. */
@@ -38,18 +40,19 @@ export interface NamespaceState {
   readonly audit: AuditTrail;
 }
 
-/** What a token stands for. `spent` is a refresh token that was traded. */
-export type TokenState =
-  | { readonly kind: "access" | "refresh" | "spent"; readonly login: Login; readonly token: Token }
-  | { readonly kind: "key"; readonly key: Key }
-  | { readonly kind: "enrolment"; readonly enrolment: Enrolment };
-
 /** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
 const NEVER = 253_402_300_799_000;
 /** Most expired records of a kind that one entry of the log removes, and most removed ones whose memory it frees. */
 export const MAX_FORGOTTEN = 500;
 
-const EMPTY_CALLER = { namespace: DEFAULT_NAMESPACE, account: "", resources: [], reportUse: false, enrolment: "" };
+const EMPTY_CALLER = {
+  namespace: DEFAULT_NAMESPACE,
+  namespaceId: "",
+  account: "",
+  resources: [],
+  reportUse: false,
+  enrolment: "",
+};
 const NONE: readonly number[] = [];
 
 /** The state as of one revision. */
@@ -58,9 +61,9 @@ export class State {
   readonly namespaces: Entries<string, NamespaceState> = new Map();
   /** By the hex of their SHA-256. */
   readonly enrolments: Entries<string, Enrolment> = new Map();
-  /** What the keys of contexts are derived from; empty in stores of older versions, until the authority makes it. */
+  /** What the keys of contexts are derived from; empty before the first entry. */
   contextSecret = Buffer.alloc(0);
-  /** Tells the installation from all others; empty in stores of older versions, until the authority makes it. */
+  /** Tells the installation from all others; empty before the first entry. */
   installationId = "";
   /** By which revision each name's key was replaced last. */
   readonly keyGenerations: Entries<string, number> = new Map();
@@ -116,6 +119,11 @@ export class State {
     return prefix === "" ? undefined : this.#keys.find(Buffer.from(prefix), isIt)?.value;
   }
 
+  /** The kinds of the restrictions that are in force (src/access/restrictions.ts). */
+  get restrictions(): readonly string[] {
+    return this.#keys.marked > 0 ? [LIMITED_KEYS] : [];
+  }
+
   enrolmentsOf(name: string): Enrolment[] {
     return [...this.enrolments.values()].filter((enrolment) => enrolment.name === name);
   }
@@ -161,7 +169,7 @@ export class State {
 
   #accountCaller(owner: Pick<Key, "namespace" | "account">, expires: Key["expires"], now: number): Caller | undefined {
     const { namespace, account } = owner;
-    const { accounts, id: namespaceId } = this.namespaces.get(namespace) ?? {};
+    const { accounts, id: namespaceId = "" } = this.namespaces.get(namespace) ?? {};
     const present = accounts?.get(account);
     if (present === undefined || timestampMs(expires) <= now) return undefined;
     return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires, namespaceId };
@@ -382,16 +390,6 @@ function draftOf(namespace: NamespaceState): NamespaceState {
     rules: new DraftMap(namespace.rules),
     audit: new AuditTrail(),
   };
-}
-
-/** What the token with the hash is to a login; undefined where it is none of its tokens. */
-function tokenOf(login: Login, sha256: Buffer): TokenState | undefined {
-  const isIt = (token: Token | undefined): token is Token => token?.sha256.equals(sha256) === true;
-  if (isIt(login.refresh)) return { kind: "refresh", login, token: login.refresh };
-  const access = login.access.find(isIt);
-  if (access !== undefined) return { kind: "access", login, token: access };
-  const spent = login.spent.find(isIt);
-  return spent && { kind: "spent", login, token: spent };
 }
 
 /** How hashes are written as keys of maps. */

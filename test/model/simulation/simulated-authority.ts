@@ -43,7 +43,7 @@ export class SimulatedAuthority {
   private constructor(options: SimulationOptions, journal: Journal, store: Store, isUp: { up: boolean }) {
     const { time, rate, leaseMs } = options;
     const now = (): number => time.now * rate;
-    const common = { log: silent, now, leaseMs };
+    const common = { log: silent, now, leaseMs, restrictions: () => [], lacking: () => ({}) };
     this.#options = options;
     this.#journal = journal;
     if (store.mayBeStale) {

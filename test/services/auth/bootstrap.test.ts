@@ -32,7 +32,8 @@ t.test("the first start makes up a password, and leaves it and the enrolment tok
   for (const name of ["gateway", "helloworld"]) {
     const file = join(folder, "enrolment", name);
     const sha256 = hashToken(readFileSync(file, "utf8").trim());
-    const { caller } = await call(PolicyService.resolve, { sha256 }, undefined, { admission: SYSTEM });
+    const { results } = await call(PolicyService.batchResolve, { sha256: [sha256] }, undefined, { admission: SYSTEM });
+    const caller = results[0]?.caller;
     t.equal(caller?.enrolment, name);
     t.equal(mode(file), "600");
   }

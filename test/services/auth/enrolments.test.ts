@@ -60,17 +60,6 @@ t.test("all of a name are deleted, or replaced, by their name", async (t) => {
   });
 });
 
-t.test("a store of an older version: a token replaced the one before it, and is called by its hash", async (t) => {
-  const store = openMemoryStore();
-  const older = (token: string) => ({ name: "greeter", sha256: hashToken(token), beside: false, prefix: "" });
-  const { call, login } = await open(t, { store });
-  const another = await openJournal(store);
-  await another.commit(PORTICO, () => [{ $case: "enrolmentCreated", value: older("a") }]);
-  await another.commit(PORTICO, () => [{ $case: "enrolmentCreated", value: older("b") }]);
-  const listed = (await call(EnrolmentsService.list, {}, await login())).enrolments;
-  t.match(listed, [{ name: "greeter", id: hashToken("b").toString("hex").slice(0, 10) }]);
-});
-
 t.test("an enrolment token does not log in", async (t) => {
   const { call, login } = await open(t);
   const { secret } = await call(EnrolmentsService.create, { name: "greeter", replace: false }, await login());

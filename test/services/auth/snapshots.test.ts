@@ -1,6 +1,6 @@
 /** Snapshots in parts: at any moment of writing one, what was complete before is what a start finds. */
 import t, { type Test } from "tap";
-import { checksum, keyOf, seal } from "../../../services/auth/log/row.js";
+import { checksum, keyOf } from "../../../services/auth/log/row.js";
 import { MAX_IDLE, Snapshots } from "../../../services/auth/log/snapshots.js";
 import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Collection, Store } from "../../../src/store/store.js";
@@ -219,19 +219,6 @@ t.test("a snapshot of which a part is missing or damaged is refused", async (t) 
   const [complete = ""] = await rows.keys();
   await rows.replace(complete, (await rows.get(complete))!.replace(" 3 ", " 2 "));
   await t.rejects(namesIn(snapshots, 10), /is damaged/, "fewer parts than there were");
-});
-
-t.test("a snapshot of an older version, in one row, is read and gives way to newer ones", async (t) => {
-  const { rows } = opened(t);
-  const snapshots = new Snapshots(rows);
-  const [key = "", older = Buffer.alloc(0)] = [keyOf(5), partsOf(5)[0]];
-  await rows.create(key, seal(key, older));
-  t.same(await snapshots.revisions(), [5]);
-  t.same(await namesIn(snapshots, 5), expected(5, 1));
-  await snapshots.write(10, partsOf(10));
-  t.same(await snapshots.revisions(), [5, 10]);
-  await snapshots.write(20, partsOf(20));
-  t.same(await snapshots.revisions(), [10, 20]);
 });
 
 t.test("a stop leaves a snapshot unfinished", async (t) => {

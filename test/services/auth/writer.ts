@@ -30,7 +30,8 @@ function call(service: string, method: string, request: unknown, caller?: KnownC
 
 const { accessToken } = await call("Auth", "login", { account: "admin", password: adminPassword, namespace: "" });
 const sha256 = hashToken(accessToken);
-const caller = new KnownCaller(sha256, (await call("Policy", "resolve", { sha256 })).caller, 0);
+const { results } = await call("Policy", "batchResolve", { sha256: [sha256] });
+const caller = new KnownCaller(sha256, results[0].caller, 0);
 
 let next = 0;
 async function write(): Promise<void> {

@@ -52,8 +52,8 @@ export interface CallContext {
   generation: bigint;
   /** The revision at which the caller was as stated here. */
   revision: bigint;
-  /** Tells the namespace from earlier and later ones of the same name. Absent for a namespace without such an identity. */
-  namespaceId?: string | undefined;
+  /** Tells the namespace from earlier and later ones of the same name. Empty for `default`. */
+  namespaceId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -181,7 +181,7 @@ function createBaseCallContext(): CallContext {
     expires: 0n,
     generation: 0n,
     revision: 0n,
-    namespaceId: undefined,
+    namespaceId: "",
     _unknownFields: undefined,
   };
 }
@@ -221,7 +221,7 @@ export const CallContext = {
       }
       writer.uint32(64).int64(message.revision);
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(74).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);

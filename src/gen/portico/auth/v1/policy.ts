@@ -25,6 +25,11 @@ export interface WatchRequest_Start {
    * service. Empty for a guard that judges calls to all services.
    */
   service: string;
+  /**
+   * The kinds of restrictions that the guard understands: `limited-keys`. While a restriction of another kind is in force,
+   * it gets no lease, and the stream ends with FAILED_PRECONDITION.
+   */
+  restrictions: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -103,11 +108,8 @@ export interface ContextKey {
 export interface NamespaceRules {
   namespace: string;
   rules: Rule[];
-  /**
-   * Tells the namespace from earlier and later ones of the same name. Absent for a namespace without one: `default`, and
-   * those that an older version created.
-   */
-  namespaceId?: string | undefined;
+  /** Tells the namespace from earlier and later ones of the same name; empty for `default`. */
+  namespaceId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -132,7 +134,7 @@ export interface Change_RuleCreated {
     | Rule
     | undefined;
   /** As in NamespaceRules. */
-  namespaceId?: string | undefined;
+  namespaceId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -157,20 +159,6 @@ export interface Change_TokensRevoked {
 
 export interface Change_NamespaceDeleted {
   namespace: string;
-  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
-}
-
-export interface ResolveRequest {
-  /** SHA-256 of the token. */
-  sha256: Buffer;
-  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
-}
-
-export interface ResolveResponse {
-  /** The revision at which this answer holds. */
-  revision: bigint;
-  /** Absent when the token is unknown, expired or revoked. */
-  caller: Caller | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -209,7 +197,7 @@ export interface ListNamespaceIdsResponse {
 export interface ListNamespaceIdsResponse_Namespace {
   name: string;
   /** As in NamespaceRules. */
-  id?: string | undefined;
+  id: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -227,9 +215,7 @@ export interface Caller {
   /** For an enrolment token, the name that the token is for. Such a caller has no account. */
   enrolment: string;
   /** Of its namespace, as in NamespaceRules. Contexts do not repeat it. */
-  namespaceId?:
-    | string
-    | undefined;
+  namespaceId: string;
   /**
    * The name of the API key that the token is, where it is limited to resources: for the message of a
    * refusal. Contexts do not repeat it.
@@ -302,13 +288,16 @@ export const WatchRequest = {
 };
 
 function createBaseWatchRequest_Start(): WatchRequest_Start {
-  return { service: "", _unknownFields: undefined };
+  return { service: "", restrictions: [], _unknownFields: undefined };
 }
 
 export const WatchRequest_Start = {
   encode(message: WatchRequest_Start, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.service !== "") {
       writer.uint32(18).string(message.service);
+    }
+    for (const v of message.restrictions) {
+      writer.uint32(26).string(v!);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -327,6 +316,14 @@ export const WatchRequest_Start = {
           }
 
           message.service = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.restrictions.push(reader.string());
           continue;
         }
       }
@@ -783,7 +780,7 @@ export const ContextKey = {
 };
 
 function createBaseNamespaceRules(): NamespaceRules {
-  return { namespace: "", rules: [], namespaceId: undefined, _unknownFields: undefined };
+  return { namespace: "", rules: [], namespaceId: "", _unknownFields: undefined };
 }
 
 export const NamespaceRules = {
@@ -794,7 +791,7 @@ export const NamespaceRules = {
     for (const v of message.rules) {
       Rule.encode(v!, writer.uint32(18).fork()).join();
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(26).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
@@ -943,7 +940,7 @@ export const Change = {
 };
 
 function createBaseChange_RuleCreated(): Change_RuleCreated {
-  return { namespace: "", rule: undefined, namespaceId: undefined, _unknownFields: undefined };
+  return { namespace: "", rule: undefined, namespaceId: "", _unknownFields: undefined };
 }
 
 export const Change_RuleCreated = {
@@ -954,7 +951,7 @@ export const Change_RuleCreated = {
     if (message.rule !== undefined) {
       Rule.encode(message.rule, writer.uint32(18).fork()).join();
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(26).string(message.namespaceId);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
@@ -1192,98 +1189,6 @@ export const Change_NamespaceDeleted = {
   },
 };
 
-function createBaseResolveRequest(): ResolveRequest {
-  return { sha256: Buffer.alloc(0), _unknownFields: undefined };
-}
-
-export const ResolveRequest = {
-  encode(message: ResolveRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.sha256.length !== 0) {
-      writer.uint32(10).bytes(message.sha256);
-    }
-    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ResolveRequest {
-    const reader = openMessage(input);
-    const end = length === undefined ? reader.len : reader.pos + length;
-    const message = createBaseResolveRequest();
-    while (reader.pos < end) {
-      const tag = reader.uint32();
-      switch (tag >>> 3) {
-        case 1: {
-          if (tag !== 10) {
-            break;
-          }
-
-          message.sha256 = Buffer.from(reader.bytes());
-          continue;
-        }
-      }
-      if ((tag & 7) === 4 || tag === 0) {
-        break;
-      }
-      keepUnknownField(message, tag, reader.skip(tag & 7));
-    }
-    closeMessage(reader);
-    return message;
-  },
-};
-
-function createBaseResolveResponse(): ResolveResponse {
-  return { revision: 0n, caller: undefined, _unknownFields: undefined };
-}
-
-export const ResolveResponse = {
-  encode(message: ResolveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.revision !== 0n) {
-      if (BigInt.asIntN(64, message.revision) !== message.revision) {
-        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
-      }
-      writer.uint32(8).int64(message.revision);
-    }
-    if (message.caller !== undefined) {
-      Caller.encode(message.caller, writer.uint32(18).fork()).join();
-    }
-    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ResolveResponse {
-    const reader = openMessage(input);
-    const end = length === undefined ? reader.len : reader.pos + length;
-    const message = createBaseResolveResponse();
-    while (reader.pos < end) {
-      const tag = reader.uint32();
-      switch (tag >>> 3) {
-        case 1: {
-          if (tag !== 8) {
-            break;
-          }
-
-          message.revision = reader.int64() as bigint;
-          continue;
-        }
-        case 2: {
-          if (tag !== 18) {
-            break;
-          }
-
-          message.caller = Caller.decode(reader, reader.uint32());
-          continue;
-        }
-      }
-      if ((tag & 7) === 4 || tag === 0) {
-        break;
-      }
-      keepUnknownField(message, tag, reader.skip(tag & 7));
-    }
-    closeMessage(reader);
-    return message;
-  },
-};
-
 function createBaseBatchResolveRequest(): BatchResolveRequest {
   return { sha256: [], _unknownFields: undefined };
 }
@@ -1494,7 +1399,7 @@ export const ListNamespaceIdsResponse = {
 };
 
 function createBaseListNamespaceIdsResponse_Namespace(): ListNamespaceIdsResponse_Namespace {
-  return { name: "", id: undefined, _unknownFields: undefined };
+  return { name: "", id: "", _unknownFields: undefined };
 }
 
 export const ListNamespaceIdsResponse_Namespace = {
@@ -1502,7 +1407,7 @@ export const ListNamespaceIdsResponse_Namespace = {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
     }
-    if (message.id !== undefined) {
+    if (message.id !== "") {
       writer.uint32(18).string(message.id);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
@@ -1552,7 +1457,7 @@ function createBaseCaller(): Caller {
     resources: [],
     reportUse: false,
     enrolment: "",
-    namespaceId: undefined,
+    namespaceId: "",
     key: undefined,
     _unknownFields: undefined,
   };
@@ -1581,7 +1486,7 @@ export const Caller = {
     if (message.enrolment !== "") {
       writer.uint32(58).string(message.enrolment);
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(66).string(message.namespaceId);
     }
     if (message.key !== undefined) {
@@ -1696,16 +1601,6 @@ export const PolicyService = {
     requestDeserialize: (value: Buffer): WatchRequest => WatchRequest.decode(value),
     responseSerialize: (value: WatchResponse): Buffer => WatchResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): WatchResponse => WatchResponse.decode(value),
-  },
-  /** Resolves a token to its caller. */
-  resolve: {
-    path: "/portico.auth.v1.Policy/Resolve" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: ResolveRequest): Buffer => ResolveRequest.encode(value).finish(),
-    requestDeserialize: (value: Buffer): ResolveRequest => ResolveRequest.decode(value),
-    responseSerialize: (value: ResolveResponse): Buffer => ResolveResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): ResolveResponse => ResolveResponse.decode(value),
   },
   /** Lists the namespaces that there are. A service keeps data by the identity of a namespace, and deletes that of others. */
   listNamespaceIds: {

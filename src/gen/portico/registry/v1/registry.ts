@@ -66,7 +66,7 @@ export interface Instance {
   /**
    * Names of headers and metadata that gateways pass between callers and the service, in lower case; `*` for all but those of
    * HTTP and of Portico. The configuration names them, or the instance itself. Where instances of a service name others, those
-   * pass that pass for each of them. A registry of an earlier version ignores those that an instance sends.
+   * pass that pass for each of them.
    */
   metadata: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -102,7 +102,7 @@ export interface WatchResponse {
   owners: GrpcNames[];
   /**
    * The revision of the authority's log that last changed owners, where all that were to be sent up to it have been. Of two
-   * registries, the one with the higher revision knows better. 0 where some are still to come, and of earlier versions.
+   * registries, the one with the higher revision knows better. 0 where some are still to come.
    */
   ownersRevision: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;

@@ -56,7 +56,7 @@ export interface Event {
 
 export interface NamespaceCreated {
   name: string;
-  /** Tells the namespace from earlier and later ones of the same name. Absent in entries of older versions, and for `default`. */
+  /** Tells the namespace from earlier and later ones of the same name. Absent for `default`. */
   id?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -173,9 +173,9 @@ export interface KeysUsed {
 export interface EnrolmentCreated {
   name: string;
   sha256: Buffer;
-  /** Whether other tokens of the same name stay valid. In entries of older versions they did not. */
+  /** Whether other tokens of the same name stay valid. */
   beside: boolean;
-  /** Empty in entries of older versions. */
+  /** The start of the token, by which it is listed and named. */
   prefix: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -197,8 +197,8 @@ export interface ContextSecretCreated {
 }
 
 /**
- * Gives the installation an ID. The first entry has it. In a store of an older version it comes with the first start of a
- * newer one, and in a copy that becomes an installation of its own, once more: the latest counts.
+ * Gives the installation an ID. The first entry has it. In a copy that becomes an installation of its own, it comes once more: the
+ * latest counts.
  */
 export interface InstallationCreated {
   id: string;
@@ -309,10 +309,7 @@ export interface Key {
   /** Absent when it was never used. */
   lastUsed: Timestamp | undefined;
   resources: string[];
-  /**
-   * The lifetime at creation, in milliseconds. A rotation may let the key expire earlier. Entries of older versions have
-   * 0.
-   */
+  /** The lifetime at creation, in milliseconds. A rotation may let the key expire earlier. */
   lifetimeMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
