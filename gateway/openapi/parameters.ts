@@ -31,7 +31,7 @@ export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
       ...deprecation(field),
       style: field.fieldKind === "map" ? "deepObject" : "form",
       explode: true,
-      schema: { ...schema, ...secrecy(field) },
+      schema: { ...schema, ...secrecy(field, "input") },
       ...(example !== undefined && { example }),
     };
   });
@@ -41,9 +41,9 @@ export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
 export function formSchema(type: DescMessage, schemas: Schemas): Schema {
   const parts = parametersOf(type, schemas).filter(({ field }) => field.fieldKind !== "map");
   const properties = parts.map(({ field, name, schema }): [string, Schema] => {
-    const words = described(commentOf(field, field.parent.file));
-    if (field.scalar !== ScalarType.BYTES || name.includes(".")) return [name, { ...schema, ...words }];
-    return [name, { ...(field.fieldKind === "list" ? { type: "array", items: FILE } : FILE), ...words }];
+    const more = { ...secrecy(field, "input"), ...described(commentOf(field, field.parent.file)) };
+    if (field.scalar !== ScalarType.BYTES || name.includes(".")) return [name, { ...schema, ...more }];
+    return [name, { ...(field.fieldKind === "list" ? { type: "array", items: FILE } : FILE), ...more }];
   });
   return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
 }

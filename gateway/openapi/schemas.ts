@@ -110,7 +110,7 @@ export class Schemas {
     return {
       ...given,
       ...presence(field),
-      ...secrecy(field),
+      ...secrecy(field, direction),
       ...described(commentOf(field, fileOf(field))),
       ...deprecation(field),
     };
@@ -203,10 +203,14 @@ function valuesInWords(type: DescEnum): string {
   return lines.join("\n");
 }
 
-/** The format `password`, which hides what is typed, for a string that its contract keeps out of logs (`debug_redact`). */
-export function secrecy(field: Field): { format?: "password" } {
-  const isHidden = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING && isSecret(field);
-  return isHidden ? { format: "password" } : {};
+/**
+ * Marks a field that its contract keeps out of logs (`debug_redact`): in requests as `writeOnly`, and a string by the format
+ * `password`, which hides what is typed.
+ */
+export function secrecy(field: Field, direction: Direction): { format?: "password"; writeOnly?: true } {
+  if (!isSecret(field)) return {};
+  const isText = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
+  return { ...(isText && { format: "password" }), ...(direction === "input" && { writeOnly: true }) };
 }
 
 /** A description made of the paragraphs that are not empty. */

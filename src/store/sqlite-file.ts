@@ -195,17 +195,37 @@ export function lateError(file: string, deadline: number): StoreError {
 export function toStoreError(kind: FileKind, file: string, error: Error): StoreError {
   if (error instanceof StoreError && error.message.startsWith(`store ${file} `)) return error;
   const cause = error instanceof StoreError && error.cause instanceof Error ? error.cause : error;
-  return new StoreError(`store ${file} ${reasonOf(kind, cause)}`, { cause, reason: writeRefusalOf(cause) });
+  const code = codeOf(file, cause);
+  return new StoreError(`store ${file} ${reasonOf(kind, code, cause.message)}`, {
+    cause,
+    reason: writeRefusalOf(code),
+  });
 }
 
-function writeRefusalOf({ code = "" }: Error & { code?: string }): WriteRefusal | undefined {
+const READ_ONLY: readonly string[] = ["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"];
+
+/**
+ * The code of a failure. SQLite says SQLITE_IOERR whatever the system refused, so its log is opened once more to hear why.
+ * Never the file itself: closing it would drop the locks that SQLite has on it.
+ */
+function codeOf(file: string, { code = "" }: Error & { code?: string }): string {
+  if (code !== "SQLITE_IOERR") return code;
+  try {
+    closeSync(openSync(`${file}-wal`, constants.O_RDWR));
+    return code;
+  } catch (error) {
+    const { code: refusal = "" } = error as NodeJS.ErrnoException;
+    return READ_ONLY.includes(refusal) ? refusal : code;
+  }
+}
+
+function writeRefusalOf(code: string): WriteRefusal | undefined {
   if (["SQLITE_FULL", "ENOSPC", "EDQUOT"].includes(code)) return "disk_full";
-  return ["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"].includes(code) ? "read_only" : undefined;
+  return READ_ONLY.includes(code) ? "read_only" : undefined;
 }
 
 /** Why an operation failed and what to do, for the person who runs the process. */
-function reasonOf(kind: FileKind, error: Error & { code?: string }): string {
-  const { code = "", message } = error;
+function reasonOf(kind: FileKind, code: string, message: string): string {
   if (code === "SQLITE_BUSY" || code === "SQLITE_LOCKED") {
     return `is locked by another process; stop that process, or name another file in ${kind.setting}`;
   }
@@ -213,7 +233,10 @@ function reasonOf(kind: FileKind, error: Error & { code?: string }): string {
   // SQLite says no more where the disk is full when it makes its other files.
   if (code === "SQLITE_IOERR")
     return `cannot be read or written (${message}); see whether its disk is full, or failing`;
-  if (["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"].includes(code)) {
+  if (code === "EROFS") {
+    return "is on a read-only file system; see in the system's log whether its disk failed, and mount it writable";
+  }
+  if (READ_ONLY.includes(code)) {
     return "may not be read and written, or its folder may not; give this user the right to";
   }
   if (code === "ENOTDIR") {

@@ -1,5 +1,5 @@
 // A store of services belongs to one installation. Which store a process opens, which it takes over, and what it refuses.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readInstallationId, recordInstallationId } from "../../src/store/installation.js";
@@ -93,6 +93,19 @@ t.test("of two installations that take a store at once one gets it", async (t) =
   const [first, second] = await Promise.all([open(t, folder, A), open(t, folder, B)]);
   t.equal([first, second].filter(({ store }) => store !== undefined).length, 1);
   t.match(first.refusal ?? second.refusal, /belongs to another installation/);
+});
+
+t.test("of two installations that take over entries at once, each in a folder of its own, one gets them", async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const [folder, other] = [temporaryFolder(t), temporaryFolder(t)];
+    await make(join(folder, "services.sqlite"), {});
+    symlinkSync(join(folder, "services.sqlite"), join(other, "services.sqlite"));
+    recordInstallationId(folder, A);
+    recordInstallationId(other, B);
+    const opened = await Promise.all([open(t, folder, A), open(t, other, B)]);
+    t.equal(opened.filter(({ store }) => store !== undefined).length, 1);
+    t.match(opened.find(({ store }) => store === undefined)?.refusal, /belongs to another installation/);
+  }
 });
 
 t.test("of processes of one installation that take a store at once all get it", async (t) => {

@@ -48,8 +48,8 @@ function nameOf({ $ref }: Schema): string {
   return String($ref).slice(COMPONENTS.length);
 }
 
-/** Formats that JSON Schema itself defines, of those that the documents use. */
-const FORMATS: ReadonlySet<unknown> = new Set(["date-time"]);
+/** Formats of the documents that validators of JSON Schema know; `password` says nothing of a value. */
+const FORMATS: ReadonlySet<unknown> = new Set(["date-time", "password"]);
 /** Keywords whose members are named by the contract. */
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs"]);
 /** Keywords whose value is data. */

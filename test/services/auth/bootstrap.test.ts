@@ -9,7 +9,7 @@ import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { openStore } from "../../../src/store/open.js";
+import { openServiceStore, openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { type Open, open, PASSWORD, silent } from "./open.js";
@@ -114,6 +114,18 @@ t.test("a file that no start can have written is refused", async (t) => {
   await t.rejects(open(t, { folder, fresh: true }), {
     message: `${passwordFile(folder)} is not what an earlier start wrote; delete it and start again`,
   });
+});
+
+t.test("no first start beside data of services, whose installation has lost its store", async (t) => {
+  const folder = temporaryFolder(t);
+  const services = await openServiceStore("sqlite:", folder);
+  await services.claim("aaaaaaaa-0000-4000-8000-000000000000");
+  await services.close();
+  await t.rejects(open(t, { folder, fresh: true }), {
+    message: /would set up a new installation beside it: put the store/,
+  });
+  t.notOk(existsSync(passwordFile(folder)));
+  t.notOk(existsSync(join(folder, "enrolment")));
 });
 
 t.test("of many that start at once on one store, one sets it up", async (t) => {
