@@ -98,8 +98,12 @@ export interface PieceFlow {
   resume(): void;
   /** Asks for no more: the reader is not called again. */
   stop(): void;
-  /** Reserves memory for what the reader holds of the body, in place of what it held. @returns false where there is none */
-  tryHold?(bytes: number): boolean;
+  /**
+   * Reserves memory for what the reader holds of the body, in place of what it held.
+   * @param isUnfinished it is a part of a message: it makes room for what is finished, or younger
+   * @returns false where there is none
+   */
+  tryHold?(bytes: number, isUnfinished: boolean): boolean;
 }
 
 /** A response body that is written piece by piece. */
