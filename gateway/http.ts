@@ -18,6 +18,8 @@ export interface GatewayRequest {
   readonly fault?: HttpError | undefined;
   /** The client's IP address. */
   readonly remoteAddress: string;
+  /** Whether a trusted proxy has sent it: only then headers count that say how a client reached the proxy. */
+  readonly isProxied?: boolean | undefined;
   /**
    * Reads the body to its end; may be called once.
    * @param maxBytes where it is not the port's limit, because the message in the body is smaller than the body

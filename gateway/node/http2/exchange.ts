@@ -91,6 +91,10 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
     return this.connection.remotePeer.clientOf(this);
   }
 
+  get isProxied(): boolean {
+    return this.connection.remotePeer.isProxy;
+  }
+
   protected override memoryOf(connection: ExchangeConnection): RequestMemory {
     if (!connection.remotePeer.isProxy) return connection.memory;
     if (this.#client === undefined && !this.#isReleased) this.#client = connection.openClient(this);
