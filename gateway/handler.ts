@@ -53,7 +53,7 @@ async function handle(request: GatewayRequest, options: StageOptions): Promise<G
     const deadline = deadlineOf(target.endpoint, timeout, options.config);
     const answer = await call({ request, state, route, target, credentials, admission, deadline }, body, options);
 
-    const response = respond(request, state, answer, options);
+    const response = respond(request, state, answer, options, deadline);
     return response instanceof Promise ? await response : response;
   } catch (thrown) {
     return reject(request, state, thrown, options);

@@ -17,6 +17,8 @@ export interface GatewayRequest {
   readonly fault?: HttpError | undefined;
   /** The client's IP address. */
   readonly remoteAddress: string;
+  /** Whether a trusted proxy has sent it: only then headers count that say how a client reached the proxy. */
+  readonly isProxied?: boolean | undefined;
   /**
    * Reads the body to its end; may be called once.
    * @param maxBytes where it is not the port's limit, because the message in the body is smaller than the body
@@ -95,8 +97,12 @@ export interface PieceFlow {
   resume(): void;
   /** Asks for no more: the reader is not called again. */
   stop(): void;
-  /** Reserves memory for what the reader holds of the body, in place of what it held. @returns false where there is none */
-  tryHold?(bytes: number): boolean;
+  /**
+   * Reserves memory for what the reader holds of the body, in place of what it held.
+   * @param isUnfinished it is a part of a message: it makes room for what is finished, or younger
+   * @returns false where there is none
+   */
+  tryHold?(bytes: number, isUnfinished: boolean): boolean;
 }
 
 /** A response body that is written piece by piece. */

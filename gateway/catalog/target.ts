@@ -122,27 +122,27 @@ export class Target {
   }
 
   /** Does something with messages, as `TypeLearner.complete`. */
-  complete<T>(work: () => T): T | Promise<Awaited<T>> {
+  complete<T>(work: () => T, deadline: number | undefined): T | Promise<Awaited<T>> {
     const { learner } = this.contract;
-    return learner === undefined ? work() : learner.complete(work, this.channel);
+    return learner === undefined ? work() : learner.complete(work, this.channel, deadline);
   }
 
   /** Passes a message of a stream on, unless types have to be asked for first; resolves when that has been done. */
-  attempt(pass: () => void, round: number): Promise<void> | undefined {
+  attempt(pass: () => void, round: number, deadline: number | undefined): Promise<void> | undefined {
     const { learner } = this.contract;
     if (learner === undefined) {
       pass();
       return undefined;
     }
-    return learner.attempt(pass, round, this.channel);
+    return learner.attempt(pass, round, this.channel, deadline);
   }
 
   /** Resolves when the types of an error's details have been asked for; undefined where none is missing. */
-  completeDetails(details: readonly Any[]): Promise<void> | undefined {
+  completeDetails(details: readonly Any[], deadline: number | undefined): Promise<void> | undefined {
     if (details.length === 0 || this.contract.learner === undefined) return undefined;
     const done = this.complete(() => {
       for (const detail of details) writeDetail(this.any, detail);
-    });
+    }, deadline);
     return done instanceof Promise ? done : undefined;
   }
 

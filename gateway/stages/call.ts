@@ -55,7 +55,7 @@ export function call(
     return dialect.openStream(request, body, streamOptions(admitted, options));
   }
   if (target.alternatives !== undefined) return callAnyContract(admitted, target.alternatives, body, options);
-  const message = target.complete(() => dialect.readMessage(request, target, body, route));
+  const message = target.complete(() => dialect.readMessage(request, target, body, route), admitted.deadline);
   if (!(message instanceof Promise)) return callOnce(admitted, message, startOf(admitted, admission, options));
   // While types of the message were asked for, changes may have been acknowledged.
   const admitAgain = () => options.guard.admit(admitted.credentials, target.endpoint);
@@ -114,12 +114,17 @@ class UnaryListener implements CallListener {
     }
     if (status.code !== Code.OK) {
       const error = toCallError(endpoint.service, status);
-      const completed = target.completeDetails(status.details);
+      const completed = completeDetails(this.admitted, status);
       if (completed === undefined) this.reject(error);
       else void completed.then(() => this.reject(error));
     } else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
     else this.reject(notOneMessage(endpoint.service, this.#count));
   }
+}
+
+/** Resolves when the types of an error's details have been asked for; undefined where none is missing, or needed. */
+function completeDetails({ state, target, deadline }: AdmittedRequest, { details }: Status): Promise<void> | undefined {
+  return state.dialect.writesDetails ? target.completeDetails(details, deadline) : undefined;
 }
 
 /**
@@ -142,7 +147,10 @@ async function callAnyContract(
     try {
       const message = dialect.readMessage(request, target, body, route);
       const answer = await callOnce(admitted, message, startOf(admitted, admitted.admission, options));
-      return await target.complete(() => dialect.writeMessage(request, target, answer, state.answer));
+      return await target.complete(
+        () => dialect.writeMessage(request, target, answer, state.answer),
+        admitted.deadline,
+      );
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;
@@ -188,6 +196,7 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
   };
   return {
     ...{ target, route, guard, admission, deadline, begin, heartbeatMs },
+    completeDetails: (status) => completeDetails(admitted, status),
     toFailure: (error) => reportFailure(error, state, log),
     onMetadata(headers, trailers) {
       if (headers.length + trailers.length > 0) state.answer = { headers, trailers };

@@ -14,6 +14,8 @@ import type { StreamOptions } from "./stream-call.js";
 export interface Dialect {
   /** In the log. */
   readonly name: string;
+  /** Whether details of errors are written as JSON, for which their types are needed; else as bytes. */
+  readonly writesDetails: boolean;
   /**
    * The route of the endpoint that the request names, or the reply to a request that calls none; undefined where the path is
    * none of this dialect's. Without an endpoint at such a path: @throws {Error} (or rejects with one)

@@ -30,16 +30,18 @@ const MAX_UNRESERVED = 16 * 1024;
  * - 502 the answer is not a message of the endpoint's type, or too large
  * - 503 there is no memory for the response while the client reads it
  * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
+ * @param deadline of the call, in milliseconds of `performance.now()`
  */
 export function respond(
   request: GatewayRequest,
   state: RequestState,
   answer: Uint8Array | Reply,
   options: StageOptions,
+  deadline?: number,
 ): GatewayResponse | Promise<GatewayResponse> {
   if (!(answer instanceof Uint8Array)) return send(request, state, answer, options);
   const target = state.target as Target;
-  const reply = target.complete(() => state.dialect.writeMessage(request, target, answer, state.answer));
+  const reply = target.complete(() => state.dialect.writeMessage(request, target, answer, state.answer), deadline);
   if (!(reply instanceof Promise)) return send(request, state, reply, options);
   return reply.then((late) => send(request, state, late, options));
 }

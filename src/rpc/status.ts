@@ -85,6 +85,12 @@ export const NO_MEMORY: Status = status(
   "too much is waiting to be received or read; try again",
 );
 
+/** The answer to a call whose message was not complete, and was the oldest such of its client, when memory was needed. */
+export const GIVEN_UP: Status = status(
+  Code.RESOURCE_EXHAUSTED,
+  "the message was given up: too many messages of this client are unfinished, and it was the oldest; send fewer at once",
+);
+
 /** google.rpc.RetryInfo { retry_delay { seconds: 1 } }: over HTTP it becomes Retry-After. */
 const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
 const RETRY_IN_A_SECOND: Any = { typeUrl: RETRY_INFO, value: Buffer.of(0x0a, 2, 0x08, 1) };

@@ -94,6 +94,8 @@ export interface DeployOptions {
   /** Of the catalog. */
   readonly lookup?: (host: string) => Promise<readonly string[]>;
   readonly lookMs?: number;
+  /** Of the catalog; default by reflection. */
+  readonly readTypes?: CatalogOptions["readTypes"];
 }
 
 export async function deploy(dataFolder: string, options: DeployOptions = {}): Promise<Deployment> {
@@ -188,7 +190,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     admission: SYSTEM,
     connect,
     readContract,
-    readTypes,
+    readTypes: options.readTypes ?? readTypes,
     maxMessage,
     log,
     ...names,

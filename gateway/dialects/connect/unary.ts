@@ -25,6 +25,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export class ConnectUnary implements Dialect {
   readonly name = "connect";
+  readonly writesDetails = false;
   readonly readTimeout = readConnectTimeout;
   readonly #codec: Codec;
   readonly #maxMessage: number;

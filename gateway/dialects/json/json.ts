@@ -31,6 +31,7 @@ import { WebSocketCall } from "./streams/websocket.js";
 
 export const json: Dialect = {
   name: "json",
+  writesDetails: true,
   findRoute: (request, routes) => routes.find(pathOf(request.target)),
   methods,
   checkBody,

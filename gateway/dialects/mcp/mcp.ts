@@ -85,6 +85,7 @@ interface ToolCall extends Received {
 /** The dialect, for all requests of a gateway. */
 export class Mcp implements Dialect {
   readonly name = "mcp";
+  readonly writesDetails = true;
   readonly #options: McpOptions;
   readonly #subscriptions: Subscriptions;
   readonly #resource: ProtectedResource;

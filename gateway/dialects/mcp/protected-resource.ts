@@ -45,10 +45,10 @@ export class ProtectedResource {
     return ["WWW-Authenticate", `Bearer ${parameters.join(", ")}`];
   }
 
-  /** Where none is set, the host that the client used; behind a proxy that speaks TLS for the gateway, X-Forwarded-Proto says so. */
-  #originOf({ headers, rawHeaders }: GatewayRequest): string {
+  /** Where none is set, the host that the client used; X-Forwarded-Proto of a trusted proxy says that it speaks TLS for the gateway. */
+  #originOf({ headers, rawHeaders, isProxied = false }: GatewayRequest): string {
     if (this.#publicUrl !== undefined) return this.#publicUrl;
-    const isSecure = this.#isSecure || valuesOf(rawHeaders, "x-forwarded-proto").at(-1) === "https";
+    const isSecure = this.#isSecure || (isProxied && valuesOf(rawHeaders, "x-forwarded-proto").at(-1) === "https");
     return `${isSecure ? "https" : "http"}://${headers.host ?? "localhost"}`;
   }
 }

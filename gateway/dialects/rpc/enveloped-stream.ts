@@ -127,7 +127,9 @@ export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
       this.#count.received++;
       this.#blocked = !this.#call.send(this.#format.codec.read(target, message));
     }
-    if (this.#flow?.tryHold?.(this.#reader.held) === false) throw NO_MEMORY;
+    const reader = this.#reader;
+    const isUnfinished = reader.hasMore && !this.#blocked && !reader.isBusy;
+    if (this.#flow?.tryHold?.(reader.held, isUnfinished) === false) throw NO_MEMORY;
   }
 
   #endRequest(): void {

@@ -30,6 +30,7 @@ export interface EnvelopedOptions {
 
 export class Enveloped implements Dialect {
   readonly name: string;
+  readonly writesDetails = false;
   readonly contentType: string;
   readonly #options: EnvelopedOptions;
 

@@ -134,6 +134,10 @@ export class Exchange implements GatewayRequest {
     return this.#connection.remotePeer.clientOf(this.#head);
   }
 
+  get isProxied(): boolean {
+    return this.#connection.remotePeer.isProxy;
+  }
+
   get limits(): ConnectionLimits {
     return this.#connection.limits;
   }

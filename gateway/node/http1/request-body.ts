@@ -121,7 +121,7 @@ export class RequestBody implements UnfinishedBody {
     this.#awaitPiece();
     // The reader has to have the flow before it gets the first piece.
     queueMicrotask(() => this.#passHeld());
-    return { resume: () => this.#resume(), stop: () => this.drop(), tryHold: (bytes) => this.#tryHold(bytes) };
+    return { resume: () => this.#resume(), stop: () => this.drop(), tryHold: (...held) => this.#tryHold(...held) };
   }
 
   /** Ends the reading with a fault, which goes to the reader. */
@@ -235,9 +235,12 @@ export class RequestBody implements UnfinishedBody {
     this.#passHeld();
   }
 
-  #tryHold(bytes: number): boolean {
+  #tryHold(bytes: number, isUnfinished: boolean): boolean {
     this.#heldByReader = bytes;
-    return this.#tryResize(bytes);
+    if (!isUnfinished) this.#endUnfinished();
+    if (!this.#tryResize(bytes, isUnfinished ? this : undefined)) return false;
+    this.#isUnfinished = isUnfinished;
+    return true;
   }
 
   #awaitPiece(): void {
@@ -262,9 +265,9 @@ export class RequestBody implements UnfinishedBody {
     return bodyTooLarge(this.#maxBytes);
   }
 
-  #tryResize(bytes: number): boolean {
+  #tryResize(bytes: number, body?: UnfinishedBody): boolean {
     if (bytes === this.#reserved) return true;
-    if (!this.#owner.memory.tryResize(this.#reserved, bytes)) return false;
+    if (!this.#owner.memory.tryResize(this.#reserved, bytes, body)) return false;
     this.#reserved = bytes;
     return true;
   }

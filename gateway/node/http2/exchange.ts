@@ -58,6 +58,8 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #comesInstead = false;
   /** Bytes of the body have come. */
   #isReceiving = false;
+  /** What the reader of the pieces holds is a part of a message. */
+  #readerIsUnfinished = false;
   /** The budget knows it as unfinished. */
   #isUnfinished = false;
   /** What comes of the body is dropped. */
@@ -87,6 +89,10 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   get remoteAddress(): string {
     return this.connection.remotePeer.clientOf(this);
+  }
+
+  get isProxied(): boolean {
+    return this.connection.remotePeer.isProxy;
   }
 
   protected override memoryOf(connection: ExchangeConnection): RequestMemory {
@@ -130,7 +136,8 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   // A body of one frame is never unfinished.
   protected override get unfinished(): UnfinishedBody | undefined {
     if (this.#comesInstead) return FINISHED;
-    const isUnfinished = !this.remoteEnded && !this.#dropping && this.#reader === undefined && this.#isReceiving;
+    const isReceiving = this.#reader === undefined ? this.#isReceiving : this.#readerIsUnfinished;
+    const isUnfinished = !this.remoteEnded && !this.#dropping && isReceiving;
     if (isUnfinished) this.#isUnfinished = true;
     return isUnfinished ? this : undefined;
   }
@@ -144,11 +151,12 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   get freeable(): number {
-    return this.#body.held;
+    return this.requestBytes;
   }
 
   giveUp(): void {
     this.#fail(GIVEN_UP);
+    this.#readerBytes = 0;
     this.reserve();
   }
 
@@ -229,8 +237,10 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
       this.#awaitPiece(reader);
       queueMicrotask(() => this.#deliver());
     };
-    const tryHold = (bytes: number): boolean => {
+    const tryHold = (bytes: number, isUnfinished: boolean): boolean => {
       this.#readerBytes = bytes;
+      this.#readerIsUnfinished = isUnfinished;
+      if (!isUnfinished) this.#endUnfinished();
       return this.reserve();
     };
     return { resume, stop, tryHold };
