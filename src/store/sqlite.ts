@@ -95,13 +95,7 @@ async function connectAll(file: string, deadline: number, setup: readonly string
     const [{ quick_check: verdict }] = await within(writer.query("PRAGMA quick_check(1)"));
     if (verdict !== "ok") throw new Error(`quick_check: ${verdict.replace(/\s+/g, " ")}`);
     const checkFile = keepsFile(file);
-    const writeKept: Query = async (statement, ...values) => {
-      checkFile();
-      const rows = await writer.query(statement, ...values);
-      checkFile();
-      return rows;
-    };
-    const write = oneAtATime(writeKept, deadline);
+    const write = writerOf(writer, checkFile, deadline);
     const collections = new Map(
       COLLECTIONS.map((name) => [name, collectionOf(name, readers.get(name)!, write, within)]),
     );
@@ -124,14 +118,51 @@ async function connectAll(file: string, deadline: number, setup: readonly string
 
 type Query = KeyvSqlite["query"];
 
-/** Runs each query when those before it have ended, unless its deadline has passed by then. */
-function oneAtATime(query: Query, deadline: number): Query {
+/** The connection of all writes, which makes one at a time. */
+interface Writer {
+  /** Runs a statement, which is a transaction. */
+  readonly write: Query;
+  /** Runs the statements of `act` in one transaction, which holds SQLite's lock from its beginning. It is made where `act` says so. */
+  transact(act: (query: Query) => Promise<boolean>): Promise<boolean>;
+}
+
+/** @param checkFile throws where what is written would be lost */
+function writerOf(writer: KeyvSqlite, checkFile: () => void, deadline: number): Writer {
+  const query: Query = (...statement) => writer.query(...statement);
+  const inTurn = oneAtATime(deadline);
+  const keptInTurn = <T>(act: () => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      checkFile();
+      const result = await act();
+      checkFile();
+      return result;
+    });
+  return {
+    write: (...statement) => keptInTurn(() => query(...statement)),
+    transact: (act) =>
+      keptInTurn(async () => {
+        await query("BEGIN IMMEDIATE");
+        try {
+          const isMade = await act(query);
+          await query(isMade ? "COMMIT" : "ROLLBACK");
+          return isMade;
+        } catch (error) {
+          // Where no transaction is open, as after a full disk, this fails too.
+          await query("ROLLBACK").catch(() => undefined);
+          throw error;
+        }
+      }),
+  };
+}
+
+/** Does each thing when those before it have ended, unless its deadline has passed by then. */
+function oneAtATime(deadline: number): <T>(act: () => Promise<T>) => Promise<T> {
   let turn: Promise<unknown> = Promise.resolve();
-  return (statement, ...values) => {
+  return (act) => {
     const latest = performance.now() + deadline;
     const result = turn.then(() => {
       if (performance.now() > latest) throw new Error("the writes before it took too long");
-      return query(statement, ...values);
+      return act();
     });
     turn = result.catch(() => undefined);
     return result;
@@ -146,20 +177,22 @@ interface Row {
 
 /**
  * @param reader a connection of this collection, for its reads
- * @param write runs a statement on the connection of all writes
+ * @param writer the connection of all writes
  * @param within ends an operation that takes too long, and says why one failed
  */
-function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, within: Within): Collection {
+function collectionOf(table: CollectionName, reader: KeyvSqlite, writer: Writer, within: Within): Collection {
+  const { write, transact } = writer;
   const keyv = new Keyv({ store: reader, namespace: table, useKeyPrefix: false, throwOnErrors: true });
   // Each operation reports its own failure; without a listener Keyv would lose what happens between them.
   keyv.on("error", () => undefined);
   const prefix = `${table}:`;
   const insert = `INSERT INTO ${table} (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`;
-  const insertAfter = `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?)
-    WHERE EXISTS (SELECT 1 FROM ${table} WHERE key = ? AND value = ?) AND NOT EXISTS (SELECT 1 FROM ${table} WHERE key = ?)
-    RETURNING key`;
+  const insertMany = `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?1)
+    WHERE (?2 IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ?2 AND value = ?3))
+    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE key = ?4) RETURNING key`;
   const textOf = async (value: string): Promise<string> => String(await keyv.serializeData({ value }));
-  const rowOf = async ([key, value]: Entry) => [prefix + key, await textOf(value)] as const;
+  const rowsOf = (entries: readonly Entry[], name: CollectionName = table) =>
+    Promise.all(entries.map(async ([key, value]) => [`${name}:${key}`, await textOf(value)] as const));
   const entryOf = async ({ key, value }: Row): Promise<Entry> => {
     const content = await keyv.deserializeData<string>(value);
     return [key.slice(prefix.length), content?.value ?? ""];
@@ -172,12 +205,33 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, w
       const rows: Row[] = await within(reader.query(query, prefix + key, limit));
       return Promise.all(rows.map(entryOf));
     },
+    async before(key, limit) {
+      const query = `SELECT key, value FROM ${table} WHERE key < ? ORDER BY key DESC LIMIT ?`;
+      const rows: Row[] = await within(reader.query(query, prefix + key, limit));
+      return Promise.all(rows.map(entryOf));
+    },
     async create(key, value) {
       return (await within(write(insert, prefix + key, await textOf(value)))).length === 1;
     },
-    async createAfter(previous, entries) {
-      const [before, ...rows] = await Promise.all([previous, ...entries].map(rowOf));
-      return (await within(write(insertAfter, JSON.stringify(rows), ...before!, rows[0]![0]))).length > 0;
+    async commit({ expect, create, beside }) {
+      const rows = await rowsOf(create);
+      const [[expectedKey, expectedValue] = [null, null]] = await rowsOf(expect === undefined ? [] : [expect]);
+      const insert = async (query: Query): Promise<boolean> => {
+        const made = await query(insertMany, JSON.stringify(rows), expectedKey, expectedValue, rows[0]![0]);
+        return made.length > 0;
+      };
+      if (beside === undefined) return within(insert(write));
+      const { collection, set, delete: removed } = beside;
+      const setRows = JSON.stringify(await rowsOf(set, collection));
+      const removedKeys = JSON.stringify(removed.map((key) => `${collection}:${key}`));
+      return within(
+        transact(async (query) => {
+          if (!(await insert(query))) return false;
+          if (set.length > 0) await query(upsertInto(collection), setRows);
+          if (removed.length > 0) await query(deleteFrom(collection), removedKeys);
+          return true;
+        }),
+      );
     },
     async replace(key, value) {
       const statement = `UPDATE ${table} SET value = ? WHERE key = ? RETURNING key`;
@@ -185,8 +239,7 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, w
     },
     async delete(keys) {
       if (keys.length === 0) return;
-      const statement = `DELETE FROM ${table} WHERE key IN (SELECT value FROM json_each(?))`;
-      await within(write(statement, JSON.stringify(keys.map((key) => prefix + key))));
+      await within(write(deleteFrom(table), JSON.stringify(keys.map((key) => prefix + key))));
     },
     async deleteIf(key, value) {
       const statement = `DELETE FROM ${table} WHERE key = ? AND value = ? RETURNING key`;
@@ -196,7 +249,21 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, w
       const rows: Row[] = await within(reader.query(`SELECT key FROM ${table} ORDER BY key`));
       return rows.map(({ key }) => key.slice(prefix.length));
     },
+    async size() {
+      const query = `SELECT (page_count - freelist_count) * page_size AS bytes
+        FROM pragma_page_count, pragma_freelist_count, pragma_page_size`;
+      return (await within(reader.query(query)))[0].bytes;
+    },
   };
+}
+
+function upsertInto(table: CollectionName): string {
+  return `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?) WHERE true
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
+}
+
+function deleteFrom(table: CollectionName): string {
+  return `DELETE FROM ${table} WHERE key IN (SELECT value FROM json_each(?))`;
 }
 
 type Within = <T>(operation: Promise<T>) => Promise<T>;

@@ -6,7 +6,7 @@
  * Snapshots (snapshots.ts) bound the replay. The two newest are kept, and the entries from the older one on; what lies
  * before is dropped, oldest first. So an authority that fell behind would find the key after its own revision absent,
  * although that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
- * there too, with the text that it knows, read and written at the same moment (Collection.createAfter). Where that
+ * there too, with the text that it knows, read and written at the same moment (Collection.commit). Where that
  * text is another, the store has another history: it was restored from a backup, or a standby that lacked changes took over.
  */
 import type { Logger } from "pino";
@@ -179,7 +179,7 @@ export class ChangeLog {
     const isWritten =
       before === undefined
         ? await this.#createFirst(...rows[0]!)
-        : await this.#entries.createAfter([keyOf(revision - 1), before], rows);
+        : await this.#entries.commit({ expect: [keyOf(revision - 1), before], create: rows });
     if (!isWritten) return undefined;
     const texts = rows.map(([, text]) => text);
     for (const text of texts) this.#last.since += text.length;
