@@ -38,6 +38,8 @@ import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
 import { GrpcNameOwners } from "./grpc-name-owners.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
+import { AuditKeeper, type AuditLimits } from "./log/audit-keeper.js";
+import { droppedRecords } from "./log/audit-records.js";
 import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
 import { type Claims, LocalClaims } from "./log/claims.js";
@@ -72,6 +74,8 @@ export interface AuthorityOptions {
   /** How other authorities on the store call this one in their logs; the machine's name, where it is left out. */
   readonly name?: string | undefined;
   readonly clocks?: Clocks | undefined;
+  /** How long the audit trail is kept, and how large it may be; without it, for ever. */
+  readonly audit?: AuditLimits | undefined;
   /** Whether the machine's clock is right, whatever the store says; else one that went back is not believed. */
   readonly acceptTime?: boolean | undefined;
   /**
@@ -105,6 +109,8 @@ export interface Authority {
   faults(): string[];
   /** How many changes were refused because of the store or the clock, by reason. */
   refused(): Iterable<readonly [reason: string, count: number]>;
+  /** How many records of the audit trail have given way to others of their share, by the kind of share. */
+  droppedRecords(): Iterable<readonly [share: string, count: number]>;
   /** Writes down what waits. */
   close(): Promise<void>;
 }
@@ -134,6 +140,9 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const keyUses = new KeyUses({ journal, log });
   const window = new UsageWindow({ rows: store.collection("usage"), log, clock: clock.now });
   storedTime.open();
+  const { retentionMs, maxBytes } = options.audit ?? { retentionMs: Infinity, maxBytes: Infinity };
+  const auditKeeper = new AuditKeeper({ trail: journal.audit, retentionMs, maxBytes, now: clock.now, log });
+  auditKeeper.open();
   const stopping = new AbortController();
   const service: Service = {
     name: "auth",
@@ -157,6 +166,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await keyUses.flush();
     await window.write({ all: true });
     await failedLogins.close();
+    await auditKeeper.close();
     await journal.close();
     await Promise.all([storedTime.close(), leases.close()]);
   };
@@ -168,8 +178,9 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     grpcNames: new GrpcNameOwners(journal),
     announceStop: () => stopping.abort(),
     count: () => 1 + claims.others,
-    faults: () => [journal.refusals.fault, clock.fault].filter((fault) => fault !== undefined),
+    faults: () => [journal.refusals.fault, clock.fault, auditKeeper.fault].filter((fault) => fault !== undefined),
     refused: () => journal.refusals.counts,
+    droppedRecords: () => droppedRecords(journal.state.auditShares),
     close,
   };
 }

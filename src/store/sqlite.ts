@@ -5,6 +5,7 @@
  * unless told not to, and leaves its own prefix out of keys that look prefixed: so it throws on errors, and the prefix
  * is written here. Each collection has a table and a literal namespace of its own.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type KeyvSqlite from "@keyv/sqlite";
 import Keyv from "keyv";
 import { lostInstallation, readInstallation } from "./installation.js";
@@ -77,8 +78,7 @@ export async function fillSqlite(file: string, deadline: number, fill: Fill): Pr
 
 /**
  * Opens a connection for each collection, because Keyv's adapter has one table and cannot share a connection; these read.
- * All writes go through one more connection, one at a time. SQLite holds a connection, and a thread of Node's few, for as
- * long as a write waits for another process's lock; on connections of their own, reads are answered meanwhile.
+ * All writes go through one more connection, one at a time, on which reads would wait with them for another process's lock.
  */
 async function connectAll(file: string, deadline: number, setup: readonly string[] = []): Promise<Store> {
   const within: Within = (operation) => endWithin(KIND, file, deadline, operation);
@@ -94,6 +94,7 @@ async function connectAll(file: string, deadline: number, setup: readonly string
     const writer = await open("log");
     const [{ quick_check: verdict }] = await within(writer.query("PRAGMA quick_check(1)"));
     if (verdict !== "ok") throw new Error(`quick_check: ${verdict.replace(/\s+/g, " ")}`);
+    await within(writer.query("PRAGMA busy_timeout = 0"));
     const checkFile = keepsFile(file);
     const write = writerOf(writer, checkFile, deadline);
     const collections = new Map(
@@ -126,6 +127,25 @@ interface Writer {
   transact(act: (query: Query) => Promise<boolean>): Promise<boolean>;
 }
 
+/** How soon a write is tried again while another connection has SQLite's lock, in milliseconds. */
+const RETRY_MS = 5;
+
+/**
+ * What writes, as long as another connection has SQLite's lock; at most half of the deadline, so that the reason is told. SQLite
+ * itself would wait in a thread, and of Node's few threads one must be left for who has the lock.
+ */
+async function whenFree<T>(deadline: number, act: () => Promise<T>): Promise<T> {
+  for (const end = performance.now() + deadline / 2; ; ) {
+    try {
+      return await act();
+    } catch (error) {
+      // Nothing was done: a statement takes the lock before it writes, and a transaction when it begins.
+      if ((error as { code?: string }).code !== "SQLITE_BUSY" || performance.now() >= end) throw error;
+    }
+    await sleep(RETRY_MS);
+  }
+}
+
 /** @param checkFile throws where what is written would be lost */
 function writerOf(writer: KeyvSqlite, checkFile: () => void, deadline: number): Writer {
   const query: Query = (...statement) => writer.query(...statement);
@@ -138,10 +158,10 @@ function writerOf(writer: KeyvSqlite, checkFile: () => void, deadline: number): 
       return result;
     });
   return {
-    write: (...statement) => keptInTurn(() => query(...statement)),
+    write: (...statement) => keptInTurn(() => whenFree(deadline, () => query(...statement))),
     transact: (act) =>
       keptInTurn(async () => {
-        await query("BEGIN IMMEDIATE");
+        await whenFree(deadline, () => query("BEGIN IMMEDIATE"));
         try {
           const isMade = await act(query);
           await query(isMade ? "COMMIT" : "ROLLBACK");

@@ -19,7 +19,7 @@ import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changes.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 import { hex, type State } from "../log/state.js";
-import { accountOf, checkEach } from "./checks.js";
+import { accountOf, authorOf, checkEach } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 
 const DAY = 24 * 60 * 60_000;
@@ -50,7 +50,7 @@ export function keys({ changes, keyUses }: Options): Part {
     create: (request, context) => create(changes, request, context),
     revoke: async ({ prefix }, context) => {
       const caller = accountOf(context);
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         const { sha256 } = find(state, caller, prefix, changes.now);
         return [{ $case: "keyRevoked", value: { sha256 } }];
       });
@@ -75,7 +75,7 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
     throw permissionDenied("lifetime: a key cannot create one that outlives it; log in to");
   }
   const { secret, key } = createKey(changes, { namespace, account, name, resources }, life);
-  await changes.issue(caller, (state) => {
+  await changes.issue(authorOf(context), (state) => {
     checkRoom(state, key, changes.now);
     return [{ $case: "keyCreated", value: { key } }];
   });
@@ -91,7 +91,7 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   const life = Number(old.lifetimeMs) || timestampMs(old.expires) - timestampMs(old.created);
   const latest = isKey(changes.state, caller) ? caller.expires : undefined;
   const { secret, key } = createKey(changes, old, life, latest);
-  await changes.make(caller, (state, now) => {
+  await changes.make(authorOf(context), (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
     checkRoom(state, key, now);
     const end = Math.min(now + overlap, timestampMs(expires));

@@ -44,6 +44,7 @@ async function opened(t: Test, logger?: Logger) {
   const log = watched(t);
   const journal = await openJournal(log.store, undefined, logger);
   await journal.commit(PORTICO, create("first"));
+  log.writes.length = 0;
   return { ...log, journal };
 }
 

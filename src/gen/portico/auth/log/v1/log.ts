@@ -22,6 +22,11 @@ export interface Entry {
   namespace: string;
   /** All events of an entry take effect at once. */
   events: Event[];
+  /**
+   * Whether the entry's records are in the audit trail, written in the same commit. In entries of older versions they are
+   * not: the next authority writes them.
+   */
+  recorded: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -144,6 +149,8 @@ export interface LoginsFailed {
   account: string;
   address: string;
   count: bigint;
+  /** The ID of the request of a single failure; empty in entries of older versions. */
+  requestId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -257,6 +264,19 @@ export interface Snapshot {
   grpcNames: GrpcNamesClaimed[];
   /** The revision that last changed whose a name is. */
   grpcNamesRevision: bigint;
+  /**
+   * How much was recorded in each share of the audit trail. A version that does not know this begins at 0 again: then records
+   * of a share may stay for longer than its size would have it, until their time has passed.
+   */
+  auditShares: AuditShare[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A share of the audit trail (services/auth/log/audit-records.ts). */
+export interface AuditShare {
+  name: string;
+  /** Records that were ever added to it. */
+  count: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -265,7 +285,7 @@ export interface Namespace {
   created: Timestamp | undefined;
   accounts: Account[];
   rules: Rule[];
-  /** The latest records, oldest first. */
+  /** The latest records, oldest first, in snapshots of older versions. Now the audit trail has a collection of its own. */
   audit: AuditRecord[];
   /** As in NamespaceCreated. */
   id?: string | undefined;
@@ -332,7 +352,7 @@ export interface Enrolment {
 }
 
 function createBaseEntry(): Entry {
-  return { time: undefined, actor: "", namespace: "", events: [], _unknownFields: undefined };
+  return { time: undefined, actor: "", namespace: "", events: [], recorded: false, _unknownFields: undefined };
 }
 
 export const Entry: MessageFns<Entry> = {
@@ -348,6 +368,9 @@ export const Entry: MessageFns<Entry> = {
     }
     for (const v of message.events) {
       Event.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.recorded !== false) {
+      writer.uint32(40).bool(message.recorded);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -405,6 +428,14 @@ export const Entry: MessageFns<Entry> = {
             message.events.push(Event.decode(reader, reader.uint32()));
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.recorded = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -434,6 +465,7 @@ export const Entry: MessageFns<Entry> = {
     message.actor = object.actor ?? "";
     message.namespace = object.namespace ?? "";
     message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
+    message.recorded = object.recorded ?? false;
     return message;
   },
 };
@@ -1901,7 +1933,7 @@ export const LoginRevoked: MessageFns<LoginRevoked> = {
 };
 
 function createBaseLoginsFailed(): LoginsFailed {
-  return { namespace: "", account: "", address: "", count: 0n, _unknownFields: undefined };
+  return { namespace: "", account: "", address: "", count: 0n, requestId: "", _unknownFields: undefined };
 }
 
 export const LoginsFailed: MessageFns<LoginsFailed> = {
@@ -1920,6 +1952,9 @@ export const LoginsFailed: MessageFns<LoginsFailed> = {
         throw new globalThis.Error("value provided for field message.count of type int64 too large");
       }
       writer.uint32(32).int64(message.count);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(42).string(message.requestId);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1977,6 +2012,14 @@ export const LoginsFailed: MessageFns<LoginsFailed> = {
             message.count = reader.int64() as bigint;
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2006,6 +2049,7 @@ export const LoginsFailed: MessageFns<LoginsFailed> = {
     message.account = object.account ?? "";
     message.address = object.address ?? "";
     message.count = (object.count !== undefined && object.count !== null) ? BigInt(object.count) : 0n;
+    message.requestId = object.requestId ?? "";
     return message;
   },
 };
@@ -3105,6 +3149,7 @@ function createBaseSnapshot(): Snapshot {
     installationId: "",
     grpcNames: [],
     grpcNamesRevision: 0n,
+    auditShares: [],
     _unknownFields: undefined,
   };
 }
@@ -3146,6 +3191,9 @@ export const Snapshot: MessageFns<Snapshot> = {
         throw new globalThis.Error("value provided for field message.grpcNamesRevision of type int64 too large");
       }
       writer.uint32(184).int64(message.grpcNamesRevision);
+    }
+    for (const v of message.auditShares) {
+      AuditShare.encode(v!, writer.uint32(194).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3251,6 +3299,14 @@ export const Snapshot: MessageFns<Snapshot> = {
             message.grpcNamesRevision = reader.int64() as bigint;
             continue;
           }
+          case 24: {
+            if (tag !== 194) {
+              break;
+            }
+
+            message.auditShares.push(AuditShare.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3288,6 +3344,93 @@ export const Snapshot: MessageFns<Snapshot> = {
     message.grpcNamesRevision = (object.grpcNamesRevision !== undefined && object.grpcNamesRevision !== null)
       ? BigInt(object.grpcNamesRevision)
       : 0n;
+    message.auditShares = object.auditShares?.map((e) => AuditShare.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseAuditShare(): AuditShare {
+  return { name: "", count: 0n, _unknownFields: undefined };
+}
+
+export const AuditShare: MessageFns<AuditShare> = {
+  encode(message: AuditShare, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.count !== 0n) {
+      if (BigInt.asIntN(64, message.count) !== message.count) {
+        throw new globalThis.Error("value provided for field message.count of type int64 too large");
+      }
+      writer.uint32(16).int64(message.count);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditShare {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuditShare();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.count = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = (message._unknownFields ??= {})[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<AuditShare>, I>>(base?: I): AuditShare {
+    return AuditShare.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<AuditShare>, I>>(object: I): AuditShare {
+    const message = createBaseAuditShare();
+    message.name = object.name ?? "";
+    message.count = (object.count !== undefined && object.count !== null) ? BigInt(object.count) : 0n;
     return message;
   },
 };
