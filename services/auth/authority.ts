@@ -85,6 +85,8 @@ export interface AuthorityOptions {
   readonly joinsOtherwise?: ((service: string) => boolean) | undefined;
 }
 
+const NO_LIMITS: AuditLimits = { retentionMs: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
+
 /** A start on a store from before it was moved looks like any other, and grants what was revoked since. */
 const OTHER_STORE =
   "this is another store than at the last start. Unless it is that one moved, or copied since, changes are missing, and what " +
@@ -121,7 +123,6 @@ export interface Authority {
  */
 export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
   const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
-  const { joinsOtherwise = () => false } = options;
   if (adminPassword !== undefined) checkAdminPassword(adminPassword);
   const now = (): number => performance.now();
   const installation = readInstallation(dataFolder);
@@ -134,15 +135,12 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const passwords = new Passwords(options.passwordCost);
   const firstStart = await setUp(options, { journal, passwords, installation });
   const changes = new Changes({ journal, leases });
-  const slowdown = new Slowdown({ clock: clock.now });
   const failedLogins = new FailedLogins({ journal, log });
-  const attempts = new Attempts({ passwords, slowdown, failedLogins });
+  const attempts = new Attempts({ passwords, slowdown: new Slowdown({ clock: clock.now }), failedLogins });
   const keyUses = new KeyUses({ journal, log });
   const window = new UsageWindow({ rows: store.collection("usage"), log, clock: clock.now });
   storedTime.open();
-  const { retentionMs, maxBytes } = options.audit ?? { retentionMs: Infinity, maxBytes: Infinity };
-  const auditKeeper = new AuditKeeper({ trail: journal.audit, retentionMs, maxBytes, now: clock.now, log });
-  auditKeeper.open();
+  const auditKeeper = keepAudit(options, journal, clock);
   const stopping = new AbortController();
   const service: Service = {
     name: "auth",
@@ -153,7 +151,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       accounts({ changes, passwords, attempts }),
       keys({ changes, keyUses }),
       namespaces({ changes, passwords }),
-      enrolments({ changes, joinsOtherwise }),
+      enrolments({ changes, joinsOtherwise: options.joinsOtherwise ?? (() => false) }),
       names({ changes }),
       audit({ changes }),
       usage({ changes, window }),
@@ -165,8 +163,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     stopTelling();
     await keyUses.flush();
     await window.write({ all: true });
-    await failedLogins.close();
-    await auditKeeper.close();
+    await Promise.all([failedLogins.close(), auditKeeper.close()]);
     await journal.close();
     await Promise.all([storedTime.close(), leases.close()]);
   };
@@ -183,6 +180,14 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     droppedRecords: () => droppedRecords(journal.state.auditShares),
     close,
   };
+}
+
+function keepAudit(
+  { audit: limits = NO_LIMITS, log }: AuthorityOptions,
+  { audit: trail }: Journal,
+  clock: Clock,
+): AuditKeeper {
+  return new AuditKeeper({ limits, trail, now: clock.now, log }).open();
 }
 
 function checkAdminPassword(password: string): void {

@@ -5,7 +5,6 @@
  * unless told not to, and leaves its own prefix out of keys that look prefixed: so it throws on errors, and the prefix
  * is written here. Each collection has a table and a literal namespace of its own.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type KeyvSqlite from "@keyv/sqlite";
 import Keyv from "keyv";
 import { lostInstallation, readInstallation } from "./installation.js";
@@ -19,10 +18,12 @@ import {
   readHeader,
   toStoreError,
 } from "./sqlite-file.js";
+import { type Query, type Writer, writerOf } from "./sqlite-writer.js";
 import {
   COLLECTIONS,
   type Collection,
   type CollectionName,
+  type Commit,
   type Entry,
   type Fill,
   type Store,
@@ -117,78 +118,6 @@ async function connectAll(file: string, deadline: number, setup: readonly string
   }
 }
 
-type Query = KeyvSqlite["query"];
-
-/** The connection of all writes, which makes one at a time. */
-interface Writer {
-  /** Runs a statement, which is a transaction. */
-  readonly write: Query;
-  /** Runs the statements of `act` in one transaction, which holds SQLite's lock from its beginning. It is made where `act` says so. */
-  transact(act: (query: Query) => Promise<boolean>): Promise<boolean>;
-}
-
-/** How soon a write is tried again while another connection has SQLite's lock, in milliseconds. */
-const RETRY_MS = 5;
-
-/**
- * What writes, as long as another connection has SQLite's lock; at most half of the deadline, so that the reason is told. SQLite
- * itself would wait in a thread, and of Node's few threads one must be left for who has the lock.
- */
-async function whenFree<T>(deadline: number, act: () => Promise<T>): Promise<T> {
-  for (const end = performance.now() + deadline / 2; ; ) {
-    try {
-      return await act();
-    } catch (error) {
-      // Nothing was done: a statement takes the lock before it writes, and a transaction when it begins.
-      if ((error as { code?: string }).code !== "SQLITE_BUSY" || performance.now() >= end) throw error;
-    }
-    await sleep(RETRY_MS);
-  }
-}
-
-/** @param checkFile throws where what is written would be lost */
-function writerOf(writer: KeyvSqlite, checkFile: () => void, deadline: number): Writer {
-  const query: Query = (...statement) => writer.query(...statement);
-  const inTurn = oneAtATime(deadline);
-  const keptInTurn = <T>(act: () => Promise<T>): Promise<T> =>
-    inTurn(async () => {
-      checkFile();
-      const result = await act();
-      checkFile();
-      return result;
-    });
-  return {
-    write: (...statement) => keptInTurn(() => whenFree(deadline, () => query(...statement))),
-    transact: (act) =>
-      keptInTurn(async () => {
-        await whenFree(deadline, () => query("BEGIN IMMEDIATE"));
-        try {
-          const isMade = await act(query);
-          await query(isMade ? "COMMIT" : "ROLLBACK");
-          return isMade;
-        } catch (error) {
-          // Where no transaction is open, as after a full disk, this fails too.
-          await query("ROLLBACK").catch(() => undefined);
-          throw error;
-        }
-      }),
-  };
-}
-
-/** Does each thing when those before it have ended, unless its deadline has passed by then. */
-function oneAtATime(deadline: number): <T>(act: () => Promise<T>) => Promise<T> {
-  let turn: Promise<unknown> = Promise.resolve();
-  return (act) => {
-    const latest = performance.now() + deadline;
-    const result = turn.then(() => {
-      if (performance.now() > latest) throw new Error("the writes before it took too long");
-      return act();
-    });
-    turn = result.catch(() => undefined);
-    return result;
-  };
-}
-
 /** A row as Keyv writes it: the key with its namespace, `log:…`, and the value as JSON. */
 interface Row {
   readonly key: string;
@@ -201,15 +130,12 @@ interface Row {
  * @param within ends an operation that takes too long, and says why one failed
  */
 function collectionOf(table: CollectionName, reader: KeyvSqlite, writer: Writer, within: Within): Collection {
-  const { write, transact } = writer;
+  const { write } = writer;
   const keyv = new Keyv({ store: reader, namespace: table, useKeyPrefix: false, throwOnErrors: true });
   // Each operation reports its own failure; without a listener Keyv would lose what happens between them.
   keyv.on("error", () => undefined);
   const prefix = `${table}:`;
   const insert = `INSERT INTO ${table} (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`;
-  const insertMany = `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?1)
-    WHERE (?2 IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ?2 AND value = ?3))
-    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE key = ?4) RETURNING key`;
   const textOf = async (value: string): Promise<string> => String(await keyv.serializeData({ value }));
   const rowsOf = (entries: readonly Entry[], name: CollectionName = table) =>
     Promise.all(entries.map(async ([key, value]) => [`${name}:${key}`, await textOf(value)] as const));
@@ -233,26 +159,7 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, writer: Writer,
     async create(key, value) {
       return (await within(write(insert, prefix + key, await textOf(value)))).length === 1;
     },
-    async commit({ expect, create, beside }) {
-      const rows = await rowsOf(create);
-      const [[expectedKey, expectedValue] = [null, null]] = await rowsOf(expect === undefined ? [] : [expect]);
-      const insert = async (query: Query): Promise<boolean> => {
-        const made = await query(insertMany, JSON.stringify(rows), expectedKey, expectedValue, rows[0]![0]);
-        return made.length > 0;
-      };
-      if (beside === undefined) return within(insert(write));
-      const { collection, set, delete: removed } = beside;
-      const setRows = JSON.stringify(await rowsOf(set, collection));
-      const removedKeys = JSON.stringify(removed.map((key) => `${collection}:${key}`));
-      return within(
-        transact(async (query) => {
-          if (!(await insert(query))) return false;
-          if (set.length > 0) await query(upsertInto(collection), setRows);
-          if (removed.length > 0) await query(deleteFrom(collection), removedKeys);
-          return true;
-        }),
-      );
-    },
+    commit: (given) => commitTo(table, given, { writer, within, rowsOf }),
     async replace(key, value) {
       const statement = `UPDATE ${table} SET value = ? WHERE key = ? RETURNING key`;
       return (await within(write(statement, await textOf(value), prefix + key))).length === 1;
@@ -275,6 +182,41 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, writer: Writer,
       return (await within(reader.query(query)))[0].bytes;
     },
   };
+}
+
+interface CommitOptions {
+  readonly writer: Writer;
+  readonly within: Within;
+  /** Entries as Keyv writes them. */
+  readonly rowsOf: (entries: readonly Entry[], name?: CollectionName) => Promise<(readonly [string, string])[]>;
+}
+
+async function commitTo(
+  table: CollectionName,
+  { expect, create, beside }: Commit,
+  { writer, within, rowsOf }: CommitOptions,
+): Promise<boolean> {
+  const rows = await rowsOf(create);
+  const [[expectedKey, expectedValue] = [null, null]] = await rowsOf(expect === undefined ? [] : [expect]);
+  const statement = `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?1)
+    WHERE (?2 IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ?2 AND value = ?3))
+    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE key = ?4) RETURNING key`;
+  const insert = async (query: Query): Promise<boolean> => {
+    const made = await query(statement, JSON.stringify(rows), expectedKey, expectedValue, rows[0]![0]);
+    return made.length > 0;
+  };
+  if (beside === undefined) return within(insert(writer.write));
+  const { collection, set, delete: removed } = beside;
+  const setRows = JSON.stringify(await rowsOf(set, collection));
+  const removedKeys = JSON.stringify(removed.map((key) => `${collection}:${key}`));
+  return within(
+    writer.transact(async (query) => {
+      if (!(await insert(query))) return false;
+      if (set.length > 0) await query(upsertInto(collection), setRows);
+      if (removed.length > 0) await query(deleteFrom(collection), removedKeys);
+      return true;
+    }),
+  );
 }
 
 function upsertInto(table: CollectionName): string {

@@ -13,7 +13,8 @@ export interface AuditLimits {
   readonly maxBytes: number;
 }
 
-interface Options extends AuditLimits {
+interface Options {
+  readonly limits: AuditLimits;
   readonly trail: AuditTrail;
   /** The authority's time, in milliseconds since 1970. */
   readonly now: () => number;
@@ -34,7 +35,7 @@ export class AuditKeeper {
 
   /** That the trail is too large and what to do, in words for the operator; undefined where it is not. */
   get fault(): string | undefined {
-    const { maxBytes } = this.#options;
+    const { maxBytes } = this.#options.limits;
     if (this.#size < maxBytes) return undefined;
     return (
       `the audit trail takes ${gibibytes(this.#size)}, and PORTICO_AUDIT_MAX is ${gibibytes(maxBytes)}. Changes go on. Make room and ` +
@@ -42,7 +43,8 @@ export class AuditKeeper {
     );
   }
 
-  open(): void {
+  /** Does both now, and regularly until `close`. */
+  open(): this {
     const run = (): void => {
       this.#running ??= this.keep().finally(() => {
         this.#running = undefined;
@@ -50,13 +52,14 @@ export class AuditKeeper {
     };
     this.#timer = setInterval(run, INTERVAL_MS).unref();
     run();
+    return this;
   }
 
   /** Drops what is due, and measures. Resolves also where that is not possible: the next run makes up for it. */
   async keep(): Promise<void> {
-    const { trail, retentionMs, now, log } = this.#options;
+    const { trail, limits, now, log } = this.#options;
     try {
-      await trail.dropBefore(now() - retentionMs, this.#closing.signal);
+      await trail.dropBefore(now() - limits.retentionMs, this.#closing.signal);
       this.#size = await trail.size();
     } catch (error) {
       if (!this.#closing.signal.aborted) log.warn({ err: error }, "the audit trail could not be tidied; trying again");

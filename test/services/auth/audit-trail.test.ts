@@ -131,7 +131,7 @@ t.test("records are dropped when their time has passed, those of deleted namespa
   t.ok((await rows.keys()).some((key) => key.startsWith("records/team@id/")));
   const keeper = new AuditKeeper({
     ...{ trail: journal.audit, now: () => now, log: silent },
-    ...{ retentionMs: 400 * DAY, maxBytes: Number.POSITIVE_INFINITY },
+    limits: { retentionMs: 400 * DAY, maxBytes: Number.POSITIVE_INFINITY },
   });
   now += 400 * DAY;
   const before = await rows.keys();
