@@ -208,6 +208,20 @@ export const SETTINGS = {
     integer(1, 1_000_000),
     STORE,
   ),
+  auditRetention: setting(
+    "PORTICO_AUDIT_RETENTION",
+    "400d",
+    "how long records of the audit trail are kept",
+    duration(86_400, 315_360_000),
+    STORE,
+  ),
+  auditMax: setting(
+    "PORTICO_AUDIT_MAX",
+    "10GiB",
+    "size of the audit trail, of SQLite that of the store's file, from which /readyz says degraded; changes go on",
+    bytes(1024 ** 2, 1024 ** 5),
+    STORE,
+  ),
   lease: setting(
     "PORTICO_LEASE",
     "5s",

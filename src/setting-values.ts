@@ -85,10 +85,10 @@ export function bytes(min: number, max: number): Parse<number> {
   return quantityWithin("size", units, [`${min}`, `${max} bytes`], [min, max], ["16KiB", "512KiB", "4MiB", "1GiB"]);
 }
 
-/** Reads `250ms`, `10s`, `5m`, `1h`; gives milliseconds. The bounds are seconds. */
+/** Reads `250ms`, `10s`, `5m`, `1h`, `30d`; gives milliseconds. The bounds are seconds. */
 export function duration(min: number, max: number): Parse<number> {
-  const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-  const examples = ["250ms", "2s", "10s", "5m", "1h"];
+  const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+  const examples = ["250ms", "2s", "10s", "5m", "1h", "30d", "400d"];
   return quantityWithin("time", units, [`${min}s`, `${max}s`], [min * 1000, max * 1000], examples);
 }
 

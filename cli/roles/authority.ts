@@ -82,8 +82,10 @@ export async function openCore(
   const given = { store, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, acceptTime };
   // The registry is opened later: until then nobody deletes an enrolment.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
-  const authority = await openAuthority({ ...given, joinsOtherwise });
+  const audit = { retentionMs: config.auditRetention, maxBytes: config.auditMax };
+  const authority = await openAuthority({ ...given, audit, joinsOtherwise });
   context.metrics.changesRefused = () => authority.refused();
+  context.metrics.recordsDropped = () => authority.droppedRecords();
   shutdown.onBegin(() => authority.announceStop());
   shutdown.add(() => authority.close());
   const { guard, asked } = await openOwnGuard(context, authority);

@@ -17,6 +17,7 @@ const CONTENTS: Readonly<Record<CollectionName, string>> = {
   grantors: "claims of authorities",
   usage: "rows of usage",
   time: "rows of time",
+  audit: "rows of the audit trail",
 };
 
 export interface CopyFlags {

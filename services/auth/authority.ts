@@ -33,6 +33,8 @@ import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
 import { GrpcNameOwners } from "./grpc-name-owners.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
+import { AuditKeeper, type AuditLimits } from "./log/audit-keeper.js";
+import { droppedRecords } from "./log/audit-records.js";
 import { ChangeLog } from "./log/change-log.js";
 import { Changes } from "./log/changes.js";
 import { type Claims, LocalClaims } from "./log/claims.js";
@@ -67,6 +69,8 @@ export interface AuthorityOptions {
   /** How other authorities on the store call this one in their logs; the machine's name, where it is left out. */
   readonly name?: string | undefined;
   readonly clocks?: Clocks | undefined;
+  /** How long the audit trail is kept, and how large it may be; without it, for ever. */
+  readonly audit?: AuditLimits | undefined;
   /** Whether the machine's clock is right, whatever the store says; else one that went back is not believed. */
   readonly acceptTime?: boolean | undefined;
   /**
@@ -75,6 +79,8 @@ export interface AuthorityOptions {
    */
   readonly joinsOtherwise?: ((service: string) => boolean) | undefined;
 }
+
+const NO_LIMITS: AuditLimits = { retentionMs: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 
 /** A start on a store from before it was moved looks like any other, and grants what was revoked since. */
 const OTHER_STORE =
@@ -100,6 +106,8 @@ export interface Authority {
   faults(): string[];
   /** How many changes were refused because of the store or the clock, by reason. */
   refused(): Iterable<readonly [reason: string, count: number]>;
+  /** How many records of the audit trail have given way to others of their share, by the kind of share. */
+  droppedRecords(): Iterable<readonly [share: string, count: number]>;
   /** Writes down what waits. */
   close(): Promise<void>;
 }
@@ -110,7 +118,6 @@ export interface Authority {
  */
 export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
   const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
-  const { joinsOtherwise = () => false } = options;
   if (adminPassword !== undefined) checkAdminPassword(adminPassword);
   const now = (): number => performance.now();
   const installation = readInstallation(dataFolder);
@@ -123,12 +130,12 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const passwords = new Passwords(options.passwordCost);
   const firstStart = await setUp(options, { journal, passwords, installation });
   const changes = new Changes({ journal, leases });
-  const slowdown = new Slowdown({ clock: clock.now });
   const failedLogins = new FailedLogins({ journal, log });
-  const attempts = new Attempts({ passwords, slowdown, failedLogins });
+  const attempts = new Attempts({ passwords, slowdown: new Slowdown({ clock: clock.now }), failedLogins });
   const keyUses = new KeyUses({ journal, log });
   const window = new UsageWindow({ rows: store.collection("usage"), log, clock: clock.now });
   storedTime.open();
+  const auditKeeper = keepAudit(options, journal, clock);
   const stopping = new AbortController();
   const service: Service = {
     name: "auth",
@@ -139,7 +146,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       accounts({ changes, passwords, attempts }),
       keys({ changes, keyUses }),
       namespaces({ changes, passwords }),
-      enrolments({ changes, joinsOtherwise }),
+      enrolments({ changes, joinsOtherwise: options.joinsOtherwise ?? (() => false) }),
       names({ changes }),
       audit({ changes }),
       usage({ changes, window }),
@@ -151,7 +158,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     stopTelling();
     await keyUses.flush();
     await window.write({ all: true });
-    await failedLogins.close();
+    await Promise.all([failedLogins.close(), auditKeeper.close()]);
     await journal.close();
     await Promise.all([storedTime.close(), leases.close()]);
   };
@@ -163,10 +170,19 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     grpcNames: new GrpcNameOwners(journal),
     announceStop: () => stopping.abort(),
     count: () => 1 + claims.others,
-    faults: () => [journal.refusals.fault, clock.fault].filter((fault) => fault !== undefined),
+    faults: () => [journal.refusals.fault, clock.fault, auditKeeper.fault].filter((fault) => fault !== undefined),
     refused: () => journal.refusals.counts,
+    droppedRecords: () => droppedRecords(journal.state.auditShares),
     close,
   };
+}
+
+function keepAudit(
+  { audit: limits = NO_LIMITS, log }: AuthorityOptions,
+  { audit: trail }: Journal,
+  clock: Clock,
+): AuditKeeper {
+  return new AuditKeeper({ limits, trail, now: clock.now, log }).open();
 }
 
 function checkAdminPassword(password: string): void {

@@ -33,6 +33,25 @@ export function unreleased(format: number, oldest: number, setting: string): str
 /** A key with its value. */
 export type Entry = readonly [key: string, value: string];
 
+/** What a commit writes. */
+export interface Commit {
+  /** An entry that must be there with its value. */
+  readonly expect?: Entry | undefined;
+  /** Entries whose keys must be absent, at least one. */
+  readonly create: readonly Entry[];
+  /** What is written with them in another collection, or in the same one under other keys. */
+  readonly beside?: Beside | undefined;
+}
+
+/** What a commit writes without a condition. */
+export interface Beside {
+  readonly collection: CollectionName;
+  /** Entries that replace those of the same keys, each key once. */
+  readonly set: readonly Entry[];
+  /** Keys to delete, none of them in `set`. Absent keys are ignored. */
+  readonly delete: readonly string[];
+}
+
 /**
  * Text by key; keys are ASCII. Every operation ends within the store's deadline, else it rejects with StoreError. A
  * failure is never taken for an absent key. A write that waits or fails, on a full or locked disk, holds up no read.
@@ -47,6 +66,8 @@ export interface Collection {
    * sees. Costs no more than what it returns.
    */
   after(key: string, limit: number): Promise<Entry[]>;
+  /** The last `limit` entries whose key is less than `key`, descending; else as `after`. */
+  before(key: string, limit: number): Promise<Entry[]>;
   /**
    * Writes the value where the key is absent. Resolves to whether it was written. Of several writers of a key, in any
    * processes, one gets `true`. Once it resolves, the value is on disk, and on the synchronous standbys of a server. Where
@@ -54,12 +75,12 @@ export interface Collection {
    */
   create(key: string, value: string): Promise<boolean>;
   /**
-   * Writes entries, at least one, with one wait for the disk: all of them where the first one's key is absent and
-   * `previous` is there with its value, else none; all that at one moment. Resolves to whether they were written, as
-   * `create` does. Where it rejects, all of them may have been written all the same, or none; where another key than
-   * the first one is taken, it rejects, and none was.
+   * Makes a commit, with one wait for the disk: all that it writes where the first of the entries to create is absent, and
+   * the expected one is there with its value, else nothing; all that at one moment. Resolves to whether it was made; once it
+   * has, all of it is where that of `create` is. Where it rejects, all of it may have been written all the same, or nothing;
+   * where another entry to create than the first is there, it rejects, and nothing was written.
    */
-  createAfter(previous: Entry, entries: readonly Entry[]): Promise<boolean>;
+  commit(commit: Commit): Promise<boolean>;
   /**
    * Writes the value where the key is present, and resolves to whether it was. Once it resolves, the value is where that
    * of `create` is; with `durable: false` it need not be: a crash may bring back the value before it. Where it rejects,
@@ -72,10 +93,12 @@ export interface Collection {
   deleteIf(key: string, value: string): Promise<boolean>;
   /** Every key, ascending, as they were at one moment. Sees what `get` sees. */
   keys(): Promise<string[]>;
+  /** How many bytes the collection takes on disk; of an engine that can tell it only for the whole store, what that takes. */
+  size(): Promise<number>;
 }
 
 /** The collections of the authority, each described by the file that uses it. */
-export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time"] as const;
+export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time", "audit"] as const;
 /** The name of a collection. */
 export type CollectionName = (typeof COLLECTIONS)[number];
 

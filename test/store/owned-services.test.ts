@@ -1,5 +1,5 @@
 // A store of services belongs to one installation. Which store a process opens, which it takes over, and what it refuses.
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readInstallationId, recordInstallationId } from "../../src/store/installation.js";

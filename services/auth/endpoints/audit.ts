@@ -17,8 +17,8 @@ export function audit({ changes }: { changes: Changes }): Part {
         throw invalidArgument(`limit: must be from 1 to ${MAX_LIMIT}, or 0 for ${DEFAULT_LIMIT}`);
       }
       await changes.sync();
-      const trail = changes.state.namespaces.get(namespace)?.audit;
-      return { records: trail?.latest(limit || DEFAULT_LIMIT, before > 0n ? before : undefined) ?? [] };
+      const page = { before: before > 0n ? before : undefined, limit: limit || DEFAULT_LIMIT };
+      return { records: await changes.records(namespace, page) };
     },
   });
 }

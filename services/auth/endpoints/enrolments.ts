@@ -14,7 +14,7 @@ import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import type { LogEvent } from "../log/decide.js";
 import { hex, type State } from "../log/state.js";
-import { accountOfDefault, checkName } from "./checks.js";
+import { accountOfDefault, authorOf, checkName } from "./checks.js";
 
 const MAX_ENROLMENTS = 1_000;
 const MAX_OF_NAME = 100;
@@ -36,7 +36,8 @@ export function enrolments({ changes, joinsOtherwise }: Options): Part {
     },
     create: (request, context) => create(changes, request, context),
     delete: async ({ name, id }, context) => {
-      await changes.make(accountOfDefault(context), (state) => {
+      accountOfDefault(context);
+      await changes.make(authorOf(context), (state) => {
         const sha256 = id === "" ? Buffer.alloc(0) : find(state, name, id).sha256;
         const present = state.enrolmentsOf(name);
         if (present.length === 0) throw notFound(`no enrolment with the name ${name}`);
@@ -54,10 +55,10 @@ async function create(
   { name, replace }: CreateEnrolmentRequest,
   context: Context,
 ): Promise<CreateEnrolmentResponse> {
-  const caller = accountOfDefault(context);
+  accountOfDefault(context);
   checkName("name", name);
   const secret = createToken("enrolment");
-  await changes.make(caller, (state) => {
+  await changes.make(authorOf(context), (state) => {
     if (!replace) checkRoom(state, name);
     return [enrolmentCreated(name, secret, { beside: !replace }), ...(replace ? newSecret(name) : [])];
   });

@@ -21,7 +21,7 @@ import type { Changes } from "../log/changes.js";
 import type { Decide } from "../log/decide.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 import { hex, type State } from "../log/state.js";
-import { accountOf, checkEach } from "./checks.js";
+import { accountOf, authorOf, checkEach } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 
 const DAY = 24 * 60 * 60_000;
@@ -52,7 +52,7 @@ export function keys({ changes, keyUses }: Options): Part {
     create: (request, context) => create(changes, request, context),
     revoke: async ({ prefix }, context) => {
       const caller = accountOf(context);
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         const { sha256 } = find(state, caller, prefix, changes.now);
         return [{ $case: "keyRevoked", value: { sha256 } }];
       });
@@ -81,10 +81,10 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
     checkRoom(state, key, changes.now);
     return [{ $case: "keyCreated", value: { key } }];
   };
-  if (resources.length === 0) await changes.issue(caller, decide);
+  if (resources.length === 0) await changes.issue(authorOf(context), decide);
   else {
     await changes.checkRestriction(LIMITED_KEYS, "resources: a key that is limited to them");
-    await changes.make(caller, decide);
+    await changes.make(authorOf(context), decide);
   }
   return { secret, key: shown(key) };
 }
@@ -98,7 +98,7 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   const life = Number(old.lifetimeMs);
   const latest = isKey(changes.state, caller) ? caller.expires : undefined;
   const { secret, key } = createKey(changes, old, life, latest);
-  await changes.make(caller, (state, now) => {
+  await changes.make(authorOf(context), (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
     checkRoom(state, key, now);
     const end = Math.min(now + overlap, timestampMs(expires));

@@ -6,7 +6,7 @@ import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.j
 import { type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import { type Passwords, randomPassword } from "../login/passwords.js";
-import { accountOfDefault, checkName } from "./checks.js";
+import { accountOfDefault, authorOf, checkName } from "./checks.js";
 
 const MAX_NAMESPACES = 1_000;
 
@@ -20,12 +20,12 @@ export function namespaces({ changes, passwords }: { changes: Changes; passwords
       return { namespaces: present.sort((a, b) => (a.name < b.name ? -1 : 1)) };
     },
     create: async ({ name }, context) => {
-      const caller = accountOfDefault(context);
+      accountOfDefault(context);
       checkName("name", name);
       const adminPassword = randomPassword();
       const password = await passwords.hash(adminPassword);
       const id = randomUUID();
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         if (state.namespaces.has(name)) {
           throw alreadyExists(`a namespace with the name ${name} exists already`);
         }
@@ -41,11 +41,11 @@ export function namespaces({ changes, passwords }: { changes: Changes; passwords
       return { namespace: { name, created: changes.state.namespaces.get(name)?.created }, adminPassword };
     },
     delete: async ({ name }, context) => {
-      const caller = accountOfDefault(context);
+      accountOfDefault(context);
       if (name === DEFAULT_NAMESPACE) {
         throw failedPrecondition(`the namespace ${DEFAULT_NAMESPACE} stays`);
       }
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         if (!state.namespaces.has(name)) throw notFound(`no namespace with the name ${name}`);
         return [{ $case: "namespaceDeleted", value: { name } }];
       });

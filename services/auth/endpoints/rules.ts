@@ -16,7 +16,7 @@ import {
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changes.js";
 import type { NamespaceState, State } from "../log/state.js";
-import { accountOf, checkLiteral } from "./checks.js";
+import { accountOf, authorOf, checkLiteral } from "./checks.js";
 import { findByPrefixOrName, shown } from "./keys.js";
 import { ALL_AT_ONCE, type PageItems, pageOf } from "./page.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
@@ -40,7 +40,7 @@ export function rules({ changes, maxRules }: Options): Part {
     create: (request, context) => create({ changes, maxRules }, checked(request.rule), context),
     delete: async ({ id }, context) => {
       const caller = accountOf(context);
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         if (!rulesOf(state, caller.namespace).has(id)) throw unknown(id);
         return [{ $case: "ruleDeleted", value: { namespace: caller.namespace, id } }];
       });
@@ -53,7 +53,7 @@ export function rules({ changes, maxRules }: Options): Part {
 
 async function create({ changes, maxRules }: Options, rule: Rule, context: Context): Promise<Rule> {
   const caller = accountOf(context);
-  await changes.make(caller, (state) => {
+  await changes.make(authorOf(context), (state) => {
     const present = rulesOf(state, caller.namespace);
     if (present.has(rule.id)) throw taken(rule.id);
     if (present.size >= maxRules) {

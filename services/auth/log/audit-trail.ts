@@ -1,96 +1,105 @@
-/**
- * The audit trail of a namespace, bounded in three shares, so that callers with few rights cannot push out the records
- * of others: changes by administrators and the authority itself; changes by other accounts, of which the account with the
- * most records loses its oldest; and failed logins, for which a client needs no account at all.
- *
- * A start replays every change, so adding a record costs no look at the others, but where the accounts' share is full.
- */
-import type { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
+/** The audit trail in the store: what is written with a change, what is listed, and what is dropped when its time has passed. */
+import { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
+import { type Beside, type Collection, REMEDY, type Store, StoreError } from "../../../src/store/store.js";
+import { timestampMs } from "../../../src/time.js";
+import { ALL_RECORDS, carriedKey, keyBefore, type PlacedRecord, prefixOf, trailIn } from "./audit-records.js";
+import { seal, unseal } from "./row.js";
 
-/** Most records of changes by administrators and by the authority itself. */
-export const MAX_AUDIT = 5_000;
-/** Most records of changes by other accounts. */
-export const MAX_ACCOUNTS_AUDIT = 5_000;
-/** Most records of failed logins. */
-export const MAX_FAILED_AUDIT = 1_000;
+/** Records that are dropped at a time. */
+const BATCH = 256;
 
-/** The action of records of failed logins. */
-export const LOGIN_FAILED = "login failed";
-/**
- * Who failed to log in, where no account has the name that was given: a name that is not known may be a password that was typed
- * into the wrong field. No account can be called so, because of the space.
- */
-export const UNKNOWN_ACCOUNT = "unknown account";
-
-/** The audit trail of one namespace. */
+/** The trails of all namespaces. */
 export class AuditTrail {
-  // Each oldest first.
-  readonly #administrators: AuditRecord[] = [];
-  readonly #accounts: AuditRecord[] = [];
-  readonly #failedLogins: AuditRecord[] = [];
-  /** How many records of the accounts' share each account has. */
-  readonly #counts = new Map<string, number>();
+  readonly #name: string;
+  readonly #rows: Collection;
 
-  get #shares(): readonly (readonly AuditRecord[])[] {
-    return [this.#administrators, this.#accounts, this.#failedLogins];
+  constructor(store: Store) {
+    this.#name = store.name;
+    this.#rows = store.collection("audit");
   }
 
-  /** The newest records before a revision, newest first; all of them without a limit. */
-  latest(limit = Number.POSITIVE_INFINITY, before?: bigint): AuditRecord[] {
-    const shares = this.#shares.map((records) => ({ records, left: endBefore(records, before) }));
-    const found: AuditRecord[] = [];
-    while (found.length < limit) {
-      const [first, ...others] = shares.filter(({ left }) => left > 0);
-      if (first === undefined) break;
-      const revisionOf = ({ records, left }: typeof first): bigint => records[left - 1]!.revision;
-      const newest = others.reduce((most, one) => (revisionOf(one) > revisionOf(most) ? one : most), first);
-      found.push(newest.records[--newest.left]!);
+  /**
+   * What is written beside the entries whose records these are; undefined for none.
+   * @throws {StoreError}
+   */
+  async beside(records: readonly PlacedRecord[]): Promise<Beside | undefined> {
+    if (records.length === 0) return undefined;
+    const taken = records.flatMap(({ slot }) => (slot?.isTaken ? [slot.key] : []));
+    const pushedOut = taken.length === 0 ? [] : await this.#rows.getMany(taken);
+    return {
+      collection: "audit",
+      set: records.flatMap((placed) => rowsOf(placed)),
+      delete: pushedOut.filter((key) => key !== undefined),
+    };
+  }
+
+  /**
+   * Writes records of entries, and of snapshots, by older versions, which kept the trail there. Once it resolves, they are on
+   * disk. Authorities may do so at the same time, and again.
+   * @throws {StoreError}
+   */
+  async carry(records: readonly PlacedRecord[]): Promise<void> {
+    await this.#rows.commit({ create: [[carriedKey(records), ""]], beside: await this.beside(records) });
+  }
+
+  /**
+   * The newest records of a trail before a revision, newest first; without one, the newest of all.
+   * @throws {StoreError} also where one is damaged.
+   */
+  async list(trail: string, { before, limit }: { before?: bigint | undefined; limit: number }): Promise<AuditRecord[]> {
+    const rows = await this.#rows.before(keyBefore(trail, before), limit);
+    return rows.filter(([key]) => key.startsWith(prefixOf(trail))).map(([key, text]) => this.#read(key, text).record);
+  }
+
+  /** How many bytes the trails take (Collection.size). */
+  size(): Promise<number> {
+    return this.#rows.size();
+  }
+
+  /**
+   * Drops the records of all namespaces, deleted ones included, from before a time in milliseconds since 1970.
+   * @throws {StoreError}, or the signal's reason when it is aborted.
+   */
+  async dropBefore(time: number, signal?: AbortSignal): Promise<void> {
+    for (let last: string = ALL_RECORDS.from; ; ) {
+      const [[first = ALL_RECORDS.to] = []] = await this.#rows.after(last, 1);
+      if (first >= ALL_RECORDS.to) return;
+      const trail = trailIn(first);
+      while ((await this.#dropSome(trail, time)) === BATCH) signal?.throwIfAborted();
+      signal?.throwIfAborted();
+      last = keyBefore(trail);
     }
-    return found;
   }
 
-  /** All records, oldest first in each share; added in this order, they give the same trail. */
-  copy(): AuditRecord[] {
-    return this.#shares.flat();
+  /** Drops the oldest records of a trail, as far as they are from before the time; gives how many. */
+  async #dropSome(trail: string, time: number): Promise<number> {
+    const prefix = prefixOf(trail);
+    const rows = await this.#rows.after(prefix, BATCH);
+    const records = rows
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, text]) => ({ key, ...this.#read(key, text) }));
+    const kept = records.findIndex(({ record }) => timestampMs(record.time) >= time);
+    const old = kept === -1 ? records : records.slice(0, kept);
+    await this.#rows.delete(old.flatMap(({ key, slot }) => (slot === undefined ? [key] : [key, slot])));
+    return old.length;
   }
 
-  /** Adds the newest record; one of its share gives way where there are too many. */
-  add(record: AuditRecord): void {
-    if (record.action === LOGIN_FAILED) push(this.#failedLogins, record, MAX_FAILED_AUDIT);
-    else if (record.administrator) push(this.#administrators, record, MAX_AUDIT);
-    else this.#addOfAccount(record);
-  }
-
-  #addOfAccount(record: AuditRecord): void {
-    this.#accounts.push(record);
-    this.#count(record.actor, 1);
-    if (this.#accounts.length <= MAX_ACCOUNTS_AUDIT) return;
-    const [busiest] = [...this.#counts].reduce((most, one) => (one[1] > most[1] ? one : most));
-    const oldest = this.#accounts.findIndex(({ actor }) => actor === busiest);
-    this.#accounts.splice(oldest, 1);
-    this.#count(busiest, -1);
-  }
-
-  #count(actor: string, more: number): void {
-    const count = (this.#counts.get(actor) ?? 0) + more;
-    if (count === 0) this.#counts.delete(actor);
-    else this.#counts.set(actor, count);
+  #read(key: string, text: string): { record: AuditRecord; slot: string | undefined } {
+    const [sum, content, slot] = text.split(" ", 3);
+    try {
+      return { record: AuditRecord.decode(unseal(key, `${sum} ${content}`)), slot };
+    } catch (error) {
+      throw new StoreError(`store ${this.#name}: ${key} of its audit trail ${(error as Error).message}; ${REMEDY}`);
+    }
   }
 }
 
-function push(records: AuditRecord[], record: AuditRecord, max: number): void {
-  records.push(record);
-  if (records.length > max) records.shift();
-}
-
-/** How many of the records, oldest first, are of an earlier revision. */
-function endBefore(records: readonly AuditRecord[], before: bigint | undefined): number {
-  if (before === undefined) return records.length;
-  let [low, high] = [0, records.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (records[middle]!.revision < before) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** The rows of a record. Its text names its slot, which is dropped with it. */
+function rowsOf({ key, record, slot }: PlacedRecord): [key: string, value: string][] {
+  const text = seal(key, AuditRecord.encode(record).finish());
+  if (slot === undefined) return [[key, text]];
+  return [
+    [key, `${text} ${slot.key}`],
+    [slot.key, key],
+  ];
 }

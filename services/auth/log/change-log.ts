@@ -6,14 +6,17 @@
  * Snapshots (snapshots.ts) bound the replay. The two newest are kept, and the entries from the older one on; what lies
  * before is dropped, oldest first. So an authority that fell behind would find the key after its own revision absent,
  * although that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
- * there too, with the text that it knows, read and written at the same moment (Collection.createAfter). Where that
+ * there too, with the text that it knows, read and written at the same moment (Collection.commit). Where that
  * text is another, the store has another history: it was restored from a backup, or a standby that lacked changes took over.
  */
 import type { Logger } from "pino";
 import { Entry } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
 import { Pace } from "../../../src/pace.js";
-import { type Collection, REMEDY, type Store, StoreError } from "../../../src/store/store.js";
+import { type Collection, type Commit, REMEDY, type Store, StoreError } from "../../../src/store/store.js";
 import { timestampMs } from "../../../src/time.js";
+import { type PlacedRecord, RecordPlacer, trailOf } from "./audit-records.js";
+import { AuditTrail } from "./audit-trail.js";
 import { keyOf, seal, unseal } from "./row.js";
 import { type FrozenState, partsOf } from "./snapshot-parts.js";
 import { NewerSnapshotError, Snapshots } from "./snapshots.js";
@@ -46,11 +49,21 @@ export interface Page {
   readonly entries: readonly ReadEntry[];
 }
 
+/** Where a reading begins. */
+export interface Beginning {
+  readonly state: State;
+  /** The newest revision known, 0 for a store that was never set up. */
+  readonly head: number;
+  /** Records that the snapshot of an older version has, and perhaps not the audit trail. */
+  readonly unrecorded: readonly PlacedRecord[];
+}
+
 /** The log does not hold what was read from it before. Only a person can decide what shall hold. */
 export class LostHistoryError extends StoreError {}
 
-/** The entries and the snapshots of a store. */
+/** The entries and the snapshots of a store, and the audit trail of the changes. */
 export class ChangeLog {
+  readonly audit: AuditTrail;
   readonly #name: string;
   readonly #entries: Collection;
   readonly #snapshots: Snapshots;
@@ -62,6 +75,7 @@ export class ChangeLog {
 
   /** @param log for what is wrong with snapshots */
   constructor({ store, log }: { store: Store; log: Logger }) {
+    this.audit = new AuditTrail(store);
     this.#name = store.name;
     this.#entries = store.collection("log");
     this.#snapshots = new Snapshots(store.collection("snapshots"));
@@ -69,18 +83,17 @@ export class ChangeLog {
   }
 
   /**
-   * Where to begin: the state of the newest snapshot that is not damaged, or an empty one. `head` is the newest revision
-   * known, 0 for a store that was never set up.
+   * Where to begin: the state of the newest snapshot that is not damaged, or an empty one.
    * @throws {StoreError} when something is missing, damaged, or of a newer version.
    */
-  async begin(): Promise<{ state: State; head: number }> {
+  async begin(): Promise<Beginning> {
     // Entries are dropped only after the snapshots that stand for them are written, so they must be read first.
     const [first] = await this.#entries.after("", 1);
     const revisions = await this.#snapshots.revisions();
     const head = revisions.at(-1) ?? 0;
     for (const revision of revisions.toReversed()) {
       try {
-        return { state: await this.#readSnapshot(revision), head };
+        return { ...(await this.#readSnapshot(revision)), head };
       } catch (error) {
         if (error instanceof StoreError) throw error;
         if (error instanceof NewerSnapshotError) {
@@ -95,18 +108,20 @@ export class ChangeLog {
     if (first === undefined ? head > 0 : first[0] !== keyOf(1)) {
       throw new StoreError(`store ${this.#name} has lost the beginning of its log, or its snapshots; ${REMEDY}`);
     }
-    return { state: new State(), head };
+    return { state: new State(), head, unrecorded: [] };
   }
 
-  async #readSnapshot(revision: number): Promise<State> {
+  async #readSnapshot(revision: number): Promise<Omit<Beginning, "head">> {
     const state = new State();
+    const records: [namespace: string, record: AuditRecord][] = [];
     let stored = 0;
     for await (const { part, length } of this.#snapshots.read(revision)) {
       await state.merge(part);
+      for (const { name, audit } of part.namespaces) for (const record of audit) records.push([name, record]);
       stored += length;
     }
     this.#last = { revision, length: stored, since: 0 };
-    return state;
+    return { state, unrecorded: placeOld(state, records) };
   }
 
   /**
@@ -166,31 +181,34 @@ export class ChangeLog {
    * resolves to their texts, they are on disk; undefined where none was written.
    * @param revision of the first of them
    * @param before the text of the entry before them; undefined for the log's first entry, which is written alone
+   * @param records of the audit trail, which are written in the same commit
    */
   async append(
     revision: number,
     entries: readonly Entry[],
     before: string | undefined,
+    records: readonly PlacedRecord[] = [],
   ): Promise<readonly string[] | undefined> {
+    const beside = await this.audit.beside(records);
     const rows = entries.map((entry, index) => {
       const key = keyOf(revision + index);
       return [key, seal(key, Entry.encode(entry).finish())] as const;
     });
     const isWritten =
       before === undefined
-        ? await this.#createFirst(...rows[0]!)
-        : await this.#entries.createAfter([keyOf(revision - 1), before], rows);
+        ? await this.#createFirst({ create: rows, beside })
+        : await this.#entries.commit({ expect: [keyOf(revision - 1), before], create: rows, beside });
     if (!isWritten) return undefined;
     const texts = rows.map(([, text]) => text);
     for (const text of texts) this.#last.since += text.length;
     return texts;
   }
 
-  async #createFirst(key: string, text: string): Promise<boolean> {
-    if (!(await this.#entries.create(key, text))) return false;
+  async #createFirst(first: Commit): Promise<boolean> {
+    if (!(await this.#entries.commit(first))) return false;
     // The first entry has none before it. Should it have been dropped before we came, there are snapshots.
     if ((await this.#snapshots.revisions()).length === 0) return true;
-    await this.#entries.delete([key]);
+    await this.#entries.delete(first.create.map(([key]) => key));
     return false;
   }
 
@@ -238,6 +256,18 @@ export class ChangeLog {
       if (unneeded.length < BATCH) return;
     }
   }
+}
+
+/** Places the records of a snapshot, oldest first in each share, as their entries would have. */
+function placeOld(
+  state: State,
+  records: readonly (readonly [namespace: string, record: AuditRecord])[],
+): PlacedRecord[] {
+  const placer = new RecordPlacer(state.auditShares);
+  return records.flatMap(([name, record]) => {
+    const namespace = state.namespaces.get(name);
+    return namespace === undefined ? [] : [placer.place(trailOf(namespace), record)];
+  });
 }
 
 function readEntry(key: string, text: string): Entry {

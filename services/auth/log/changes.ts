@@ -4,12 +4,20 @@
  * again with the change.
  */
 import { isAdmin } from "../../../src/access/admission.js";
-import { KnownCaller } from "../../../src/access/known-caller.js";
+import type { KnownCaller } from "../../../src/access/known-caller.js";
 import { failedPrecondition, permissionDenied, unauthenticated } from "../../../src/errors.js";
+import type { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
+import { trailOf } from "./audit-records.js";
 import type { Author, Decide } from "./decide.js";
-import type { Journal } from "./journal.js";
+import { type Journal, unavailable } from "./journal.js";
 import type { Leases } from "./leases.js";
 import type { State } from "./state.js";
+
+/** Who makes a change by a call. */
+export interface CallAuthor extends Author {
+  /** Who calls, as admitted. */
+  readonly caller: KnownCaller;
+}
 
 /** Makes changes of the state for the endpoints. */
 export class Changes {
@@ -38,7 +46,7 @@ export class Changes {
    * Makes a change that bears on decisions. When this resolves, no guard decides without it.
    * @throws {StatusError} UNAUTHENTICATED or PERMISSION_DENIED when the caller is not any more what it was admitted as.
    */
-  async make(author: KnownCaller, decide: Decide): Promise<void> {
+  async make(author: CallAuthor, decide: Decide): Promise<void> {
     await this.settled(await this.issue(author, decide));
   }
 
@@ -47,10 +55,9 @@ export class Changes {
    * @param author whose call it is; who has yet to sign in is an author only.
    * @throws {StatusError} as `make`.
    */
-  issue(author: KnownCaller | Author, decide: Decide): Promise<number> {
-    const { namespace, account } = author;
-    return this.#journal.commit({ namespace, account }, (state, now) => {
-      if (author instanceof KnownCaller) checkStill(author, state, now);
+  issue(author: CallAuthor | Author, decide: Decide): Promise<number> {
+    return this.#journal.commit(author, (state, now) => {
+      if ("caller" in author) checkStill(author.caller, state, now);
       return decide(state, now);
     });
   }
@@ -69,6 +76,20 @@ export class Changes {
       `${what} cannot be created while this runs in a version that does not understand ${kind}: ${lacking.join(", ")}. ` +
         "Upgrade it, or stop it, and try again once its lease has run out",
     );
+  }
+
+  /**
+   * The newest records of a namespace's audit trail, newest first.
+   * @throws {StatusError} UNAVAILABLE when the store fails.
+   */
+  async records(namespace: string, page: { before?: bigint | undefined; limit: number }): Promise<AuditRecord[]> {
+    const found = this.state.namespaces.get(namespace);
+    if (found === undefined) return [];
+    try {
+      return await this.#journal.audit.list(trailOf(found), page);
+    } catch (error) {
+      throw unavailable(error);
+    }
   }
 
   settled(revision: number): Promise<void> {

@@ -3,7 +3,9 @@
  * them is written yet: on a draft of the state, which nobody else sees.
  */
 import type { Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
 import { toTimestamp } from "../../../src/time.js";
+import type { PlacedRecord } from "./audit-records.js";
 import type { Clock } from "./clock.js";
 import { fold } from "./fold.js";
 import type { State } from "./state.js";
@@ -12,6 +14,18 @@ import type { State } from "./state.js";
 export interface Author {
   readonly namespace: string;
   readonly account: string;
+  /** The call that asks for the change; undefined where none does. */
+  readonly origin?: Origin | undefined;
+}
+
+/** Where a call comes from. */
+export interface Origin {
+  /** The client's address. */
+  readonly address: string;
+  /** The ID of the request. */
+  readonly requestId: string | undefined;
+  /** SHA-256 of the token of the call; undefined for a call without one. */
+  readonly token?: Buffer | undefined;
 }
 
 /**
@@ -30,8 +44,10 @@ export interface Proposal {
   readonly decide: Decide;
 }
 
-/** What was decided: an entry to write, that there is nothing to change, or a refusal. */
-export type Decision = { readonly entry: Entry | undefined } | { readonly refusal: unknown };
+/** What was decided: an entry to write with its records of the audit trail, that there is nothing to change, or a refusal. */
+export type Decision =
+  | { readonly entry: Entry | undefined; readonly records: readonly PlacedRecord[] }
+  | { readonly refusal: unknown };
 
 /** Decides changes in their order. The state stays as it is. */
 export function decideInOrder(
@@ -40,19 +56,31 @@ export function decideInOrder(
   clock: Pick<Clock, "now" | "check">,
 ): Decision[] {
   let current = state;
-  return proposals.map((proposal, index) => {
+  return proposals.map((proposal) => {
     let entry: Entry | undefined;
     try {
       entry = entryOf(proposal, current, clock);
     } catch (refusal) {
       return { refusal };
     }
-    if (entry !== undefined && index + 1 < proposals.length) {
-      if (current === state) current = state.draft();
-      fold(current, entry);
-    }
-    return { entry };
+    if (entry === undefined) return { entry, records: [] };
+    const origin = originOf(proposal.author, current);
+    if (current === state) current = state.draft();
+    const records = fold(current, entry).records.map((placed) => withOrigin(placed, origin));
+    return { entry, records };
   });
+}
+
+/** What records have of the call; nothing where there is none. */
+function originOf({ origin }: Author, state: State): Partial<AuditRecord> {
+  if (origin === undefined) return {};
+  const token = origin.token && state.token(origin.token);
+  const key = token?.kind === "key" ? token.key.prefix : "";
+  return { address: origin.address, requestId: origin.requestId ?? "", key };
+}
+
+function withOrigin(placed: PlacedRecord, origin: Partial<AuditRecord>): PlacedRecord {
+  return { ...placed, record: { ...placed.record, ...origin } };
 }
 
 function entryOf({ author, decide }: Proposal, state: State, clock: Pick<Clock, "now" | "check">): Entry | undefined {
@@ -64,5 +92,6 @@ function entryOf({ author, decide }: Proposal, state: State, clock: Pick<Clock, 
     actor: author.account,
     namespace: author.namespace,
     events: events.map((event) => ({ event })),
+    recorded: true,
   };
 }

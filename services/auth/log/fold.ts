@@ -6,9 +6,10 @@ import { isAdmin } from "../../../src/access/admission.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
 import type { Enrolment, Entry, Event } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { timestampMs } from "../../../src/time.js";
-import { LOGIN_FAILED } from "./audit-trail.js";
+import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "./audit-records.js";
 import type { State } from "./state.js";
 
 /** Most logins of an account at once; the oldest gives way. */
@@ -27,26 +28,44 @@ type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
 interface Effect {
   readonly changes?: Change[];
   readonly record?: readonly [action: string, subject: string];
-  /** Where the record is not of the entry's own namespace and actor. */
-  readonly recordOf?: { readonly namespace: string; readonly actor: string };
+  /** Where the record is not of the entry's own namespace, actor and call. */
+  readonly recordOf?: {
+    readonly namespace: string;
+    readonly actor: string;
+    readonly address: string;
+    readonly requestId: string;
+  };
+}
+
+/** What an entry has done. */
+export interface Folded {
+  /** What guards must hear of. */
+  readonly changes: Change[];
+  /** For the audit trail. */
+  readonly records: PlacedRecord[];
 }
 
 type Fold = { readonly [C in Events["$case"]]: (state: State, value: Value<C>, time: Timestamp | undefined) => Effect };
 
-/** Changes the state by the entry of the next revision, and gives what guards must hear of. */
-export function fold(state: State, entry: Entry): Change[] {
+/** Changes the state by the entry of the next revision. */
+export function fold(state: State, entry: Entry): Folded {
   state.revision += 1;
   const changes: Change[] = [];
+  const records: PlacedRecord[] = [];
+  const placer = new RecordPlacer(state.auditShares);
   const administrator = isAdministrator(state, entry); // Before the events, which may change that.
   for (const { event } of entry.events) {
     if (event === undefined) continue;
     const apply = FOLD[event.$case] as (state: State, value: unknown, time: Timestamp | undefined) => Effect;
     const effect = apply(state, event.value, entry.time);
     changes.push(...(effect.changes ?? []));
-    if (effect.record) writeAudit(state, entry, effect, administrator && effect.recordOf === undefined);
+    if (effect.record === undefined) continue;
+    const record = recordOf(state, entry, effect, administrator && effect.recordOf === undefined);
+    const namespace = state.namespaces.get(effect.recordOf?.namespace ?? entry.namespace);
+    if (namespace) records.push(placer.place(trailOf(namespace), record));
   }
   state.forget(timestampMs(entry.time));
-  return changes;
+  return { changes, records };
 }
 
 const FOLD: Fold = {
@@ -60,6 +79,7 @@ const FOLD: Fold = {
     if (namespace === undefined) return {};
     for (const account of namespace.accounts.values()) state.removeAccount(name, account);
     state.namespaces.delete(name);
+    if (namespace.id !== undefined) dropShares(state.auditShares, trailOf(namespace));
     return {
       changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],
       record: ["namespace deleted", name],
@@ -127,9 +147,9 @@ const FOLD: Fold = {
     });
     return { changes: tokensRevoked(revoked) };
   },
-  loginsFailed: (_, { namespace, account, address, count }) => ({
+  loginsFailed: (_, { namespace, account, address, count, requestId }) => ({
     record: [LOGIN_FAILED, address === "" ? `${count} more` : `from ${address}`],
-    recordOf: { namespace, actor: account },
+    recordOf: { namespace, actor: account, address, requestId },
   }),
   loginRevoked: (state, { login: name, reused }) => {
     const login = state.login(name);
@@ -223,11 +243,12 @@ function tokensRevoked(sha256: Buffer[]): Change[] {
   return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
 }
 
-function writeAudit(state: State, entry: Entry, { record, recordOf }: Effect, administrator: boolean): void {
-  const { namespace, actor } = recordOf ?? entry;
+function recordOf(state: State, entry: Entry, { record, recordOf }: Effect, administrator: boolean): AuditRecord {
+  const { actor } = recordOf ?? entry;
+  const { address = "", requestId = "" } = recordOf ?? {};
   const [action = "", subject = ""] = record ?? [];
-  const audit = state.namespaces.get(namespace)?.audit;
-  audit?.add({ revision: BigInt(state.revision), time: entry.time, actor, action, subject, administrator });
+  const revision = BigInt(state.revision);
+  return { revision, time: entry.time, actor, action, subject, administrator, address, requestId, key: "" };
 }
 
 /** Whether the author is an administrator, or the authority itself, which is no account. */

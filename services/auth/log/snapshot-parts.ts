@@ -13,7 +13,6 @@ import {
   Snapshot,
   type Token,
 } from "../../../src/gen/portico/auth/log/v1/log.js";
-import type { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
 import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import { timestampMs } from "../../../src/time.js";
 import type { FrozenGrpcNames } from "./grpc-names.js";
@@ -31,6 +30,7 @@ export interface FrozenState {
   readonly installationId: string;
   readonly keyGenerations: readonly (readonly [name: string, generation: number])[];
   readonly grpcNames: FrozenGrpcNames;
+  readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
   /** Must be called when the copy is not read any more: until then, the memory of what is removed is not freed. */
@@ -50,7 +50,6 @@ interface FrozenNamespace {
   readonly id: string | undefined;
   readonly accounts: readonly FrozenAccount[];
   readonly rules: readonly Rule[];
-  readonly audit: readonly AuditRecord[];
 }
 
 const EMPTY = Snapshot.fromPartial({});
@@ -100,7 +99,7 @@ function* piecesOf(state: FrozenState): Generator<Buffer> {
   const generations = keyGenerations.map(([name, generation]) => ({ name, generation: BigInt(generation) }));
   const numbers = { revision: BigInt(revision), keyGenerations: generations, grpcNamesRevision };
   yield encode({ ...numbers, contextSecret, installationId });
-  for (const { name, created, id, accounts, rules, audit } of state.namespaces) {
+  for (const { name, created, id, accounts, rules } of state.namespaces) {
     const inNamespace = (some: Partial<Namespace>) => encode({ namespaces: [{ ...EMPTY_NAMESPACE, name, ...some }] });
     yield inNamespace({ created, id });
     for (const account of accounts) {
@@ -109,10 +108,10 @@ function* piecesOf(state: FrozenState): Generator<Buffer> {
       for (const key of account.keys) yield state.keys.read(key);
     }
     for (const rule of rules) yield inNamespace({ rules: [rule] });
-    for (const record of audit) yield inNamespace({ audit: [record] });
   }
   for (const enrolment of state.enrolments) yield encode({ enrolments: [enrolment] });
   for (const owner of grpcNames.services) yield encode({ grpcNames: [owner] });
+  for (const [name, count] of state.auditShares) yield encode({ auditShares: [{ name, count: BigInt(count) }] });
 }
 
 function encode(some: Partial<Snapshot>): Buffer {

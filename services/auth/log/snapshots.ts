@@ -119,12 +119,12 @@ export class Snapshots {
       if (count > 0) signal?.throwIfAborted();
       const key = partKeyOf(revision, id, count + 1);
       const text = seal(key, part);
-      if (!(await this.#rows.createAfter(first, [[key, text]]))) return 0;
+      if (!(await this.#rows.commit({ expect: first, create: [[key, text]] }))) return 0;
       count++;
       length += text.length;
     }
     const complete = [keyOf(revision), completeText(revision, id, count)] as const;
-    const isComplete = await this.#rows.createAfter(first, [complete]);
+    const isComplete = await this.#rows.commit({ expect: first, create: [complete] });
     return isComplete ? length : 0;
   }
 

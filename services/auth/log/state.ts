@@ -1,6 +1,6 @@
 /**
- * The authority's state, which the log of changes adds up to: namespaces with their accounts, rules and audit trail,
- * logins, keys and enrolments. Only fold.ts changes it. Keys and logins, of which there may be a million, are records
+ * The authority's state, which the log of changes adds up to: namespaces with their accounts and rules, logins, keys and
+ * enrolments. The audit trail is no part of it, but how much each of its shares has had (audit-records.ts). Only fold.ts changes it. Keys and logins, of which there may be a million, are records
  * outside of the JavaScript heap (records/); what is read of them is a copy.
  */
 
@@ -15,7 +15,7 @@ import type { Caller, ContextKey } from "../../../src/gen/portico/auth/v1/policy
 import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import { Pace } from "../../../src/pace.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
-import { AuditTrail } from "./audit-trail.js";
+import type { ShareCounts } from "./audit-records.js";
 import { DraftMap, type Entries } from "./draft-map.js";
 import { GrpcNames } from "./grpc-names.js";
 import { DraftTable } from "./records/draft-table.js";
@@ -37,7 +37,6 @@ export interface NamespaceState {
   /** The names of its accounts, ascending. */
   readonly accountNames: string[];
   readonly rules: Entries<string, Rule>;
-  readonly audit: AuditTrail;
 }
 
 /** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
@@ -68,6 +67,7 @@ export class State {
   /** By which revision each name's key was replaced last. */
   readonly keyGenerations: Entries<string, number> = new Map();
   readonly grpcNames: GrpcNames = new GrpcNames();
+  readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
 
@@ -81,14 +81,14 @@ export class State {
     this.installationId = base.installationId;
     this.keyGenerations = new DraftMap(base.keyGenerations);
     this.grpcNames = new GrpcNames(base.grpcNames);
+    this.auditShares = new DraftMap(base.auditShares);
     this.#keys = new DraftTable(base.#keys, KEYS);
     this.#logins = new DraftTable(base.#logins, LOGINS);
   }
 
   /**
    * A state that is as this one, and can be changed while this one stays as it is: for deciding a change on changes that
-   * are not written yet. It must not be used any more when this one changes. It forgets no expired tokens, and its audit
-   * trails are empty.
+   * are not written yet. It must not be used any more when this one changes. It forgets no expired tokens.
    */
   draft(): State {
     return new State(this);
@@ -192,13 +192,12 @@ export class State {
 
   /** What is in the state now, for a snapshot that is written while the state changes. */
   freeze(): FrozenState {
-    const namespaces = [...this.namespaces.values()].map(({ name, created, id, accounts, rules, audit }) => ({
+    const namespaces = [...this.namespaces.values()].map(({ name, created, id, accounts, rules }) => ({
       name,
       created,
       id,
       accounts: [...accounts.values()],
       rules: [...rules.values()],
-      audit: audit.copy(),
     }));
     const keys = this.#keys.freeze();
     const logins = this.#logins.freeze();
@@ -210,6 +209,7 @@ export class State {
       installationId: this.installationId,
       keyGenerations: [...this.keyGenerations],
       grpcNames: this.grpcNames.freeze(),
+      auditShares: [...this.auditShares],
       keys,
       logins,
       release: () => {
@@ -223,11 +223,10 @@ export class State {
   async merge(snapshot: Snapshot): Promise<void> {
     const pace = new Pace();
     this.revision = Number(snapshot.revision) || this.revision;
-    for (const { name, created, id, accounts, rules, audit } of snapshot.namespaces) {
+    for (const { name, created, id, accounts, rules } of snapshot.namespaces) {
       const namespace = this.namespaces.get(name) ?? this.addNamespace({ name, created, id });
       for (const account of accounts) this.addAccount(name, account);
       for (const rule of rules) namespace.rules.set(rule.id, rule);
-      for (const record of audit) namespace.audit.add(record);
     }
     for (const login of snapshot.logins) {
       this.addLogin(login);
@@ -242,10 +241,11 @@ export class State {
     this.installationId = snapshot.installationId || this.installationId;
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
     this.grpcNames.merge(snapshot);
+    for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
 
   addNamespace(named: Pick<NamespaceState, "name" | "created" | "id">): NamespaceState {
-    const parts = { accounts: new Map(), accountNames: [], rules: new Map(), audit: new AuditTrail() };
+    const parts = { accounts: new Map(), accountNames: [], rules: new Map() };
     const namespace: NamespaceState = { ...named, ...parts };
     this.namespaces.set(named.name, namespace);
     return namespace;
@@ -388,7 +388,6 @@ function draftOf(namespace: NamespaceState): NamespaceState {
       return names;
     },
     rules: new DraftMap(namespace.rules),
-    audit: new AuditTrail(),
   };
 }
 

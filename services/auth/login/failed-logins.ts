@@ -12,7 +12,7 @@ import type { Logger } from "pino";
 import { networkOf } from "../../../src/client-address.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import type { LoginsFailed } from "../../../src/gen/portico/auth/log/v1/log.js";
-import { UNKNOWN_ACCOUNT } from "../log/audit-trail.js";
+import { UNKNOWN_ACCOUNT } from "../log/audit-records.js";
 import { type Journal, PORTICO } from "../log/journal.js";
 
 /** How long further failures are counted before they are written, in milliseconds. */
@@ -74,7 +74,7 @@ export class FailedLogins {
       return;
     }
     named.add(key);
-    this.#write([{ namespace, account, address, count: 1n }]);
+    this.#write([{ namespace, account, address, count: 1n, requestId: requestId ?? "" }]);
   }
 
   /** Resolves when all of them are written, or could not be. */
@@ -95,7 +95,10 @@ export class FailedLogins {
     this.#window = undefined;
     if (others.size === 0) return;
     this.#write(
-      [...others].map(([namespace, count]) => ({ namespace, account: "", address: "", count: BigInt(count) })),
+      [...others].map(([namespace, count]) => ({
+        ...{ namespace, account: "", address: "", requestId: "" },
+        count: BigInt(count),
+      })),
     );
   }
 

@@ -5,7 +5,6 @@ import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
 import { EXIT } from "../../../cli/terminal/exit.js";
 import { type Address, formatAddress } from "../../../src/address.js";
-import { part } from "../../../src/rpc/service.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
 import { compile } from "../../services/registry/compile.js";
 import { buildAnnotated } from "../../support/descriptors.js";
@@ -101,7 +100,7 @@ t.test("refuses a file that it does not understand", async (t) => {
 
 /** A server that answers by reflection with this contract, and to no call. */
 async function reflecting(t: Test, grpcService: string, descriptors: Uint8Array): Promise<string> {
-  const parts = [part(grpcService, {}, {})];
+  const parts = [{ grpcService, load: () => Promise.reject(new Error("not called")) }];
   const { address } = await listen(t, dispatcherOf([{ name: "library", descriptors, parts }]));
   return formatAddress(address as Address);
 }

@@ -107,7 +107,10 @@ export async function open(
   const call: Open["call"] = (method, request, token, more) =>
     unary(channel, method, request, {
       ...more,
-      metadata: token === undefined ? [] : [["authorization", `Bearer ${token}`]],
+      metadata: [
+        ...(more?.metadata ?? []),
+        ...(token === undefined ? [] : [["authorization", `Bearer ${token}`] as const]),
+      ],
     });
   const login: Open["login"] = async (account = "admin", password = PASSWORD, namespace = "") =>
     (await call(AuthService.login, { account, password, namespace })).accessToken;

@@ -22,7 +22,7 @@ async function open() {
       return {
         ...rows,
         create: (key, value) => fail(() => rows.create(key, value)),
-        createAfter: (previous, entries) => fail(() => rows.createAfter(previous, entries)),
+        commit: (commit) => fail(() => rows.commit(commit)),
       };
     },
   };

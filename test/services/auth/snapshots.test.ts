@@ -43,7 +43,7 @@ function killedAfter(rows: Collection, writes: number): Collection {
   return {
     ...rows,
     create: counted(rows.create.bind(rows)),
-    createAfter: counted(rows.createAfter.bind(rows)),
+    commit: counted(rows.commit.bind(rows)),
     delete: counted(rows.delete.bind(rows)),
     deleteIf: counted(rows.deleteIf.bind(rows)),
   };
@@ -57,9 +57,9 @@ function creating(rows: Collection, before: () => Promise<void>): Collection {
       await before();
       return rows.create(...args);
     },
-    createAfter: async (...args) => {
+    commit: async (...args) => {
       await before();
-      return rows.createAfter(...args);
+      return rows.commit(...args);
     },
   };
 }
@@ -105,15 +105,15 @@ t.test(
     t.equal(await first.write(10, partsOf(10)), 0);
     now += MAX_IDLE - 1;
     t.equal(await first.write(10, partsOf(10)), 0);
-    await rows.createAfter(stopped, [["0000000000000005/stopped/000001", "a part"]]);
+    await rows.commit({ expect: stopped, create: [["0000000000000005/stopped/000001", "a part"]] });
     now += 1;
     t.equal(await first.write(10, partsOf(10)), 0, "a part more is progress");
     now += MAX_IDLE;
     t.ok((await first.write(10, partsOf(10))) > 0);
     t.same(await first.revisions(), [10]);
     // The one that was taken for dead cannot go on.
-    t.notOk(await rows.createAfter(stopped, [["0000000000000005/stopped/000002", "a part"]]));
-    t.notOk(await rows.createAfter(stopped, [["0000000000000005", "complete"]]));
+    t.notOk(await rows.commit({ expect: stopped, create: [["0000000000000005/stopped/000002", "a part"]] }));
+    t.notOk(await rows.commit({ expect: stopped, create: [["0000000000000005", "complete"]] }));
     t.ok((await second.write(20, partsOf(20))) > 0);
     t.same(await namesIn(second, 10), expected(10));
   },

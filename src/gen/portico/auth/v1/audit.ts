@@ -26,10 +26,19 @@ export interface AuditRecord {
   /** What was changed, such as the ID of a rule. For a failed login, the client's address. Never a secret. */
   subject: string;
   /**
-   * Whether an administrator or the authority itself made the change. These records have their own share of the trail,
-   * which other accounts cannot fill.
+   * Whether an administrator or the authority itself made the change. These records are kept for as long as the trail
+   * goes back. Each other account, and failed logins, have a share of the trail, whose oldest record gives way.
    */
   administrator: boolean;
+  /** The client's address. Empty where no call made the change, and in records of older versions. */
+  address: string;
+  /**
+   * The ID of the request, by which its lines in the logs are found. Empty where no call made the change, or its client sent
+   * none that may be logged.
+   */
+  requestId: string;
+  /** The prefix of the API key that the call was made with; empty for another token. */
+  key: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -54,6 +63,9 @@ function createBaseAuditRecord(): AuditRecord {
     action: "",
     subject: "",
     administrator: false,
+    address: "",
+    requestId: "",
+    key: "",
     _unknownFields: undefined,
   };
 }
@@ -80,6 +92,15 @@ export const AuditRecord = {
     }
     if (message.administrator !== false) {
       writer.uint32(48).bool(message.administrator);
+    }
+    if (message.address !== "") {
+      writer.uint32(58).string(message.address);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(66).string(message.requestId);
+    }
+    if (message.key !== "") {
+      writer.uint32(74).string(message.key);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -140,6 +161,30 @@ export const AuditRecord = {
           message.administrator = reader.bool();
           continue;
         }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.address = reader.string();
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.requestId = reader.string();
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.key = reader.string();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -157,6 +202,9 @@ export const AuditRecord = {
     message.action = object.action ?? "";
     message.subject = object.subject ?? "";
     message.administrator = object.administrator ?? false;
+    message.address = object.address ?? "";
+    message.requestId = object.requestId ?? "";
+    message.key = object.key ?? "";
     return message;
   },
 };

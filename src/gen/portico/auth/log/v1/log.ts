@@ -23,6 +23,11 @@ export interface Entry {
   namespace: string;
   /** All events of an entry take effect at once. */
   events: Event[];
+  /**
+   * Whether the entry's records are in the audit trail, written in the same commit. In entries of older versions they are
+   * not: the next authority writes them.
+   */
+  recorded: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -145,6 +150,8 @@ export interface LoginsFailed {
   account: string;
   address: string;
   count: bigint;
+  /** The ID of the request of a single failure; empty in entries of older versions. */
+  requestId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -258,6 +265,19 @@ export interface Snapshot {
   grpcNames: GrpcNamesClaimed[];
   /** The revision that last changed whose a name is. */
   grpcNamesRevision: bigint;
+  /**
+   * How much was recorded in each share of the audit trail. A version that does not know this begins at 0 again: then records
+   * of a share may stay for longer than its size would have it, until their time has passed.
+   */
+  auditShares: AuditShare[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A share of the audit trail (services/auth/log/audit-records.ts). */
+export interface AuditShare {
+  name: string;
+  /** Records that were ever added to it. */
+  count: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -266,7 +286,7 @@ export interface Namespace {
   created: Timestamp | undefined;
   accounts: Account[];
   rules: Rule[];
-  /** The latest records, oldest first. */
+  /** The latest records, oldest first, in snapshots of older versions. Now the audit trail has a collection of its own. */
   audit: AuditRecord[];
   /** As in NamespaceCreated. */
   id?: string | undefined;
@@ -330,7 +350,7 @@ export interface Enrolment {
 }
 
 function createBaseEntry(): Entry {
-  return { time: undefined, actor: "", namespace: "", events: [], _unknownFields: undefined };
+  return { time: undefined, actor: "", namespace: "", events: [], recorded: false, _unknownFields: undefined };
 }
 
 export const Entry = {
@@ -346,6 +366,9 @@ export const Entry = {
     }
     for (const v of message.events) {
       Event.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.recorded !== false) {
+      writer.uint32(40).bool(message.recorded);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -388,6 +411,14 @@ export const Entry = {
           }
 
           message.events.push(Event.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 5: {
+          if (tag !== 40) {
+            break;
+          }
+
+          message.recorded = reader.bool();
           continue;
         }
       }
@@ -1314,7 +1345,7 @@ export const LoginRevoked = {
 };
 
 function createBaseLoginsFailed(): LoginsFailed {
-  return { namespace: "", account: "", address: "", count: 0n, _unknownFields: undefined };
+  return { namespace: "", account: "", address: "", count: 0n, requestId: "", _unknownFields: undefined };
 }
 
 export const LoginsFailed = {
@@ -1333,6 +1364,9 @@ export const LoginsFailed = {
         throw new globalThis.Error("value provided for field message.count of type int64 too large");
       }
       writer.uint32(32).int64(message.count);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(42).string(message.requestId);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1375,6 +1409,14 @@ export const LoginsFailed = {
           }
 
           message.count = reader.int64() as bigint;
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.requestId = reader.string();
           continue;
         }
       }
@@ -2073,6 +2115,7 @@ function createBaseSnapshot(): Snapshot {
     installationId: "",
     grpcNames: [],
     grpcNamesRevision: 0n,
+    auditShares: [],
     _unknownFields: undefined,
   };
 }
@@ -2114,6 +2157,9 @@ export const Snapshot = {
         throw new globalThis.Error("value provided for field message.grpcNamesRevision of type int64 too large");
       }
       writer.uint32(184).int64(message.grpcNamesRevision);
+    }
+    for (const v of message.auditShares) {
+      AuditShare.encode(v!, writer.uint32(194).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -2206,6 +2252,14 @@ export const Snapshot = {
           message.grpcNamesRevision = reader.int64() as bigint;
           continue;
         }
+        case 24: {
+          if (tag !== 194) {
+            break;
+          }
+
+          message.auditShares.push(AuditShare.decode(reader, reader.uint32()));
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2229,6 +2283,66 @@ export const Snapshot = {
     message.grpcNamesRevision = (object.grpcNamesRevision !== undefined && object.grpcNamesRevision !== null)
       ? BigInt(object.grpcNamesRevision)
       : 0n;
+    message.auditShares = object.auditShares?.map((e) => AuditShare.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseAuditShare(): AuditShare {
+  return { name: "", count: 0n, _unknownFields: undefined };
+}
+
+export const AuditShare = {
+  encode(message: AuditShare, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.count !== 0n) {
+      if (BigInt.asIntN(64, message.count) !== message.count) {
+        throw new globalThis.Error("value provided for field message.count of type int64 too large");
+      }
+      writer.uint32(16).int64(message.count);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditShare {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAuditShare();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.count = reader.int64() as bigint;
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<AuditShare>, I>>(object: I): AuditShare {
+    const message = createBaseAuditShare();
+    message.name = object.name ?? "";
+    message.count = (object.count !== undefined && object.count !== null) ? BigInt(object.count) : 0n;
     return message;
   },
 };
