@@ -175,7 +175,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   #takeMore(): void {
-    if (this.#body.size > this.#maxBody) this.#fail(this.#tooLarge());
+    if (this.#body.size > this.#maxBody) this.#fail(bodyTooLarge(this.#maxBody));
     else this.acknowledge();
   }
 
@@ -200,7 +200,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   body(maxBytes = this.#maxBody): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
     const { bodyTime } = this.connection.exchangeLimits;
     this.#maxBody = maxBytes;
-    if ((this.#announced ?? this.#body.size) > maxBytes) throw this.#tooLarge();
+    if ((this.#announced ?? this.#body.size) > maxBytes) throw bodyTooLarge(this.#maxBody);
     if (this.#bodyFault !== undefined) throw this.#bodyFault;
     if (this.#complete) return this.#body.take();
     this.#continue();
@@ -279,10 +279,6 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   #continue(): void {
     if (this.headers.expect !== undefined && this.#body.size === 0 && !this.#complete) this.sendContinue();
-  }
-
-  #tooLarge(): HttpError {
-    return bodyTooLarge(this.#maxBody);
   }
 
   // How it ends.

@@ -47,7 +47,7 @@ for (const [how, finish, expected] of [
         {} as Target["contract"],
       );
       call = new StreamCall(
-        { target, guard, admission, deadline: undefined, begin } as unknown as StreamOptions,
+        { target, guard, admission, deadline: undefined, begin, completeDetails() {} } as unknown as StreamOptions,
         listener,
       );
     });

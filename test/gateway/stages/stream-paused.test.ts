@@ -43,7 +43,14 @@ async function open() {
     {} as Target["contract"],
   );
   const begin = () => ({ path, metadata: [], admission });
-  const options = { target, guard, admission, deadline: undefined, begin } as unknown as StreamOptions;
+  const options = {
+    target,
+    guard,
+    admission,
+    deadline: undefined,
+    begin,
+    completeDetails() {},
+  } as unknown as StreamOptions;
   const got: string[] = [];
   const ends: (Error | undefined)[] = [];
   let drained = 0;
