@@ -52,10 +52,7 @@ const lostStore: Fault = {
     {
       name: "a folder that was ever set up does not start without its store",
       file: "src/store/installation.ts",
-      edits: [
-        ['return { store: readFileSync(file, "utf8").trim() };', "return undefined;"],
-        ["return setUp ? { store: undefined } : undefined;", "return setUp ? undefined : undefined;"],
-      ],
+      edits: [['existsSync(file) ? { store: readFileSync(file, "utf8").trim() } : undefined', "undefined"]],
     },
   ],
   async run(cluster) {
