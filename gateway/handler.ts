@@ -3,8 +3,7 @@
  * statuses with which it may end a request: by throwing an error or by giving a reply. docs/how-it-works.md draws them.
  */
 import { dialectsOf } from "./dialects/dialects.js";
-import type { GatewayRequest, GatewayResponse, Handler } from "./http.js";
-import { queueRequests } from "./request-queue.js";
+import type { GatewayRequest, GatewayResponse, Handler } from "./http/message.js";
 import { admit } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
 import { Cors, checkCors } from "./stages/cors.js";
@@ -12,6 +11,7 @@ import { readCredentials } from "./stages/credentials.js";
 import { checkHeaders, checkWellFormed } from "./stages/headers.js";
 import type { StageOptions } from "./stages/options.js";
 import { RequestState } from "./stages/record.js";
+import { queueRequests } from "./stages/request-queue.js";
 import { refuse, reject, respond } from "./stages/respond.js";
 import { findRoute } from "./stages/route.js";
 

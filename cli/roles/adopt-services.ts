@@ -3,7 +3,7 @@
  * --as-copy`, to one.
  */
 import type { Command } from "commander";
-import { loadConfig, SETTINGS } from "../../src/config.js";
+import { loadConfig, SETTINGS } from "../../src/config/config.js";
 import { readInstallationId } from "../../src/store/installation.js";
 import { isPostgresUrl } from "../../src/store/postgres-url.js";
 import type { ServiceStore } from "../../src/store/service-store.js";

@@ -15,9 +15,9 @@ import {
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { checkNames } from "../../services/registry/foreign.js";
-import { type Config, ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config.js";
+import { type Config, ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config/config.js";
+import { type ForeignService, parseForeignService } from "../../src/config/configured-services.js";
 import { makeFolder } from "../../src/folder.js";
-import { type ForeignService, parseForeignService } from "../../src/foreign-services.js";
 import { CompletedOption } from "../command/candidates.js";
 import { collect, examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";

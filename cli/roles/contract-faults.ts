@@ -4,9 +4,9 @@ import { grpcServicesOf, readContract } from "../../services/registry/contract.j
 import { readOnce } from "../../services/registry/foreign.js";
 import type { Reflected } from "../../services/registry/reflection-client.js";
 import { faultsOf } from "../../services/registry/shared-names.js";
-import { formatGrpcTarget } from "../../src/address.js";
-import type { Config } from "../../src/config.js";
-import type { ForeignService } from "../../src/foreign-services.js";
+import { formatGrpcTarget } from "../../src/address/address.js";
+import type { Config } from "../../src/config/config.js";
+import type { ForeignService } from "../../src/config/configured-services.js";
 import { createLog } from "../../src/log.js";
 import { createContext } from "../../src/process/context.js";
 import { Shutdown } from "../../src/process/shutdown.js";

@@ -4,11 +4,11 @@
  * written, and read, as bytes in base64 (src/json).
  */
 import type { DescMessage, Registry } from "@bufbuild/protobuf";
-import { BoundedMap } from "../../src/bounded-map.js";
 import type { Codec } from "../../src/json/codec.js";
+import { BoundedMap } from "../../src/memory/bounded-map.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { MissingTypesError } from "../errors.js";
-import { standardType } from "../standard-types.js";
+import { MissingTypesError } from "../http/errors.js";
+import { standardType } from "../http/standard-types.js";
 
 /**
  * Reads types from a server at the end of a channel. Rejects where that cannot be done; types that the server does not know are

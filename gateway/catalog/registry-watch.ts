@@ -3,12 +3,13 @@
  * stay. A registry that comes back knows at first only the instances that have registered again, so one that it does not
  * name then has some time to do so.
  */
-import type { SYSTEM } from "../../src/access/admission.js";
-import type { Authority } from "../../src/access/authorities.js";
+
+import type { Authority } from "../../src/access/follow/authorities.js";
+import type { SYSTEM } from "../../src/call/admission.js";
+import type { Metadata } from "../../src/call/metadata.js";
 import { type Attempt, follow } from "../../src/follow.js";
 import { type Instance, RegistryService, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { stream } from "../../src/rpc/client.js";
-import type { Metadata } from "../../src/rpc/metadata.js";
 import type { Owners } from "./rpc-routes.js";
 
 /** Pauses between attempts to reach the registry, in milliseconds. */

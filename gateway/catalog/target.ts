@@ -9,7 +9,7 @@ import type { Any } from "../../src/gen/google/protobuf/any.js";
 import type { Codec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { writeDetail } from "../error-object.js";
+import { writeDetail } from "../http/error-object.js";
 import type { Contract } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 

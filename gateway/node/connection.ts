@@ -1,9 +1,9 @@
 /** A connection as the HTTP port sees it, whatever version of HTTP is spoken on it. */
 import type { Socket } from "node:net";
-import type { Config } from "../../src/config.js";
-import type { MemoryBudget } from "../../src/memory-budget.js";
-import type { HttpError } from "../errors.js";
-import type { Handler } from "../http.js";
+import type { Config } from "../../src/config/config.js";
+import type { MemoryBudget } from "../../src/memory/memory-budget.js";
+import type { HttpError } from "../http/errors.js";
+import type { Handler } from "../http/message.js";
 
 /** What the port needs of any connection that it has accepted, whatever version of HTTP is spoken on it. */
 export interface PortConnection {

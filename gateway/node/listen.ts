@@ -1,14 +1,14 @@
 /** Puts a handler on an HTTP port, whose connections it reads itself: HTTP/1.1 in http1/, HTTP/2 in http2/. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import type { Address } from "../../src/address.js";
-import type { Certificates } from "../../src/certificates.js";
-import type { TrustedProxies } from "../../src/client-address.js";
-import type { Config } from "../../src/config.js";
+import type { Address } from "../../src/address/address.js";
+import type { TrustedProxies } from "../../src/address/client-address.js";
+import type { Certificates } from "../../src/config/certificates.js";
+import type { Config } from "../../src/config/config.js";
 import type { Logger } from "../../src/log.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
-import { HttpError } from "../errors.js";
-import type { Handler } from "../http.js";
+import { HttpError } from "../http/errors.js";
+import type { Handler } from "../http/message.js";
 import type { ClientSocket, ConnectionLimits, PortConnection } from "./connection.js";
 import { Http1Connection, type Http1Options } from "./http1/connection.js";
 import { ResponseBatch } from "./http1/response-batch.js";

@@ -1,15 +1,17 @@
 /**
  * The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0) of a service: its endpoints and messages with their comments,
  * at the gateway's paths. It is made from descriptors alone, so that the gateway serves the same document that spec/ holds.
+ *
+ * This room calls no service.
  */
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, grpcServiceOf } from "../../src/contract/endpoint.js";
 import { type Binding, bindingsOf } from "../../src/contract/http-rule.js";
+import { described, Schemas, type SchemasOptions } from "../../src/json/schema/messages.js";
+import type { Schema } from "../../src/json/schema/scalars.js";
 import { BoundPaths } from "./bound-paths.js";
 import { ERROR, ERROR_SCHEMA, HEADERS, PARAMETERS, RESPONSES } from "./components.js";
 import { pathItems } from "./operations.js";
-import type { Schema } from "./schema.js";
-import { described, Schemas, type SchemasOptions } from "./schemas.js";
 
 export interface DocumentOptions extends SchemasOptions {
   /** The service's name, `helloworld`. */

@@ -5,8 +5,8 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
 import { isSecret } from "../../src/contract/secrets.js";
+import type { Direction } from "../../src/json/schema/scalars.js";
 import { hasOwnForm, wrapped } from "../../src/json/types.js";
-import type { Direction } from "./schema.js";
 
 const MAX_DEPTH = 3;
 /** After this many members of an example, messages nested in it are left out. */

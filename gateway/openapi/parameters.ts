@@ -4,10 +4,10 @@
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
+import { deprecation, described, type Schemas, secrecy } from "../../src/json/schema/messages.js";
+import { mapKeySchema, type Schema } from "../../src/json/schema/scalars.js";
 import { hasOwnForm, isRequired, wrapped } from "../../src/json/types.js";
 import { suchAs } from "./examples.js";
-import { mapKeySchema, type Schema } from "./schema.js";
-import { deprecation, described, type Schemas, secrecy } from "./schemas.js";
 
 /** Deepest nested message whose fields become parameters, since each level may multiply their number. */
 const MAX_DEPTH = 3;

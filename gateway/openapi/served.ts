@@ -10,18 +10,18 @@
  * called yet are parsed for it.
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
-import { isVisible } from "../../src/access/admission.js";
 import type { Admission, Guard } from "../../src/access/guard.js";
-import { BoundedMap } from "../../src/bounded-map.js";
+import { isVisible } from "../../src/call/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { hasOwnForm } from "../../src/json/types.js";
-import { mapPaced } from "../../src/pace.js";
+import { BoundedMap } from "../../src/memory/bounded-map.js";
+import { mapPaced } from "../../src/overload/pace.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
-import { HttpError } from "../errors.js";
-import { checkUnambiguous, type GatewayRequest, type OwnPaths, type Reply } from "../http.js";
+import { HttpError } from "../http/errors.js";
+import { checkUnambiguous, type GatewayRequest, type OwnPaths, type Reply } from "../http/message.js";
 import { readCredentials } from "../stages/credentials.js";
 import { openApi, summaryOfService } from "./document.js";
 

@@ -1,8 +1,15 @@
 /** The operator's port: metrics and health of the process, apart from the port that callers and web pages reach. */
 import type { Metrics } from "../../src/metrics.js";
-import { toErrorReply } from "../error-object.js";
-import { HttpError } from "../errors.js";
-import { checkHost, type GatewayRequest, type GatewayResponse, type Handler, pathOf, type Reply } from "../http.js";
+import { toErrorReply } from "../http/error-object.js";
+import { HttpError } from "../http/errors.js";
+import {
+  checkHost,
+  type GatewayRequest,
+  type GatewayResponse,
+  type Handler,
+  pathOf,
+  type Reply,
+} from "../http/message.js";
 import { Cors, checkCors, type Hosts } from "../stages/cors.js";
 import type { Health } from "./health.js";
 

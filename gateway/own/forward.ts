@@ -5,16 +5,16 @@
  * Services that registered have a gRPC port of their own, and are told of their callers by a signed context.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { first, type Metadata, requestIdOf } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallStart } from "../../src/rpc/channel.js";
 import type { FindMethod } from "../../src/rpc/dispatch.js";
 import { MessageQueue } from "../../src/rpc/message-queue.js";
-import { first, type Metadata, requestIdOf } from "../../src/rpc/metadata.js";
 import type { ServedMethod } from "../../src/rpc/running-call.js";
 import type { OwnContext } from "../../src/rpc/service.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
-import { HttpError, toCallError } from "../errors.js";
+import { HttpError, toCallError } from "../http/errors.js";
 import { traceOf } from "../stages/call.js";
 import { SERVICE } from "./grpc.js";
 

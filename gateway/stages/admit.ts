@@ -4,13 +4,13 @@
  * Where a body is still on its way the guard decides twice. Before it is received: who may not call must not make the gateway hold
  * a body. After its last byte: a rule deleted meanwhile does not admit the call. Only the body of an admitted call is parsed.
  */
-import type { Admission, Credentials } from "../../src/access/admission.js";
+import type { Admission, Credentials } from "../../src/call/admission.js";
 import type { Target } from "../catalog/target.js";
-import { announcesBody, type GatewayRequest } from "../http.js";
-import { queueAfterBody } from "../request-queue.js";
+import { announcesBody, type GatewayRequest } from "../http/message.js";
 import type { Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
+import { queueAfterBody } from "./request-queue.js";
 
 export interface Admitted {
   readonly admission: Admission;

@@ -3,14 +3,14 @@
  * a stream of answers, a body sent on piece by piece, or a WebSocket.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { Admission, Credentials } from "../../src/access/admission.js";
+import type { Admission, Credentials } from "../../src/call/admission.js";
+import { CLIENT_ADDRESS, type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
-import { CLIENT_ADDRESS, type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import type { Alternatives, Route, Target } from "../catalog/target.js";
-import { notOneMessage, toCallError, UnreachableError } from "../errors.js";
-import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
+import { notOneMessage, toCallError, UnreachableError } from "../http/errors.js";
+import type { GatewayRequest, Reply, RequestHeaders } from "../http/message.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
 import { reportFailure } from "./respond.js";

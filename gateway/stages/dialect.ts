@@ -2,13 +2,16 @@
  * A dialect is one way of writing calls in HTTP, such as Portico's own JSON or gRPC: how a request names its endpoint, how its
  * message and deadline are read, and how an answer, a stream and an error are written. The stages are the same for every
  * dialect, so none is a way round the rules.
+ *
+ * The stages know no socket.
  */
+
+import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
-import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Route, Target } from "../catalog/target.js";
-import type { Failure } from "../errors.js";
-import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
+import type { Failure } from "../http/errors.js";
+import type { GatewayRequest, Reply, RequestHeaders } from "../http/message.js";
 import type { StreamOptions } from "./stream-call.js";
 
 export interface Dialect {

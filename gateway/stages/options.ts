@@ -1,12 +1,12 @@
 /** What the stages work with: one object for all requests of a port. */
-import type { SigningGuard } from "../../src/access/admission.js";
-import type { Config } from "../../src/config.js";
+import type { SigningGuard } from "../../src/call/admission.js";
+import type { Config } from "../../src/config/config.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Logger } from "../../src/log.js";
 import type { Metrics } from "../../src/metrics.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
 import type { Routes } from "../catalog/routes.js";
-import type { OwnPaths } from "../http.js";
+import type { OwnPaths } from "../http/message.js";
 import type { Cors, Hosts } from "./cors.js";
 import type { Dialects } from "./dialect.js";
 

@@ -14,8 +14,8 @@ import {
   OverloadError,
   toFailure,
   UnreachableError,
-} from "../errors.js";
-import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
+} from "../http/errors.js";
+import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http/message.js";
 import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
 import type { StageOptions } from "./options.js";

@@ -4,8 +4,8 @@
  */
 import { Code, StatusError } from "../../src/errors.js";
 import type { Route } from "../catalog/target.js";
-import { HttpError } from "../errors.js";
-import { type GatewayRequest, type OwnPaths, pathOf, printablePath, type Reply } from "../http.js";
+import { HttpError } from "../http/errors.js";
+import { type GatewayRequest, type OwnPaths, pathOf, printablePath, type Reply } from "../http/message.js";
 import { foreignPage } from "./cors.js";
 import { type Allow, allowing, type Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";

@@ -7,12 +7,12 @@
  *
  * While the guard lets no message of the stream pass, those that have come wait here, and neither side is asked for more.
  */
-import type { Admission, FollowedStream, Guard } from "../../src/access/admission.js";
+import type { Admission, FollowedStream, Guard } from "../../src/call/admission.js";
+import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallListener, CallStart, Status } from "../../src/rpc/channel.js";
-import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import type { Route, Target } from "../catalog/target.js";
-import { type Failure, toCallError } from "../errors.js";
+import { type Failure, toCallError } from "../http/errors.js";
 
 /** How an admitted call begins. */
 export type AdmittedStart = CallStart & { readonly admission: Admission };

@@ -1,7 +1,7 @@
 /** Finds the records of a table that match a filter: by an index where one serves the filter, else by reading every record. */
 import type { Filter } from "../../src/gen/db/db.js";
 import type { Call, Entry } from "../../src/kit/index.js";
-import { MAX_PAGE } from "../pages.js";
+import { MAX_PAGE } from "../patterns/pages.js";
 import { compileFilter, type Matcher } from "./filter.js";
 import { type Indexed, placesFor } from "./indexes.js";
 import { recordsOf, type StoredRecord } from "./tables.js";

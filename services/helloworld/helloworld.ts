@@ -1,4 +1,8 @@
-/** Greets people: the smallest whole service, and the one to copy. */
+/**
+ * Greets people: the smallest whole service, and the one to copy.
+ *
+ * A service knows no gateway and no database.
+ */
 import { type CallResponse, HelloworldService, type StreamRequest } from "../../src/gen/helloworld/helloworld.js";
 import { invalidArgument, part } from "../../src/kit/index.js";
 

@@ -6,12 +6,12 @@
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
-import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
-import { ConfigError, SETTINGS } from "../../src/config.js";
+import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
+import { ConfigError, SETTINGS } from "../../src/config/config.js";
+import type { ForeignService } from "../../src/config/configured-services.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { onFileChange } from "../../src/file-changes.js";
 import { type Attempt, follow } from "../../src/follow.js";
-import type { ForeignService } from "../../src/foreign-services.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { checkServiceName } from "./check-instance.js";

@@ -23,7 +23,7 @@ import {
   MethodOptions_IdempotencyLevel,
 } from "@bufbuild/protobuf/wkt";
 import { commentOf } from "../../src/contract/comments.js";
-import { atOnce, type Steps } from "../../src/pace.js";
+import { atOnce, type Steps } from "../../src/overload/pace.js";
 
 type Type = DescMessage | DescEnum;
 type Lines = string[];

@@ -3,15 +3,15 @@
  * It keeps everything in memory, because every service registers again after a restart.
  */
 import type { Logger } from "pino";
-import { type Guard, isAdmin, isVisible } from "../../src/access/admission.js";
-import type { KnownCaller } from "../../src/access/known-caller.js";
-import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
+import type { KnownCaller } from "../../src/access/callers/known-caller.js";
+import { type GrpcTarget, isUnixSocket } from "../../src/address/address.js";
+import { type Guard, isAdmin, isVisible } from "../../src/call/admission.js";
+import type { ForeignService } from "../../src/config/configured-services.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
-import type { ForeignService } from "../../src/foreign-services.js";
 import {
   type DescribeRequest,
   type DescribeResponse,
@@ -24,8 +24,8 @@ import {
   RegistryService,
   type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
-import type { MemoryBudget } from "../../src/memory-budget.js";
-import { inTurns } from "../../src/pace.js";
+import type { MemoryBudget } from "../../src/memory/memory-budget.js";
+import { inTurns } from "../../src/overload/pace.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { type OwnContext, part, type Service } from "../../src/rpc/service.js";
 import { Directory } from "./directory.js";

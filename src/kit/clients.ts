@@ -2,19 +2,19 @@
  * Makes `call.client`: for each call to another service the authority is asked once for a context, which is kept as long as
  * it is good, and the registry for the addresses of a service of another process, which are asked for again after a while.
  */
-import { CONTEXT } from "../access/call-context.js";
-import { type Delegated, delegate } from "../access/delegation.js";
-import { type GrpcTarget, parseGrpcTarget } from "../address.js";
-import { BoundedMap } from "../bounded-map.js";
+
+import { type Delegated, delegate } from "../access/assertions/delegation.js";
+import { type GrpcTarget, parseGrpcTarget } from "../address/address.js";
+import { CLIENT_ADDRESS, CONTEXT, first, type Metadata } from "../call/metadata.js";
 import { Code, StatusError } from "../errors.js";
 import { RegistryService } from "../gen/portico/registry/v1/registry.js";
+import { BoundedMap } from "../memory/bounded-map.js";
 import type { ProcessContext } from "../process/context.js";
 import type { Joined } from "../process/join.js";
 import { Balancer } from "../rpc/balancer.js";
 import type { Channel } from "../rpc/channel.js";
 import { type CallOptions, repeated, stream, unary } from "../rpc/client.js";
 import type { ClientDefinition, MethodDefinition } from "../rpc/definition.js";
-import { CLIENT_ADDRESS, first, type Metadata } from "../rpc/metadata.js";
 import type { OwnContext } from "../rpc/service.js";
 import type { Client } from "./client.js";
 

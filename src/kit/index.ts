@@ -1,6 +1,10 @@
-/** `portico/service`: what a service is written with. */
+/**
+ * `portico/service`: what a service is written with.
+ *
+ * This room knows no HTTP.
+ */
 
-export type { CallerIdentity as Caller } from "../access/caller.js";
+export type { CallerIdentity as Caller } from "../call/caller.js";
 export {
   aborted,
   alreadyExists,

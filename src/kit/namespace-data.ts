@@ -13,7 +13,7 @@
  *      └─ back ◄┘
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { AuthorityAccess } from "../access/authority-access.js";
+import type { AuthorityAccess } from "../access/follow/authority-access.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { PolicyService } from "../gen/portico/auth/v1/policy.js";
 import type { Logger } from "../log.js";

@@ -1,7 +1,7 @@
 /** Runs a service in a process of its own, joined to a Portico: `await serve(GreeterService, { … }, { name: "greeter" })`. */
 import { readFileSync } from "node:fs";
-import { formatGrpcTarget } from "../address.js";
-import { ConfigError, loadConfig, SETTINGS } from "../config.js";
+import { formatGrpcTarget } from "../address/address.js";
+import { ConfigError, loadConfig, SETTINGS } from "../config/config.js";
 import { isMetadataNames, METADATA_NAMES } from "../contract/metadata-names.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import { createLog } from "../log.js";

@@ -1,8 +1,8 @@
 /** A call as handlers see it, over the context that src/rpc has made of it. */
 import type { Logger } from "pino";
-import type { CallerIdentity } from "../access/caller.js";
+import type { CallerIdentity } from "../call/caller.js";
+import { type Metadata, requestIdOf } from "../call/metadata.js";
 import type { ClientDefinition } from "../rpc/definition.js";
-import { type Metadata, requestIdOf } from "../rpc/metadata.js";
 import type { OwnContext } from "../rpc/service.js";
 import type { Call } from "./call.js";
 import type { Client } from "./client.js";

@@ -2,7 +2,7 @@
 
 import { StatusError } from "../errors.js";
 import type { Logger } from "../log.js";
-import type { MemoryBudget } from "../memory-budget.js";
+import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { ServiceStore } from "../store/service-store.js";
 import { StoreError } from "../store/store.js";
 import { LeftData, type ListNamespaces } from "./namespace-data.js";

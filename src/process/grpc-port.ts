@@ -1,17 +1,17 @@
 /** The gRPC port of a process: what it serves, what the registry is told of it, and its health. */
 import { randomUUID } from "node:crypto";
 import type { Guard, OpenGuard } from "../access/guard.js";
-import { type Address, formatGrpcTarget, type GrpcTarget } from "../address.js";
-import { asBuffer } from "../buffer.js";
-import type { Config } from "../config.js";
+import { type Address, formatGrpcTarget, type GrpcTarget } from "../address/address.js";
+import { requestIdOf } from "../call/metadata.js";
+import type { Config } from "../config/config.js";
 import { Code } from "../errors.js";
 import { Instance } from "../gen/portico/registry/v1/registry.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { CallQueue } from "../overload/call-queue.js";
 import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
-import { requestIdOf } from "../rpc/metadata.js";
 import { grpcServiceOf, type Service } from "../rpc/service.js";
+import { asBuffer } from "../wire/buffer.js";
 import { messageLimits, type ProcessContext } from "./context.js";
 import { listening } from "./listen.js";
 import type { Shutdown } from "./shutdown.js";

@@ -7,12 +7,14 @@
  *
  * A call has two ends: its caller has a Call and a CallListener, the dispatcher at the service has a Reply and an
  * IncomingListener. A transport, or the in-process channel, is between them.
+ *
+ * This room knows no rule.
  */
 
-import type { Admission, SignedContext, SYSTEM } from "../access/admission.js";
+import type { Admission, SignedContext, SYSTEM } from "../call/admission.js";
+import type { Metadata } from "../call/metadata.js";
 import type { Code } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
-import type { Metadata } from "./metadata.js";
 
 export interface CallStart {
   /** gRPC path, `/helloworld.Helloworld/Call`. */

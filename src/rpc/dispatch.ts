@@ -7,9 +7,9 @@
  */
 import type { Registry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
-import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
-import { CONTEXT } from "../access/call-context.js";
-import { bearerOf } from "../access/token.js";
+import { type Admission, type Guard, SYSTEM } from "../call/admission.js";
+import { CLIENT_ADDRESS, CONTEXT, first, type Metadata } from "../call/metadata.js";
+import { bearerOf } from "../call/token.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contract/endpoint.js";
 import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
@@ -18,7 +18,6 @@ import type { CallLimits } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply } from "./channel.js";
 import type { ServedMethodDefinition } from "./definition.js";
 import { Health } from "./health.js";
-import { CLIENT_ADDRESS, first, type Metadata } from "./metadata.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";

@@ -1,9 +1,9 @@
 /** The context of a call that the dispatcher opened, as the handler of its endpoint gets it. */
-import { type Admission, SYSTEM } from "../access/admission.js";
+import { type Admission, SYSTEM } from "../call/admission.js";
+import { type Metadata, NO_METADATA } from "../call/metadata.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { toWallClock } from "../time.js";
 import { type CallStart, type Reply, sentMetadata } from "./channel.js";
-import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { OwnContext } from "./service.js";
 
 /** An AbortController is made only for an endpoint that asks for `signal`. */

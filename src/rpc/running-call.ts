@@ -11,7 +11,8 @@
  * A unary call whose endpoint answers synchronously costs no promise, and no AbortController unless it asks for `signal`.
  */
 import type { Logger } from "pino";
-import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../access/admission.js";
+import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../call/admission.js";
+import { type Metadata, NO_METADATA } from "../call/metadata.js";
 import type { Endpoint } from "../contract/endpoint.js";
 import { Code, isStatusCode, StatusError } from "../errors.js";
 import { logFailure } from "../log.js";
@@ -20,7 +21,6 @@ import { type CallLimits, deadlineOf } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
 import { EndpointContext } from "./endpoint-context.js";
 import { MessageQueue } from "./message-queue.js";
-import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { Deadlines, Expiring } from "./open-calls.js";
 import type { OwnContext } from "./service.js";
 import { cancelled, deadlineExceeded, overloaded, toError, toStatus } from "./status.js";

@@ -11,9 +11,9 @@
  * The types of `portico/service` (src/kit) refer to these. So the package publishes them with what
  * this file imports, which must not need other packages.
  */
-import type { Caller, CallerIdentity } from "../access/caller.js";
+import type { Caller, CallerIdentity } from "../call/caller.js";
+import type { Metadata } from "../call/metadata.js";
 import type { ServedMethodDefinition, ServiceDefinition } from "./definition.js";
-import type { Metadata } from "./metadata.js";
 
 /** What every handler is told of the call that it answers. */
 export interface Context {

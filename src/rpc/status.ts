@@ -7,12 +7,13 @@
  * HTTP status and no grpc-status, or its stream was reset (gRPC's PROTOCOL-HTTP2.md, "Errors", and
  * http-grpc-status-mapping.md).
  */
+
+import { type Metadata, NO_METADATA } from "../call/metadata.js";
 import { Code, StatusError } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
 import { Status as StatusMessage } from "../gen/google/rpc/status.js";
 import { ErrorCode } from "../http2/errors.js";
 import type { Status } from "./channel.js";
-import { type Metadata, NO_METADATA } from "./metadata.js";
 
 export const DETAILS_TRAILER = "grpc-status-details-bin";
 

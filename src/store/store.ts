@@ -2,6 +2,8 @@
  * The store: a few collections of text by key, which survive a crash. This file is the interface; each engine implements
  * it in a file of its own (sqlite.ts, postgres.ts), open.ts opens the one that a URL names, and test/contract/store.ts has a test for
  * each sentence below, which runs on every engine.
+ *
+ * This room does not know what the texts mean.
  */
 
 /** Why a store takes no writes, where it can tell. */

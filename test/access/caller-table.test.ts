@@ -1,7 +1,7 @@
 // The callers that a guard keeps take no more room than they may, and those that are used stay.
 import t from "tap";
-import { CallerTable } from "../../src/access/caller-table.js";
-import { KnownCaller } from "../../src/access/known-caller.js";
+import { CallerTable } from "../../src/access/callers/caller-table.js";
+import { KnownCaller } from "../../src/access/callers/known-caller.js";
 
 interface Given {
   readonly account?: string;

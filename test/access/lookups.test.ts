@@ -2,8 +2,8 @@
 // numbers that made-up tokens could hurt the authority or those who have good ones.
 
 import t from "tap";
-import type { Resolved } from "../../src/access/lookups.js";
-import { createToken, hashToken } from "../../src/access/token.js";
+import type { Resolved } from "../../src/access/callers/lookups.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { until } from "../support/until.js";
 import { ask, codeOf } from "./door.js";

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
-import { createToken, hashToken } from "../../src/access/token.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { Code } from "../../src/errors.js";
 import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";

@@ -4,10 +4,10 @@
  */
 
 import type { Test } from "tap";
-import type { AuthorityAccess } from "../../src/access/authority-access.js";
+import type { Resolved } from "../../src/access/callers/lookups.js";
+import type { Rule } from "../../src/access/decide/rules.js";
+import type { AuthorityAccess } from "../../src/access/follow/authority-access.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
-import type { Resolved } from "../../src/access/lookups.js";
-import type { Rule } from "../../src/access/rules.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code, StatusError } from "../../src/errors.js";
 import {

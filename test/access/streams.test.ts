@@ -1,9 +1,9 @@
 // Streams that are open are judged again whenever something changes, and end with the token that opened them.
 
 import t, { type Test } from "tap";
+import type { Resolved } from "../../src/access/callers/lookups.js";
 import type { Admission, Credentials, OpenGuard } from "../../src/access/guard.js";
-import type { Resolved } from "../../src/access/lookups.js";
-import { createToken, hashToken } from "../../src/access/token.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { Callers } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { deferred } from "../support/deferred.js";

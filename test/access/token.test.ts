@@ -1,7 +1,7 @@
 /** Tokens are opaque, and a mistyped one is known as such without asking anyone. */
 import { createHash } from "node:crypto";
 import t from "tap";
-import { createToken, hashToken, isToken, PREFIXES, type TokenKind, tokenPrefix } from "../../src/access/token.js";
+import { createToken, hashToken, isToken, PREFIXES, type TokenKind, tokenPrefix } from "../../src/call/token.js";
 
 for (const [kind, prefix] of Object.entries(PREFIXES)) {
   t.test(kind, async (t) => {

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
-import { loadConfig } from "../../src/config.js";
+import { loadConfig } from "../../src/config/config.js";
 import { freePort } from "../support/ports.js";
 import { start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";

@@ -17,7 +17,7 @@ const clockBack: Fault = {
   safeguards: [
     {
       name: "the authority's time is at least the newest in the store",
-      file: "services/auth/log/clock.ts",
+      file: "services/auth/log/time/clock.ts",
       edits: [["this.#time = accept ? clock : Math.max(clock, stored ?? clock);", "this.#time = clock;"]],
     },
   ],

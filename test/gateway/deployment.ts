@@ -12,7 +12,7 @@ import {
   isStream,
   type OwnPaths,
   readHeaders,
-} from "../../gateway/http.js";
+} from "../../gateway/http/message.js";
 import { type HttpPort, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { serveOwnGrpc } from "../../gateway/own/grpc.js";
@@ -22,13 +22,12 @@ import { openAuthority } from "../../services/auth/authority.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";
 import { OpenGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js";
-import { type Address, parseAddress } from "../../src/address.js";
-import { asBuffer } from "../../src/buffer.js";
-import type { Certificates } from "../../src/certificates.js";
-import { type Flags, loadConfig } from "../../src/config.js";
+import { type Address, parseAddress } from "../../src/address/address.js";
+import type { Certificates } from "../../src/config/certificates.js";
+import { type Flags, loadConfig } from "../../src/config/config.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../src/log.js";
-import type { MemoryBudget } from "../../src/memory-budget.js";
+import type { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { Metrics } from "../../src/metrics.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
 import type { CallStart, Channel, Verify } from "../../src/rpc/channel.js";
@@ -36,6 +35,7 @@ import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
+import { asBuffer } from "../../src/wire/buffer.js";
 import { withBindings } from "../support/bound.js";
 import { helloworld } from "../support/helloworld.js";
 import { openMemoryStore } from "../support/memory-store.js";

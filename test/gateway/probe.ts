@@ -1,9 +1,8 @@
 /** The service of probe.proto. Messages stay bytes where it only hands them back, so that it can answer with bad ones. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { CONTEXT } from "../../src/access/call-context.js";
+import { CLIENT_ADDRESS, CONTEXT } from "../../src/call/metadata.js";
 import { readDescriptors } from "../../src/contract/endpoint.js";
 import { type Code, StatusError } from "../../src/errors.js";
-import { CLIENT_ADDRESS } from "../../src/rpc/metadata.js";
 import { type OwnContext, part, type Service } from "../../src/rpc/service.js";
 import { BYTES } from "../rpc/raw-service.js";
 import { buildDescriptors } from "../support/descriptors.js";

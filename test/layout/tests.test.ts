@@ -36,7 +36,7 @@ t.test("each test mirrors a source, is in a folder with a subject, or names a fi
   t.same(lost, []);
   t.notOk(isFindable("elsewhere/some.test.ts", "// Shows something.\n"), "one that does not would be seen");
   t.notOk(isFindable("elsewhere/some.test.ts", "// Of src/absent.ts.\n"), "nor one that names what is gone");
-  t.ok(isFindable("elsewhere/some.test.ts", "// Of src/config.ts.\n"));
+  t.ok(isFindable("elsewhere/some.test.ts", "// Of src/config/config.ts.\n"));
 });
 
 t.test("the subjects of folders exist, and so do the folders", async (t) => {

@@ -4,7 +4,7 @@ import t from "tap";
 import { Code } from "../../src/errors.js";
 import { STREAM_WINDOW } from "../../src/http2/flow-control.js";
 import { Flag, FrameType } from "../../src/http2/frames.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { type Frame, frame, headers, message, REQUEST, rawClient } from "../http2/peer.js";
 import { listenHttp2 } from "../http2/serve.js";
 import { rawService } from "../rpc/raw-service.js";

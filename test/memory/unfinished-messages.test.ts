@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { deploy } from "../gateway/deployment.js";
 import { message } from "../http2/peer.js";

@@ -1,11 +1,11 @@
 // Who is let in, and what the endpoint is told of it.
 import t from "tap";
-import { SYSTEM } from "../../src/access/admission.js";
-import type { Caller } from "../../src/access/caller.js";
+import { SYSTEM } from "../../src/call/admission.js";
+import type { Caller } from "../../src/call/caller.js";
+import type { Metadata } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type CallOptions, stream, unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import type { Metadata } from "../../src/rpc/metadata.js";
 import type { Context } from "../../src/rpc/service.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";

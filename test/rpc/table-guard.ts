@@ -1,7 +1,7 @@
 /** A guard for tests that decides by a table: which tokens there are, and which endpoints are refused to whom. */
 
-import type { Admission, Credentials, FollowedStream, Guard, StreamListener } from "../../src/access/admission.js";
-import type { Caller } from "../../src/access/caller.js";
+import type { Admission, Credentials, FollowedStream, Guard, StreamListener } from "../../src/call/admission.js";
+import type { Caller } from "../../src/call/caller.js";
 import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { until } from "../support/until.js";

@@ -1,7 +1,7 @@
 // The README's transcripts show what happens, and its table of settings is the one of the code.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { flagName, SETTINGS } from "../../src/config.js";
+import { flagName, SETTINGS } from "../../src/config/config.js";
 import { replayInOneProcess } from "./one-process.js";
 import { readmeTranscripts } from "./readme.js";
 

@@ -4,13 +4,13 @@
  * error a JSON object with its own HTTP status.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { asBuffer } from "../../../src/buffer.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
+import { asBuffer } from "../../../src/wire/buffer.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { receiveBody } from "../../coded-body.js";
-import { type Failure, HttpError } from "../../errors.js";
-import { type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http.js";
+import { receiveBody } from "../../http/coded-body.js";
+import { type Failure, HttpError } from "../../http/errors.js";
+import { type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http/message.js";
 import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
 import { addMetadata } from "../metadata.js";
 import { type Codec, JSON_CODEC, PROTO } from "../rpc/codec.js";

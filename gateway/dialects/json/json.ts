@@ -2,13 +2,14 @@
  * Portico's own dialect, JSON over plain HTTP: a GET has its message in the query, a POST in the body. Streams are NDJSON,
  * server-sent events or WebSockets. docs/json.md and docs/streams.md describe it.
  */
+
+import { parseTimeout } from "../../../src/call/metadata.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
-import { parseTimeout } from "../../../src/rpc/metadata.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { receiveBody } from "../../coded-body.js";
-import { writeErrorReply } from "../../error-object.js";
-import { HttpError } from "../../errors.js";
-import { type GatewayRequest, listOf, pathOf, type Reply, type RequestHeaders } from "../../http.js";
+import { receiveBody } from "../../http/coded-body.js";
+import { writeErrorReply } from "../../http/error-object.js";
+import { HttpError } from "../../http/errors.js";
+import { type GatewayRequest, listOf, pathOf, type Reply, type RequestHeaders } from "../../http/message.js";
 import { type Allow, allowing, type Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata, withMetadata } from "../metadata.js";

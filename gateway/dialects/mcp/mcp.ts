@@ -9,13 +9,13 @@
  *
  * It holds no sessions: revision 2026-07-28 has none, and in earlier ones they are optional (revision.ts).
  */
-import type { Admission, SigningGuard } from "../../../src/access/admission.js";
-import type { Config } from "../../../src/config.js";
+import type { Admission, SigningGuard } from "../../../src/call/admission.js";
+import type { Config } from "../../../src/config/config.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { receiveBody } from "../../coded-body.js";
-import { type Failure, HttpError } from "../../errors.js";
+import { receiveBody } from "../../http/coded-body.js";
+import { type Failure, HttpError } from "../../http/errors.js";
 import {
   checkUnambiguous,
   type GatewayRequest,
@@ -24,7 +24,7 @@ import {
   queryOf,
   type Reply,
   type RequestHeaders,
-} from "../../http.js";
+} from "../../http/message.js";
 import { isOfAnotherOrigin } from "../../stages/cors.js";
 import { readCredentials } from "../../stages/credentials.js";
 import { type Allow, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";

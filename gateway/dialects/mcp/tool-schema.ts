@@ -3,9 +3,9 @@
  * without the formats and extensions that validators of schemas do not know.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
+import { Schemas, type SchemasOptions } from "../../../src/json/schema/messages.js";
+import type { Direction, Schema } from "../../../src/json/schema/scalars.js";
 import { hasOwnForm } from "../../../src/json/types.js";
-import type { Direction, Schema } from "../../openapi/schema.js";
-import { Schemas, type SchemasOptions } from "../../openapi/schemas.js";
 
 /** The one member of arguments or content whose message is no object in JSON, such as google.protobuf.StringValue. */
 export const VALUE = "value";

@@ -7,11 +7,11 @@
  * call endpoints; it may still call each of the others by its own name.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { Admission, Guard } from "../../../src/access/admission.js";
+import type { Admission, Guard } from "../../../src/call/admission.js";
 import { commentOf, summaryOf } from "../../../src/contract/comments.js";
 import { type Endpoint, grpcServiceOf } from "../../../src/contract/endpoint.js";
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
-import { mapPaced } from "../../../src/pace.js";
+import { mapPaced } from "../../../src/overload/pace.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Target } from "../../catalog/target.js";
 import { isPlain } from "../json/message.js";

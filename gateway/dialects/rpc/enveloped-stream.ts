@@ -5,12 +5,13 @@
  * The response begins with the service's headers or its first message, and after a while without either, since clients and
  * proxies give up on one that does not begin. A failure before that is an error reply; a later one is in the end of the body.
  */
-import { asBuffer } from "../../../src/buffer.js";
+
+import { type Metadata, NO_METADATA } from "../../../src/call/metadata.js";
 import { MessageReader, type MessageTaker } from "../../../src/rpc/http2/messages.js";
-import { type Metadata, NO_METADATA } from "../../../src/rpc/metadata.js";
-import { compressAtOnce } from "../../content-coding.js";
-import { HttpError, MissingTypesError, NO_MEMORY, notOneMessage } from "../../errors.js";
-import type { BodySink, BodyStream, GatewayRequest, PieceFlow, PieceReader, Reply } from "../../http.js";
+import { asBuffer } from "../../../src/wire/buffer.js";
+import { compressAtOnce } from "../../http/content-coding.js";
+import { HttpError, MissingTypesError, NO_MEMORY, notOneMessage } from "../../http/errors.js";
+import type { BodySink, BodyStream, GatewayRequest, PieceFlow, PieceReader, Reply } from "../../http/message.js";
 import { StreamCall, type StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { Base64Decoder, encodeBase64 } from "./base64.js";

@@ -1,7 +1,7 @@
 /** How gRPC, gRPC-Web and Connect name an endpoint: `/<package>.<Service>/<Method>`, exactly. */
 import type { Routes } from "../../catalog/routes.js";
 import type { Route } from "../../catalog/target.js";
-import { type GatewayRequest, pathOf } from "../../http.js";
+import { type GatewayRequest, pathOf } from "../../http/message.js";
 
 /**
  * The route of the gRPC path; where the header Portico-Service names a service, of that one.

@@ -3,9 +3,9 @@
  * responses are written in the same order. Every error is answered by the handler, even of bytes that never became a request:
  * so all errors look the same, are logged and are counted.
  */
-import type { ClientMemory, ConnectionMemory } from "../../../src/memory-budget.js";
+import type { ClientMemory, ConnectionMemory } from "../../../src/memory/memory-budget.js";
 import { Throttle } from "../../../src/overload/throttle.js";
-import type { HttpError } from "../../errors.js";
+import type { HttpError } from "../../http/errors.js";
 import {
   agreedProtocol,
   type ClientSocket,

@@ -5,8 +5,8 @@ import {
   FINISHED,
   type RequestMemory,
   type UnfinishedBody,
-} from "../../../src/memory-budget.js";
-import { HttpError } from "../../errors.js";
+} from "../../../src/memory/memory-budget.js";
+import { HttpError } from "../../http/errors.js";
 import {
   type BodyStream,
   type GatewayRequest,
@@ -15,7 +15,7 @@ import {
   type PieceFlow,
   type PieceReader,
   RequestHeaders,
-} from "../../http.js";
+} from "../../http/message.js";
 import { Abort } from "../abort.js";
 import { type ClientSocket, type ConnectionLimits, MAX_TEXT } from "../connection.js";
 import { GONE, UNKNOWN_EXPECTATION } from "../faults.js";

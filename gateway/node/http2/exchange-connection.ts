@@ -1,5 +1,5 @@
 /** What an exchange over HTTP/2 uses of its connection. */
-import type { ClientMemory } from "../../../src/memory-budget.js";
+import type { ClientMemory } from "../../../src/memory/memory-budget.js";
 import type { Peer } from "../peer.js";
 import type { ResponseConnection } from "./response-stream.js";
 

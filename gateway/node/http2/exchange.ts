@@ -3,9 +3,10 @@
  * and memory, and no faster than its reader takes it.
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
-import { type ClientMemory, FINISHED, type RequestMemory, type UnfinishedBody } from "../../../src/memory-budget.js";
-import { GIVEN_UP, HttpError, NO_MEMORY } from "../../errors.js";
-import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
+import type { ClientMemory, RequestMemory, UnfinishedBody } from "../../../src/memory/memory-budget.js";
+import { FINISHED } from "../../../src/memory/memory-budget.js";
+import { GIVEN_UP, HttpError, NO_MEMORY } from "../../http/errors.js";
+import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http/message.js";
 import { Abort } from "../abort.js";
 import { bodyTooLarge, GONE, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
 import type { ExchangeConnection } from "./exchange-connection.js";

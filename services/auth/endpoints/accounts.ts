@@ -1,7 +1,7 @@
 /** Accounts: creates, lists, changes and deletes the accounts of the caller's namespace, and sets passwords. */
 
-import { isAdmin } from "../../../src/access/admission.js";
-import { checkScope } from "../../../src/access/rules.js";
+import { checkScope } from "../../../src/access/decide/rules.js";
+import { isAdmin } from "../../../src/call/admission.js";
 import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
 import {
   aborted,
@@ -21,8 +21,8 @@ import {
   type SetScopesRequest,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
-import type { AccountState, State } from "../log/state.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { AccountState, State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
 import { accountOf, authorOf, checkEach, originOf } from "./checks.js";

@@ -2,7 +2,7 @@
 import { invalidArgument } from "../../../src/errors.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
+import type { Changes } from "../log/changelog/changes.js";
 import { accountOf } from "./checks.js";
 
 const DEFAULT_LIMIT = 100;

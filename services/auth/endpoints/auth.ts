@@ -1,6 +1,6 @@
 /** Auth: signs accounts in and out. */
 
-import { createToken, hashToken, isToken } from "../../../src/access/token.js";
+import { createToken, hashToken, isToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
 import { failedPrecondition, type StatusError, unauthenticated } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -12,9 +12,9 @@ import {
 } from "../../../src/gen/portico/auth/v1/auth.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
-import type { Changes } from "../log/changes.js";
-import type { Origin } from "../log/decide.js";
-import type { State } from "../log/state.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { Origin } from "../log/changelog/decide.js";
+import type { State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { accountOf, authorOf, originOf } from "./checks.js";
 

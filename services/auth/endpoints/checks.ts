@@ -1,13 +1,13 @@
 /** What several endpoints check themselves: their caller, beyond what the guard has checked, and parts of requests. */
 
-import { KnownCaller } from "../../../src/access/known-caller.js";
+import { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { requestIdOf } from "../../../src/call/metadata.js";
 import { DEFAULT_NAMESPACE, MAX_NAME, NAME } from "../../../src/contract/names.js";
 import { parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { invalidArgument, permissionDenied, unauthenticated } from "../../../src/errors.js";
-import { requestIdOf } from "../../../src/rpc/metadata.js";
 import type { Context } from "../../../src/rpc/service.js";
-import type { CallAuthor } from "../log/changes.js";
-import type { Origin } from "../log/decide.js";
+import type { CallAuthor } from "../log/changelog/changes.js";
+import type { Origin } from "../log/changelog/decide.js";
 
 /** @throws {StatusError} UNAUTHENTICATED when no account calls. */
 export function accountOf({ caller, endpoint }: Context): KnownCaller {

@@ -1,6 +1,6 @@
 /** Enrolments: creates, lists and revokes the tokens with which gateways and services join. */
 import { randomBytes } from "node:crypto";
-import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
+import { createToken, hashToken, tokenPrefix } from "../../../src/call/token.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { failedPrecondition, notFound, type StatusError } from "../../../src/errors.js";
 import type { Enrolment as StoredEnrolment } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -11,9 +11,9 @@ import {
   EnrolmentsService,
 } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
-import type { LogEvent } from "../log/decide.js";
-import { hex, type State } from "../log/state.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { LogEvent } from "../log/changelog/decide.js";
+import { hex, type State } from "../log/state/state.js";
 import { accountOfDefault, authorOf, checkName } from "./checks.js";
 
 const MAX_ENROLMENTS = 1_000;

@@ -1,9 +1,9 @@
 /** Keys: API keys, each caller's own; an administrator's, all of the namespace. And when each was last used. */
 import type { Logger } from "pino";
-import { isAdmin } from "../../../src/access/admission.js";
-import type { KnownCaller } from "../../../src/access/known-caller.js";
-import { LIMITED_KEYS } from "../../../src/access/restrictions.js";
-import { createToken, hashToken, isToken, tokenPrefix } from "../../../src/access/token.js";
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
+import { isAdmin } from "../../../src/call/admission.js";
+import { createToken, hashToken, isToken, tokenPrefix } from "../../../src/call/token.js";
 import { parsePattern } from "../../../src/contract/resource.js";
 import { aborted, failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
 import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -14,13 +14,13 @@ import {
   KeysService,
   type RotateKeyRequest,
 } from "../../../src/gen/portico/auth/v1/keys.js";
-import { mapPaced } from "../../../src/pace.js";
+import { mapPaced } from "../../../src/overload/pace.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
-import type { Changes } from "../log/changes.js";
-import type { Decide } from "../log/decide.js";
-import { type Journal, PORTICO } from "../log/journal.js";
-import { hex, type State } from "../log/state.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { Decide } from "../log/changelog/decide.js";
+import { type Journal, PORTICO } from "../log/changelog/journal.js";
+import { hex, type State } from "../log/state/state.js";
 import { accountOf, authorOf, checkEach } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 

@@ -2,7 +2,7 @@
 import { notFound } from "../../../src/errors.js";
 import { NamesService } from "../../../src/gen/portico/auth/v1/names.js";
 import { type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
+import type { Changes } from "../log/changelog/changes.js";
 import { accountOfDefault, authorOf } from "./checks.js";
 
 /** The gRPC service portico.auth.v1.Names. */

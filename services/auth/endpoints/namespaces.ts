@@ -4,7 +4,7 @@ import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { alreadyExists, failedPrecondition, notFound } from "../../../src/errors.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
+import type { Changes } from "../log/changelog/changes.js";
 import { type Passwords, randomPassword } from "../login/passwords.js";
 import { accountOfDefault, authorOf, checkName } from "./checks.js";
 

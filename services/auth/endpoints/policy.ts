@@ -7,7 +7,7 @@
  */
 
 import { setMaxListeners } from "node:events";
-import { KnownCaller } from "../../../src/access/known-caller.js";
+import { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { coversService } from "../../../src/contract/resource.js";
 import { Code, failedPrecondition, invalidArgument, StatusError } from "../../../src/errors.js";
@@ -25,11 +25,11 @@ import {
 } from "../../../src/gen/portico/auth/v1/policy.js";
 import { type OwnContext, type Part, part } from "../../../src/rpc/service.js";
 import { toTimestamp } from "../../../src/time.js";
-import { apart, coalesced } from "../log/coalesced.js";
-import type { Follower, Journal } from "../log/journal.js";
-import type { Holder, Leases, Owner } from "../log/leases.js";
-import type { State } from "../log/state.js";
-import type { StoreWatch } from "../log/store-watch.js";
+import { apart, coalesced } from "../log/changelog/coalesced.js";
+import type { Follower, Journal } from "../log/changelog/journal.js";
+import type { StoreWatch } from "../log/changelog/store-watch.js";
+import type { Holder, Leases, Owner } from "../log/leases/leases.js";
+import type { State } from "../log/state/state.js";
 import type { KeyUses } from "./keys.js";
 
 /** Most changes that wait for a guard; where there are more, a snapshot is less work for both. */

@@ -1,8 +1,8 @@
 /** Rules: lists, creates and deletes the rules of the caller's namespace, explains decisions and previews changes. */
 
-import type { Caller } from "../../../src/access/caller.js";
-import { withinLimits } from "../../../src/access/limits.js";
-import { checkRule, RuleSet } from "../../../src/access/rules.js";
+import { withinLimits } from "../../../src/access/decide/limits.js";
+import { checkRule, RuleSet } from "../../../src/access/decide/rules.js";
+import type { Caller } from "../../../src/call/caller.js";
 import { alreadyExists, failedPrecondition, invalidArgument, notFound, type StatusError } from "../../../src/errors.js";
 import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
@@ -14,8 +14,8 @@ import {
   RulesService,
 } from "../../../src/gen/portico/auth/v1/rules.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
-import type { NamespaceState, State } from "../log/state.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { NamespaceState, State } from "../log/state/state.js";
 import { accountOf, authorOf, checkLiteral } from "./checks.js";
 import { findByPrefixOrName, shown } from "./keys.js";
 import { ALL_AT_ONCE, type PageItems, pageOf } from "./page.js";

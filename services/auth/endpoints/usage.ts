@@ -1,6 +1,5 @@
 /** Usage: takes the reports of gateways on how much endpoints are called, and lists the sums. */
 
-import { BoundedMap } from "../../../src/bounded-map.js";
 import { GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
 import {
@@ -10,11 +9,12 @@ import {
   type Tally,
   UsageService,
 } from "../../../src/gen/portico/auth/v1/usage.js";
+import { BoundedMap } from "../../../src/memory/bounded-map.js";
 import { BOUNDS } from "../../../src/metrics.js";
 import { type OwnContext, type Part, part } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
-import type { Changes } from "../log/changes.js";
-import { unavailable } from "../log/journal.js";
+import type { Changes } from "../log/changelog/changes.js";
+import { unavailable } from "../log/changelog/journal.js";
 import { accountOf } from "./checks.js";
 import { Count, Counts, floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type UsageWindow } from "./usage-window.js";
 

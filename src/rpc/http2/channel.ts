@@ -9,13 +9,13 @@
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { formatAddress, type GrpcTarget } from "../../address.js";
-import { type Certificates, validityOf } from "../../certificates.js";
+import { formatAddress, type GrpcTarget } from "../../address/address.js";
+import { type Certificates, validityOf } from "../../config/certificates.js";
 import { Code } from "../../errors.js";
 import { backOff } from "../../follow.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { ALPN } from "../../http2/frames.js";
-import { MemoryBudget } from "../../memory-budget.js";
+import { MemoryBudget } from "../../memory/memory-budget.js";
 import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
 import { Deadlines } from "../open-calls.js";
 import { channelClosed, closedDuringCall, deadlineExceeded, status, unreachable, unsendable } from "../status.js";

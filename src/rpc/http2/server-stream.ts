@@ -1,4 +1,6 @@
 /** A call at the service's end: opens the request at the dispatcher, and writes what the dispatcher answers. */
+
+import { type Metadata, NO_METADATA } from "../../call/metadata.js";
 import { Code, type StatusError } from "../../errors.js";
 import type { Connection } from "../../http2/connection.js";
 import { ErrorCode } from "../../http2/errors.js";
@@ -6,10 +8,9 @@ import { Flag } from "../../http2/frames.js";
 import { type HeaderField, headerOf } from "../../http2/header-fields.js";
 import type { Field } from "../../http2/static-table.js";
 import type { ContentLength } from "../../http2/stream.js";
-import { FINISHED, type UnfinishedBody } from "../../memory-budget.js";
+import { FINISHED, type UnfinishedBody } from "../../memory/memory-budget.js";
 import type { IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
-import { type Metadata, NO_METADATA } from "../metadata.js";
 import type { Deadlines, Expiring } from "../open-calls.js";
 import { CONTENT_TYPE, GIVEN_UP, NO_MEMORY, status, toStatus } from "../status.js";
 import {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
 import { EXIT } from "../../../cli/terminal/exit.js";
-import { type Address, formatAddress } from "../../../src/address.js";
+import { type Address, formatAddress } from "../../../src/address/address.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
 import { compile } from "../../services/registry/compile.js";
 import { buildAnnotated } from "../../support/descriptors.js";

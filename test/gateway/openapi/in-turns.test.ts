@@ -3,7 +3,7 @@ import t from "tap";
 import type { Routes } from "../../../gateway/catalog/routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
 import { search } from "../../../gateway/dialects/mcp/tools.js";
-import { type GatewayRequest, RequestHeaders } from "../../../gateway/http.js";
+import { type GatewayRequest, RequestHeaders } from "../../../gateway/http/message.js";
 import { ServedDocuments } from "../../../gateway/openapi/served.js";
 import { until } from "../../support/until.js";
 import { deploy } from "../deployment.js";

@@ -1,7 +1,7 @@
 // Requests that are refused as they come, in an overload: over HTTP/1.1 what has arrived is read first, then all refusals are written.
 import { Socket } from "node:net";
 import t from "tap";
-import { queueRequests } from "../../../gateway/request-queue.js";
+import { queueRequests } from "../../../gateway/stages/request-queue.js";
 import { CallQueue } from "../../../src/overload/call-queue.js";
 import { inTime } from "../../support/until.js";
 import { answer, answersIn, dial, get, open } from "../node/dial.js";

@@ -2,8 +2,8 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
+import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import { until } from "../../support/until.js";
 import { ADMIN_PASSWORD, login, post } from "../deployment.js";
 import { createRule, deleteRule, logLine, scene } from "../dialects/json/streams/client.js";

@@ -2,7 +2,7 @@
 import t from "tap";
 import { Target } from "../../../gateway/catalog/target.js";
 import { StreamCall, type StreamOptions } from "../../../gateway/stages/stream-call.js";
-import type { Admission } from "../../../src/access/admission.js";
+import type { Admission } from "../../../src/call/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { RawService, rawService } from "../../rpc/raw-service.js";

@@ -3,11 +3,11 @@
  * sometimes seconds. Streams are simulated; what is done with their messages is as in services/auth/endpoints/policy.ts.
  */
 
-import { type Claims, LocalClaims } from "../../../services/auth/log/claims.js";
-import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
-import { type Holder, Leases } from "../../../services/auth/log/leases.js";
-import { Reports } from "../../../services/auth/log/reports.js";
-import { SharedClaims } from "../../../services/auth/log/shared-claims.js";
+import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { type Claims, LocalClaims } from "../../../services/auth/log/leases/claims.js";
+import { type Holder, Leases } from "../../../services/auth/log/leases/leases.js";
+import { Reports } from "../../../services/auth/log/leases/reports.js";
+import { SharedClaims } from "../../../services/auth/log/leases/shared-claims.js";
 import type { Collection, Store } from "../../../src/store/store.js";
 import { openJournal, silent } from "../../services/auth/open.js";
 import type { VirtualTime } from "./virtual-time.js";

@@ -1,11 +1,11 @@
 /** The audit trail in its own collection: nobody pushes out a record that is not theirs, and none is lost or kept too long. */
 import t, { type Test } from "tap";
-import { AuditKeeper } from "../../../services/auth/log/audit-keeper.js";
-import { MAX_ACCOUNT_RECORDS } from "../../../services/auth/log/audit-records.js";
-import { ChangeLog } from "../../../services/auth/log/change-log.js";
-import type { LogEvent } from "../../../services/auth/log/decide.js";
-import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
-import { Snapshots } from "../../../services/auth/log/snapshots.js";
+import { AuditKeeper } from "../../../services/auth/log/audit/audit-keeper.js";
+import { MAX_ACCOUNT_RECORDS } from "../../../services/auth/log/audit/audit-records.js";
+import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
+import type { LogEvent } from "../../../services/auth/log/changelog/decide.js";
+import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { Snapshots } from "../../../services/auth/log/state/snapshots.js";
 import { type Entry, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { AuditRecord, AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
 import { SYSTEM } from "../../../src/access/guard.js";
-import { hashToken } from "../../../src/access/token.js";
+import { hashToken } from "../../../src/call/token.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";

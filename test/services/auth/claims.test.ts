@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import t, { type Test } from "tap";
-import { LocalClaims, leaseSpan, MAX_SPAN } from "../../../services/auth/log/claims.js";
+import { LocalClaims, leaseSpan, MAX_SPAN } from "../../../services/auth/log/leases/claims.js";
 import type { Collection } from "../../../src/store/store.js";
 import { claimsContract, timeOf } from "../../contract/claims.js";
 import { openMemoryStore } from "../../support/memory-store.js";

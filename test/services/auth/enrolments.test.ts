@@ -1,6 +1,6 @@
 import t from "tap";
-import { PORTICO } from "../../../services/auth/log/journal.js";
-import { hashToken } from "../../../src/access/token.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { openMemoryStore } from "../../support/memory-store.js";

@@ -1,8 +1,8 @@
 /** Failed logins, however many, take no more than their share of the audit trail, and push out nobody else's records. */
 import t from "tap";
-import { droppedRecords, MAX_FAILED_RECORDS } from "../../../services/auth/log/audit-records.js";
-import type { LogEvent } from "../../../services/auth/log/decide.js";
-import { PORTICO } from "../../../services/auth/log/journal.js";
+import { droppedRecords, MAX_FAILED_RECORDS } from "../../../services/auth/log/audit/audit-records.js";
+import type { LogEvent } from "../../../services/auth/log/changelog/decide.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { openStore } from "../../../src/store/open.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { openJournal } from "./open.js";

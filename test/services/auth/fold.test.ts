@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
-import { droppedRecords, MAX_ACCOUNT_RECORDS } from "../../../services/auth/log/audit-records.js";
-import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../../services/auth/log/fold.js";
-import { partsOf } from "../../../services/auth/log/snapshot-parts.js";
-import { State } from "../../../services/auth/log/state.js";
+import { droppedRecords, MAX_ACCOUNT_RECORDS } from "../../../services/auth/log/audit/audit-records.js";
+import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../../services/auth/log/state/fold.js";
+import { partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
+import { State } from "../../../services/auth/log/state/state.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { Entry, type Event, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";

@@ -1,7 +1,7 @@
 /** A change answers when no guard decides without it any more. */
 import t from "tap";
-import { type Claims, leaseSpan } from "../../../services/auth/log/claims.js";
-import { Leases } from "../../../services/auth/log/leases.js";
+import { type Claims, leaseSpan } from "../../../services/auth/log/leases/claims.js";
+import { Leases } from "../../../services/auth/log/leases/leases.js";
 import { Code } from "../../../src/errors.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";

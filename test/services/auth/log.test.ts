@@ -1,8 +1,11 @@
 /** The log and its snapshots: what is damaged or missing is noticed, and an authority that fell behind catches up. */
 import t, { type Test } from "tap";
-import { ChangeLog, MIN_SNAPSHOT_INTERVAL as SNAPSHOT_INTERVAL } from "../../../services/auth/log/change-log.js";
-import type { Decide } from "../../../services/auth/log/decide.js";
-import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
+import {
+  ChangeLog,
+  MIN_SNAPSHOT_INTERVAL as SNAPSHOT_INTERVAL,
+} from "../../../services/auth/log/changelog/change-log.js";
+import type { Decide } from "../../../services/auth/log/changelog/decide.js";
+import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
 import { REMEDY, type Store } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";

@@ -1,7 +1,7 @@
 /** What a guard is told: everything at first, then every change, and whom a token stands for. */
 import t from "tap";
 import { SYSTEM } from "../../../src/access/guard.js";
-import { hashToken } from "../../../src/access/token.js";
+import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import t, { type Test } from "tap";
-import { leaseSpan } from "../../../services/auth/log/claims.js";
-import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
-import { SharedClaims } from "../../../services/auth/log/shared-claims.js";
+import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { leaseSpan } from "../../../services/auth/log/leases/claims.js";
+import { SharedClaims } from "../../../services/auth/log/leases/shared-claims.js";
 import type { Collection, Store } from "../../../src/store/store.js";
 import { claimsContract, timeOf, withFaults } from "../../contract/claims.js";
 import { openMemoryStore } from "../../support/memory-store.js";

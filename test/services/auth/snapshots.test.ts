@@ -1,7 +1,7 @@
 /** Snapshots in parts: at any moment of writing one, what was complete before is what a start finds. */
 import t, { type Test } from "tap";
-import { checksum, keyOf } from "../../../services/auth/log/row.js";
-import { MAX_IDLE, Snapshots } from "../../../services/auth/log/snapshots.js";
+import { checksum, keyOf } from "../../../services/auth/log/changelog/row.js";
+import { MAX_IDLE, Snapshots } from "../../../services/auth/log/state/snapshots.js";
 import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Collection, Store } from "../../../src/store/store.js";
 import { deferred } from "../../support/deferred.js";

@@ -2,9 +2,9 @@
 import { mock } from "node:test";
 import pino from "pino";
 import t from "tap";
-import { Clock } from "../../../services/auth/log/clock.js";
-import { PORTICO } from "../../../services/auth/log/journal.js";
-import { StoredTime } from "../../../services/auth/log/stored-time.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { Clock } from "../../../services/auth/log/time/clock.js";
+import { StoredTime } from "../../../services/auth/log/time/stored-time.js";
 import { type Collection, StoreError } from "../../../src/store/store.js";
 import { replaceClock } from "../../support/clock.js";
 import { openMemoryStore } from "../../support/memory-store.js";

@@ -2,8 +2,8 @@
 import { setImmediate } from "node:timers/promises";
 import { type Logger, pino } from "pino";
 import t, { type Test } from "tap";
-import type { Decide } from "../../../services/auth/log/decide.js";
-import { PORTICO } from "../../../services/auth/log/journal.js";
+import type { Decide } from "../../../services/auth/log/changelog/decide.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";

@@ -1,7 +1,7 @@
 /** A guard's stream, moved by hand: what it sends and when is up to the test. */
 import type { Test } from "tap";
+import { RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
 import { SYSTEM } from "../../../src/access/guard.js";
-import { RESTRICTIONS } from "../../../src/access/restrictions.js";
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../../src/gen/portico/auth/v1/policy.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { type CallOptions, type Stream, stream } from "../../../src/rpc/client.js";

@@ -4,8 +4,8 @@
  */
 import { pino } from "pino";
 import { openAuthority } from "../../../services/auth/authority.js";
-import { KnownCaller } from "../../../src/access/known-caller.js";
-import { hashToken } from "../../../src/access/token.js";
+import { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { hashToken } from "../../../src/call/token.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
 import { grpcServiceOf, type OwnContext } from "../../../src/rpc/service.js";
 import { openStore } from "../../../src/store/open.js";

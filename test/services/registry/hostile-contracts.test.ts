@@ -9,7 +9,7 @@ import { printProto } from "../../../services/registry/print-proto.js";
 import { parsePathTemplate } from "../../../src/contract/path-template.js";
 import { MAX_SEARCH, SearchCost } from "../../../src/contract/search-cost.js";
 import { Code } from "../../../src/errors.js";
-import { MemoryBudget } from "../../../src/memory-budget.js";
+import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter } from "./instances.js";
 

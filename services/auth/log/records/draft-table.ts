@@ -1,5 +1,5 @@
 /** Records that are read and changed over a table of records, which stays as it is. */
-import { asBuffer } from "../../../../src/buffer.js";
+import { asBuffer } from "../../../../src/wire/buffer.js";
 import type { Records, RecordType } from "./record-table.js";
 
 /** The records of a table, but for the changes that were made here. */

@@ -3,7 +3,7 @@ import { fromBinary, toJson } from "@bufbuild/protobuf";
 import t from "tap";
 import type { Target } from "../../../../gateway/catalog/target.js";
 import { readMessage } from "../../../../gateway/dialects/json/message.js";
-import { type GatewayRequest, RequestHeaders } from "../../../../gateway/http.js";
+import { type GatewayRequest, RequestHeaders } from "../../../../gateway/http/message.js";
 import { readDescriptors } from "../../../../src/contract/endpoint.js";
 import { compileCodecs } from "../../../../src/json/compile.js";
 import { buildDescriptors } from "../../../support/descriptors.js";

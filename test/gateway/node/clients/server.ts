@@ -2,8 +2,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import type { Test } from "tap";
-import type { HttpError } from "../../../../gateway/errors.js";
-import type { BodySink, BodyStream, GatewayResponse, Handler } from "../../../../gateway/http.js";
+import type { HttpError } from "../../../../gateway/http/errors.js";
+import type { BodySink, BodyStream, GatewayResponse, Handler } from "../../../../gateway/http/message.js";
 import type { Certified } from "../../../http2/certificates.js";
 import { answer, open } from "../dial.js";
 

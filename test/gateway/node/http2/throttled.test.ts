@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
-import type { Handler } from "../../../../gateway/http.js";
+import type { Handler } from "../../../../gateway/http/message.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { STREAM_WINDOW } from "../../../../src/http2/flow-control.js";
 import { Flag, FrameType, MAX_FRAME_SIZE } from "../../../../src/http2/frames.js";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import type { Guard } from "../../../../../src/access/guard.js";
-import { loadConfig } from "../../../../../src/config.js";
+import { loadConfig } from "../../../../../src/config/config.js";
 import { Code } from "../../../../../src/errors.js";
 import { createLog } from "../../../../../src/log.js";
 import { Dispatcher } from "../../../../../src/rpc/dispatch.js";

@@ -1,8 +1,8 @@
 // Where nothing else is set, a stream over plain HTTP that is silent gets a heartbeat every 15 s.
 import { mock } from "node:test";
 import t from "tap";
-import { HttpError } from "../../../../../gateway/errors.js";
-import { type BodyStream, type GatewayRequest, readHeaders } from "../../../../../gateway/http.js";
+import { HttpError } from "../../../../../gateway/http/errors.js";
+import { type BodyStream, type GatewayRequest, readHeaders } from "../../../../../gateway/http/message.js";
 import { scene } from "./client.js";
 
 const HEARTBEAT_MS = 15_000;

@@ -195,7 +195,7 @@ export interface EnrolmentDeleted {
 }
 
 /**
- * A new secret from which the keys that sign contexts are derived (src/access/context-keys.ts). It replaces the previous
+ * A new secret from which the keys that sign contexts are derived (src/access/assertions/context-keys.ts). It replaces the previous
  * secret.
  */
 export interface ContextSecretCreated {
@@ -273,7 +273,7 @@ export interface Snapshot {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** A share of the audit trail (services/auth/log/audit-records.ts). */
+/** A share of the audit trail (services/auth/log/audit/audit-records.ts). */
 export interface AuditShare {
   name: string;
   /** Records that were ever added to it. */
