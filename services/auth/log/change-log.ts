@@ -182,7 +182,7 @@ export class ChangeLog {
     revision: number,
     entries: readonly Entry[],
     before: string | undefined,
-    records: readonly PlacedRecord[] = [],
+    records: readonly PlacedRecord[],
   ): Promise<readonly string[] | undefined> {
     const beside = await this.audit.beside(records);
     const rows = entries.map((entry, index) => {

@@ -89,7 +89,7 @@ t.test("an entry of a newer version is refused, not passed over", async (t) => {
   const unknown = { event: undefined, _unknownFields: { [(99 << 3) | 2]: [Buffer.from([0])] } };
   const entry = { time: undefined, actor: "", namespace: "", events: [unknown] };
   const log = new ChangeLog({ store, log: silent });
-  await log.append(2, [entry], (await log.read(1))?.text);
+  await log.append(2, [entry], (await log.read(1))?.text, []);
   await t.rejects(openJournal(store), { message: /: entry 2 of its log was written by a newer Portico/ });
 });
 
