@@ -1,18 +1,14 @@
 /** The audit trail in its own collection: nobody pushes out a record that is not theirs, and none is lost or kept too long. */
-import t, { type Test } from "tap";
+import t from "tap";
 import { AuditKeeper } from "../../../services/auth/log/audit/audit-keeper.js";
 import { MAX_ACCOUNT_RECORDS } from "../../../services/auth/log/audit/audit-records.js";
-import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
 import type { LogEvent } from "../../../services/auth/log/changelog/decide.js";
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
-import { Snapshots } from "../../../services/auth/log/state/snapshots.js";
-import { type Entry, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
-import { AuditRecord, AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
+import { type AuditRecord, AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../../src/store/open.js";
-import { type Store, StoreError } from "../../../src/store/store.js";
-import { toTimestamp } from "../../../src/time.js";
+import type { Store } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
@@ -116,6 +112,21 @@ t.test("a record says where the call came from, and with which key", async (t) =
   ]);
 });
 
+t.test("a start leaves the trail as it is: it replays entries, which do not say where calls came from", async (t) => {
+  const store = openMemoryStore();
+  t.teardown(() => store.close());
+  const journal = await opened(store);
+  const author = { namespace: "default", account: "busy", origin: { address: "192.0.2.9", requestId: "request-9" } };
+  await journal.commit(author, () => [ruleCreated("mine")]);
+  await journal.commit(PORTICO, () => [failed]);
+  const rows = store.collection("audit");
+  const before = await rows.after("", 100);
+  t.match(await allRecords(journal), [{}, { subject: "mine", address: "192.0.2.9" }]);
+  const again = await openJournal(store);
+  t.equal(again.state.revision, journal.state.revision);
+  t.same(await rows.after("", 100), before);
+});
+
 t.test("records are dropped when their time has passed, those of deleted namespaces too", async (t) => {
   const store = openMemoryStore();
   t.teardown(() => store.close());
@@ -168,91 +179,4 @@ t.test("a namespace does not show the trail of an earlier one of its name", asyn
     if (id === "one") await journal.commit(PORTICO, () => [{ $case: "namespaceDeleted", value: { name: "team" } }]);
   }
   t.match(await allRecords(journal, "team@two"), [{ subject: "two" }]);
-});
-
-/** An entry as versions wrote it whose audit trail was in snapshots. */
-function oldEntry(actor: string, ...events: LogEvent[]): Entry {
-  const time = toTimestamp(1_000 * DAY);
-  return { time, actor, namespace: "default", events: events.map((event) => ({ event })), recorded: false };
-}
-
-/** A store of such a version: a snapshot of revision 1, and two entries after it. */
-async function oldStore(t: Test): Promise<Store> {
-  const store = openMemoryStore();
-  t.teardown(() => store.close());
-  const log = new ChangeLog({ store, log: silent });
-  let text: string | undefined;
-  for (const [index, entry] of [
-    oldEntry("portico", namespaceCreated("default"), accountCreated("bob")),
-    oldEntry("bob", ruleCreated("b")),
-    oldEntry("portico", failed, ruleCreated("c")),
-  ].entries()) {
-    [text] = (await log.append(index + 1, [entry], text)) ?? [];
-  }
-  const record = (some: Partial<AuditRecord>) => AuditRecord.fromPartial({ revision: 1n, actor: "portico", ...some });
-  const audit = [
-    record({ action: "namespace created", subject: "default", administrator: true }),
-    record({ action: "account created", subject: "bob", administrator: true }),
-    record({ action: "logged in", subject: "bob", actor: "bob" }),
-  ];
-  const accounts = [{ name: "bob", scopes: [] }];
-  const state = Snapshot.fromPartial({ revision: 1n, namespaces: [{ name: "default", audit, accounts }] });
-  await new Snapshots(store.collection("snapshots")).write(1, [Buffer.from(Snapshot.encode(state).finish())]);
-  return store;
-}
-
-const OLD_RECORDS = ["rule created c", "login failed from 192.0.2.1", "rule created b"].concat([
-  "logged in bob",
-  "account created bob",
-  "namespace created default",
-]);
-const shown = (records: readonly AuditRecord[]) => records.map(({ action, subject }) => `${action} ${subject}`);
-
-t.test("the trail of an older version is carried over once, whoever starts first and however often", async (t) => {
-  const store = await oldStore(t);
-  const [one, other] = await Promise.all([openJournal(store), openJournal(store)]);
-  for (const journal of [one, other]) t.same(shown(await allRecords(journal)), OLD_RECORDS);
-  await one.commit({ namespace: "default", account: "bob" }, () => [ruleDeleted("b")]);
-  const third = await openJournal(store);
-  t.same(shown(await allRecords(third)), ["rule deleted b", ...OLD_RECORDS]);
-  t.same(
-    [...third.state.auditShares],
-    [
-      ["default/bob", 3],
-      ["failed_logins", 1],
-    ],
-  );
-});
-
-t.test("an entry that an older version writes meanwhile is recorded", async (t) => {
-  const store = await oldStore(t);
-  const journal = await openJournal(store);
-  const log = new ChangeLog({ store, log: silent });
-  await log.append(4, [oldEntry("bob", ruleDeleted("b"))], (await log.read(3))?.text);
-  await journal.sync();
-  await until(async () => (await allRecords(journal)).length > OLD_RECORDS.length);
-  t.same(shown(await allRecords(journal)), ["rule deleted b", ...OLD_RECORDS]);
-});
-
-t.test("a trail that cannot be carried over at the start is carried over later", async (t) => {
-  const store = await oldStore(t);
-  let isFull = true;
-  const full: Store = {
-    ...store,
-    collection: (name) => {
-      const rows = store.collection(name);
-      const commit: typeof rows.commit = async (given) => {
-        if (isFull) throw new StoreError("store in memory cannot grow", { reason: "disk_full" });
-        return rows.commit(given);
-      };
-      return { ...rows, commit };
-    },
-  };
-  const journal = await openJournal(full);
-  t.same(await allRecords(journal), []);
-  t.match(journal.refusals.fault, /the disk of the store is full/);
-  isFull = false;
-  await journal.sync();
-  await until(async () => (await allRecords(journal)).length > 0);
-  t.same(shown(await allRecords(journal)), OLD_RECORDS);
 });

@@ -17,7 +17,7 @@ type Events = NonNullable<Event["event"]>;
 const DAY = 86_400_000;
 
 function entryOf(time: number, ...events: Events[]): Entry {
-  const entry = { time: toTimestamp(time), actor: "admin", namespace: "n0", recorded: true };
+  const entry = { time: toTimestamp(time), actor: "admin", namespace: "n0" };
   return { ...entry, events: events.map((event) => ({ event })) };
 }
 

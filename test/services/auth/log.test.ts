@@ -90,9 +90,9 @@ t.test("a damaged log is refused, and the error names the revision", async (t) =
 t.test("an entry of a newer version is refused, not passed over", async (t) => {
   const store = await filled(t, 1);
   const unknown = { event: undefined, _unknownFields: { [(99 << 3) | 2]: [Buffer.from([0])] } };
-  const entry = { time: undefined, actor: "", namespace: "", events: [unknown], recorded: true };
+  const entry = { time: undefined, actor: "", namespace: "", events: [unknown] };
   const log = new ChangeLog({ store, log: silent });
-  await log.append(2, [entry], (await log.read(1))?.text);
+  await log.append(2, [entry], (await log.read(1))?.text, []);
   await t.rejects(openJournal(store), { message: /: entry 2 of its log was written by a newer Portico/ });
 });
 

@@ -9,7 +9,6 @@
  * The rows, where a trail is a namespace's name, with its identity where it has one:
  *     records/<trail>/<revision>/<number>   a record, in the order of the log
  *     slots/<share>/<number>                the key of a record of a share, which has a fixed number of slots
- *     carried/<first>..<last>               records of older versions, from which to which, are in the trail by now
  *
  * The record that takes a slot pushes out the one that had it. Which slot is next follows from how many records a share has
  * ever had, which is part of the state: so no record of a share is looked for.
@@ -125,11 +124,6 @@ export const ALL_RECORDS = { from: RECORDS, to: RECORDS + LAST } as const;
 /** The trail of a record, by its key. */
 export function trailIn(key: string): string {
   return key.slice(RECORDS.length, key.indexOf("/", RECORDS.length));
-}
-
-/** The key of the row that says that records of older versions are in the trail. */
-export function carriedKey(records: readonly PlacedRecord[]): string {
-  return `carried/${records[0]!.key}..${records.at(-1)!.key}`;
 }
 
 function shareOf(trail: string, { action, administrator, actor }: AuditRecord): string | undefined {

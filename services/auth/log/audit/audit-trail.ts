@@ -3,7 +3,7 @@ import { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import { type Beside, type Collection, REMEDY, type Store, StoreError } from "../../../../src/store/store.js";
 import { timestampMs } from "../../../../src/time.js";
 import { seal, unseal } from "../changelog/row.js";
-import { ALL_RECORDS, carriedKey, keyBefore, type PlacedRecord, prefixOf, trailIn } from "./audit-records.js";
+import { ALL_RECORDS, keyBefore, type PlacedRecord, prefixOf, trailIn } from "./audit-records.js";
 
 /** Records that are dropped at a time. */
 const BATCH = 256;
@@ -31,15 +31,6 @@ export class AuditTrail {
       set: records.flatMap((placed) => rowsOf(placed)),
       delete: pushedOut.filter((key) => key !== undefined),
     };
-  }
-
-  /**
-   * Writes records of entries, and of snapshots, by older versions, which kept the trail there. Once it resolves, they are on
-   * disk. Authorities may do so at the same time, and again.
-   * @throws {StoreError}
-   */
-  async carry(records: readonly PlacedRecord[]): Promise<void> {
-    await this.#rows.commit({ create: [[carriedKey(records), ""]], beside: await this.beside(records) });
   }
 
   /**

@@ -11,11 +11,10 @@
  */
 import type { Logger } from "pino";
 import { Entry } from "../../../../src/gen/portico/auth/log/v1/log.js";
-import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import { Pace } from "../../../../src/overload/pace.js";
 import { type Collection, type Commit, REMEDY, type Store, StoreError } from "../../../../src/store/store.js";
 import { timestampMs } from "../../../../src/time.js";
-import { type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
+import type { PlacedRecord } from "../audit/audit-records.js";
 import { AuditTrail } from "../audit/audit-trail.js";
 import { type FrozenState, partsOf } from "../state/snapshot-parts.js";
 import { NewerSnapshotError, Snapshots } from "../state/snapshots.js";
@@ -54,8 +53,6 @@ export interface Beginning {
   readonly state: State;
   /** The newest revision known, 0 for a store that was never set up. */
   readonly head: number;
-  /** Records that the snapshot of an older version has, and perhaps not the audit trail. */
-  readonly unrecorded: readonly PlacedRecord[];
 }
 
 /** The log does not hold what was read from it before. Only a person can decide what shall hold. */
@@ -93,7 +90,7 @@ export class ChangeLog {
     const head = revisions.at(-1) ?? 0;
     for (const revision of revisions.toReversed()) {
       try {
-        return { ...(await this.#readSnapshot(revision)), head };
+        return { state: await this.#readSnapshot(revision), head };
       } catch (error) {
         if (error instanceof StoreError) throw error;
         if (error instanceof NewerSnapshotError) {
@@ -108,20 +105,18 @@ export class ChangeLog {
     if (first === undefined ? head > 0 : first[0] !== keyOf(1)) {
       throw new StoreError(`store ${this.#name} has lost the beginning of its log, or its snapshots; ${REMEDY}`);
     }
-    return { state: new State(), head, unrecorded: [] };
+    return { state: new State(), head };
   }
 
-  async #readSnapshot(revision: number): Promise<Omit<Beginning, "head">> {
+  async #readSnapshot(revision: number): Promise<State> {
     const state = new State();
-    const records: [namespace: string, record: AuditRecord][] = [];
     let stored = 0;
     for await (const { part, length } of this.#snapshots.read(revision)) {
       await state.merge(part);
-      for (const { name, audit } of part.namespaces) for (const record of audit) records.push([name, record]);
       stored += length;
     }
     this.#last = { revision, length: stored, since: 0 };
-    return { state, unrecorded: placeOld(state, records) };
+    return state;
   }
 
   /**
@@ -187,7 +182,7 @@ export class ChangeLog {
     revision: number,
     entries: readonly Entry[],
     before: string | undefined,
-    records: readonly PlacedRecord[] = [],
+    records: readonly PlacedRecord[],
   ): Promise<readonly string[] | undefined> {
     const beside = await this.audit.beside(records);
     const rows = entries.map((entry, index) => {
@@ -256,18 +251,6 @@ export class ChangeLog {
       if (unneeded.length < BATCH) return;
     }
   }
-}
-
-/** Places the records of a snapshot, oldest first in each share, as their entries would have. */
-function placeOld(
-  state: State,
-  records: readonly (readonly [namespace: string, record: AuditRecord])[],
-): PlacedRecord[] {
-  const placer = new RecordPlacer(state.auditShares);
-  return records.flatMap(([name, record]) => {
-    const namespace = state.namespaces.get(name);
-    return namespace === undefined ? [] : [placer.place(trailOf(namespace), record)];
-  });
 }
 
 function readEntry(key: string, text: string): Entry {

@@ -92,6 +92,5 @@ function entryOf({ author, decide }: Proposal, state: State, clock: Pick<Clock, 
     actor: author.account,
     namespace: author.namespace,
     events: events.map((event) => ({ event })),
-    recorded: true,
   };
 }

@@ -12,7 +12,6 @@ import { aborted, Code, StatusError } from "../../../../src/errors.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import { Pace } from "../../../../src/overload/pace.js";
 import { StoreError } from "../../../../src/store/store.js";
-import type { PlacedRecord } from "../audit/audit-records.js";
 import type { AuditTrail } from "../audit/audit-trail.js";
 import { fold } from "../state/fold.js";
 import { State } from "../state/state.js";
@@ -42,8 +41,6 @@ const MAX_UNANSWERED = 1_000;
 const MAX_TOGETHER = 256;
 /** How long a change may wait for its turn, in milliseconds. */
 const MAX_WAIT = 10_000;
-/** Records of older versions that are written into the audit trail together. */
-const MAX_CARRIED = 200;
 /** Of how many of the newest entries the checksums are remembered. */
 const MAX_CHECKSUMS = 4_096;
 
@@ -66,8 +63,6 @@ export class Journal {
   #text: string | undefined;
   /** The checksums of the newest entries, by their revisions. */
   readonly #checksums = new Map<number, string>();
-  /** Records of entries and snapshots by older versions, which the audit trail may lack. */
-  readonly #unrecorded: PlacedRecord[] = [];
   readonly #waiting: Waiting[] = [];
   #unanswered = 0;
   /** Changes that are refused because of the store or the clock. */
@@ -76,7 +71,6 @@ export class Journal {
   #writing: Promise<void> | undefined;
   readonly #readNext = coalesced(() => this.#read());
   #keeping: Promise<void> | undefined;
-  #carrying: Promise<void> | undefined;
   readonly #closing = new AbortController();
 
   private constructor({ log, logger, clock }: JournalOptions) {
@@ -93,7 +87,6 @@ export class Journal {
   static async open(options: JournalOptions): Promise<Journal> {
     const journal = new Journal(options);
     await journal.#load();
-    await journal.#carry();
     return journal;
   }
 
@@ -173,7 +166,6 @@ export class Journal {
     this.#closing.abort();
     await this.#writing;
     await this.#keeping;
-    await this.#carrying;
   }
 
   /** Writes what waits, until nothing does. */
@@ -251,8 +243,7 @@ export class Journal {
       if (this.#isOfAnother(revision, text)) throw this.#log.lost(revision);
       return;
     }
-    const { changes, records } = fold(this.#state, entry);
-    if (!entry.recorded) this.#unrecorded.push(...records);
+    const { changes } = fold(this.#state, entry);
     this.#remember(revision, text);
     for (const follower of this.#followers) follower.changed(revision, changes);
     if (this.#keeping === undefined && this.#log.isSnapshotDue(revision)) this.#keep();
@@ -286,12 +277,10 @@ export class Journal {
       }
       if (page.entries.length < MAX_READ) break;
     }
-    void this.#carry();
   }
 
   async #load(attempts = 5): Promise<void> {
-    const { state, head, unrecorded } = await this.#log.begin();
-    const records = [...unrecorded];
+    const { state, head } = await this.#log.begin();
     let text: string | undefined;
     for (;;) {
       const page = await this.#log.read(state.revision, text);
@@ -301,8 +290,7 @@ export class Journal {
       let isOther = text !== undefined && this.#isOfAnother(state.revision, text);
       const pace = new Pace();
       for (const { entry, text } of page.entries) {
-        const folded = fold(state, entry);
-        if (!entry.recorded) records.push(...folded.records);
+        fold(state, entry);
         isOther ||= this.#isOfAnother(state.revision, text);
         await pace.step();
       }
@@ -313,33 +301,12 @@ export class Journal {
     if (state.revision < head) throw this.#log.fault(state.revision + 1, "is missing");
     if (state.revision < this.#state.revision) throw this.#log.lost(this.#state.revision);
     this.#state = state;
-    this.#unrecorded.push(...records);
     this.#checksums.clear();
     this.#remember(state.revision, text);
   }
 
-  /** Writes into the audit trail what it may lack. Where the store takes no writes, that is tried again at the next reading. */
-  async #carry(): Promise<void> {
-    if (this.#carrying !== undefined || this.#unrecorded.length === 0) return;
-    this.#carrying = (async () => {
-      try {
-        while (this.#unrecorded.length > 0 && !this.#closing.signal.aborted) {
-          const some = this.#unrecorded.slice(0, MAX_CARRIED);
-          await this.#log.audit.carry(some);
-          this.#unrecorded.splice(0, some.length);
-        }
-      } catch (error) {
-        this.refusals.failed(error);
-      }
-      this.#carrying = undefined;
-    })();
-    await this.#carrying;
-  }
-
   /** Keeps a snapshot in the background; that one is missing does no harm but to the time of the next start. */
   #keep(): void {
-    // It has no records: the entries that they follow from must stay until the audit trail has them.
-    if (this.#unrecorded.length > 0) return;
     const state = this.#state.freeze();
     this.#keeping = this.#log
       .keep(state, this.#closing.signal)

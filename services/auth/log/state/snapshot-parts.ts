@@ -53,7 +53,7 @@ interface FrozenNamespace {
 }
 
 const EMPTY = Snapshot.fromPartial({});
-const EMPTY_NAMESPACE = { created: undefined, accounts: [], rules: [], audit: [] };
+const EMPTY_NAMESPACE = { created: undefined, accounts: [], rules: [] };
 
 /** Keys, as the pieces of a snapshot; those that are limited to resources are marked. */
 export const KEYS: RecordType<Key> = {

@@ -30,7 +30,7 @@ export interface AuditRecord {
    * goes back. Each other account, and failed logins, have a share of the trail, whose oldest record gives way.
    */
   administrator: boolean;
-  /** The client's address. Empty where no call made the change, and in records of older versions. */
+  /** The client's address. Empty where no call made the change. */
   address: string;
   /**
    * The ID of the request, by which its lines in the logs are found. Empty where no call made the change, or its client sent
@@ -194,19 +194,6 @@ export const AuditRecord = {
     closeMessage(reader);
     return message;
   },
-  fromPartial<I extends Exact<DeepPartial<AuditRecord>, I>>(object: I): AuditRecord {
-    const message = createBaseAuditRecord();
-    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
-    message.time = (object.time !== undefined && object.time !== null) ? Timestamp.fromPartial(object.time) : undefined;
-    message.actor = object.actor ?? "";
-    message.action = object.action ?? "";
-    message.subject = object.subject ?? "";
-    message.administrator = object.administrator ?? false;
-    message.address = object.address ?? "";
-    message.requestId = object.requestId ?? "";
-    message.key = object.key ?? "";
-    return message;
-  },
 };
 
 function createBaseListAuditRequest(): ListAuditRequest {
@@ -316,16 +303,3 @@ export const AuditService = {
     responseDeserialize: (value: Buffer): ListAuditResponse => ListAuditResponse.decode(value),
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };

@@ -9,7 +9,6 @@ import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from 
 import { type BinaryReader } from "../../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../../wire/writer.js";
 import { Timestamp } from "../../../../google/protobuf/timestamp.js";
-import { AuditRecord } from "../../v1/audit.js";
 import { Rule } from "../../v1/rules.js";
 
 /** One change. Its key in the store is its revision. The first entry marks an installation that was set up. */
@@ -23,11 +22,6 @@ export interface Entry {
   namespace: string;
   /** All events of an entry take effect at once. */
   events: Event[];
-  /**
-   * Whether the entry's records are in the audit trail, written in the same commit. In entries of older versions they are
-   * not: the next authority writes them.
-   */
-  recorded: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -150,7 +144,7 @@ export interface LoginsFailed {
   account: string;
   address: string;
   count: bigint;
-  /** The ID of the request of a single failure; empty in entries of older versions. */
+  /** The ID of the request of a single failure; empty for a count of further failures. */
   requestId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -195,7 +189,7 @@ export interface EnrolmentDeleted {
 }
 
 /**
- * A new secret from which the keys that sign contexts are derived (src/access/assertions/context-keys.ts). It replaces the previous
+ * A new secret from which the keys that sign contexts are derived (src/access/context-keys.ts). It replaces the previous
  * secret.
  */
 export interface ContextSecretCreated {
@@ -265,15 +259,12 @@ export interface Snapshot {
   grpcNames: GrpcNamesClaimed[];
   /** The revision that last changed whose a name is. */
   grpcNamesRevision: bigint;
-  /**
-   * How much was recorded in each share of the audit trail. A version that does not know this begins at 0 again: then records
-   * of a share may stay for longer than its size would have it, until their time has passed.
-   */
+  /** How much was recorded in each share of the audit trail. */
   auditShares: AuditShare[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** A share of the audit trail (services/auth/log/audit/audit-records.ts). */
+/** A share of the audit trail (services/auth/log/audit-records.ts). */
 export interface AuditShare {
   name: string;
   /** Records that were ever added to it. */
@@ -286,8 +277,6 @@ export interface Namespace {
   created: Timestamp | undefined;
   accounts: Account[];
   rules: Rule[];
-  /** The latest records, oldest first, in snapshots of older versions. Now the audit trail has a collection of its own. */
-  audit: AuditRecord[];
   /** As in NamespaceCreated. */
   id?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -350,7 +339,7 @@ export interface Enrolment {
 }
 
 function createBaseEntry(): Entry {
-  return { time: undefined, actor: "", namespace: "", events: [], recorded: false, _unknownFields: undefined };
+  return { time: undefined, actor: "", namespace: "", events: [], _unknownFields: undefined };
 }
 
 export const Entry = {
@@ -366,9 +355,6 @@ export const Entry = {
     }
     for (const v of message.events) {
       Event.encode(v!, writer.uint32(34).fork()).join();
-    }
-    if (message.recorded !== false) {
-      writer.uint32(40).bool(message.recorded);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -411,14 +397,6 @@ export const Entry = {
           }
 
           message.events.push(Event.decode(reader, reader.uint32()));
-          continue;
-        }
-        case 5: {
-          if (tag !== 40) {
-            break;
-          }
-
-          message.recorded = reader.bool();
           continue;
         }
       }
@@ -2348,7 +2326,7 @@ export const AuditShare = {
 };
 
 function createBaseNamespace(): Namespace {
-  return { name: "", created: undefined, accounts: [], rules: [], audit: [], id: undefined, _unknownFields: undefined };
+  return { name: "", created: undefined, accounts: [], rules: [], id: undefined, _unknownFields: undefined };
 }
 
 export const Namespace = {
@@ -2364,9 +2342,6 @@ export const Namespace = {
     }
     for (const v of message.rules) {
       Rule.encode(v!, writer.uint32(34).fork()).join();
-    }
-    for (const v of message.audit) {
-      AuditRecord.encode(v!, writer.uint32(42).fork()).join();
     }
     if (message.id !== undefined) {
       writer.uint32(50).string(message.id);
@@ -2414,14 +2389,6 @@ export const Namespace = {
           message.rules.push(Rule.decode(reader, reader.uint32()));
           continue;
         }
-        case 5: {
-          if (tag !== 42) {
-            break;
-          }
-
-          message.audit.push(AuditRecord.decode(reader, reader.uint32()));
-          continue;
-        }
         case 6: {
           if (tag !== 50) {
             break;
@@ -2447,7 +2414,6 @@ export const Namespace = {
       : undefined;
     message.accounts = object.accounts?.map((e) => Account.fromPartial(e)) || [];
     message.rules = object.rules?.map((e) => Rule.fromPartial(e)) || [];
-    message.audit = object.audit?.map((e) => AuditRecord.fromPartial(e)) || [];
     message.id = object.id ?? undefined;
     return message;
   },
