@@ -1,8 +1,4 @@
-/**
- * Greets people: the smallest whole service, and the one to copy.
- *
- * A service knows no gateway and no database.
- */
+/** Greets people: the smallest whole service, and the one to copy. */
 import { type CallResponse, HelloworldService, type StreamRequest } from "../../src/gen/helloworld/helloworld.js";
 import { invalidArgument, part } from "../../src/kit/index.js";
 

@@ -29,7 +29,7 @@ export interface AuditRecord {
    * goes back. Each other account, and failed logins, have a share of the trail, whose oldest record gives way.
    */
   readonly administrator: boolean;
-  /** The client's address. Empty where no call made the change, and in records of older versions. */
+  /** The client's address. Empty where no call made the change. */
   readonly address: string;
   /**
    * The ID of the request, by which its lines in the logs are found. Empty where no call made the change, or its client sent
