@@ -18,6 +18,7 @@ import { commentOf } from "../../src/contract/comments.js";
 import { isSecret } from "../../src/contract/secrets.js";
 import { takesNull } from "../../src/json/read/field.js";
 import { extensionsByType, isImplicit, isRequired, wrapped } from "../../src/json/types.js";
+import type { Steps } from "../../src/pace.js";
 import { type Direction, mapKeySchema, type Schema, scalarSchema, wellKnownSchema } from "./schema.js";
 
 type Field = DescField | DescExtension;
@@ -47,9 +48,12 @@ export class Schemas {
     this.#omitZeros = omitZeros;
   }
 
-  /** All components that were referred to, and those that they refer to, sorted by name. */
-  components(): Record<string, Schema> {
-    for (let write = this.#pending.pop(); write !== undefined; write = this.#pending.pop()) write();
+  /** All components that were referred to, and those that they refer to, sorted by name: one in each step. */
+  *components(): Steps<Record<string, Schema>> {
+    for (let write = this.#pending.pop(); write !== undefined; write = this.#pending.pop()) {
+      write();
+      yield;
+    }
     return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 

@@ -4,6 +4,7 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { hasOwnForm } from "../../../src/json/types.js";
+import { atOnce } from "../../../src/pace.js";
 import type { Direction, Schema } from "../../openapi/schema.js";
 import { Schemas, type SchemasOptions } from "../../openapi/schemas.js";
 
@@ -21,7 +22,7 @@ export function isObjectInJson(type: DescMessage): boolean {
 export function messageSchema(type: DescMessage, direction: Direction, options: SchemasOptions): Schema {
   const schemas = new Schemas(options);
   const root = schemas.message(type, direction);
-  const components = schemas.components();
+  const components = atOnce(schemas.components());
   const object = isObjectInJson(type) ? (components[nameOf(root)] as Schema) : wrappedIn(root);
   const schema = { ...object, ...(Object.keys(components).length > 0 && { $defs: components }) };
   return withoutUnused(plain(schema) as Schema);
