@@ -6,6 +6,7 @@ import { search } from "../../../gateway/dialects/mcp/tools.js";
 import { type GatewayRequest, RequestHeaders } from "../../../gateway/http.js";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { ServedDocuments } from "../../../gateway/openapi/served.js";
+import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { until } from "../../support/until.js";
 import { deploy } from "../deployment.js";
 
@@ -20,13 +21,21 @@ t.teardown(close);
 for (let number = 1; number <= SERVICES; number++) add({ service: `library-${number}` });
 await until(() => catalog.routes.targetsOf(`library-${SERVICES}`) !== undefined);
 
+/** The endpoints whose paths a document asked for. */
+const described: string[] = [];
+
 /** The routes, where the types of the libraries take long to parse. */
 const routes = {
   get services() {
     return catalog.routes.services;
   },
   find: (path: string) => catalog.routes.find(path),
-  bindings: catalog.routes.bindings,
+  bindings: {
+    of(endpoint: Endpoint) {
+      described.push(endpoint.name);
+      return catalog.routes.bindings.of(endpoint);
+    },
+  },
   targetsOf(service: string) {
     if (service === ALL) return all;
     const targets = catalog.routes.targetsOf(service);
@@ -84,6 +93,7 @@ t.test("the OpenAPI document of a service, which is made once for all who ask me
     bodies = await Promise.all([ask(), ask()]);
   });
   t.ok(turns >= SERVICES, `${turns} turns`);
+  t.equal(described.length, all.length, "of one document");
   const [first] = all;
   const endpoints = all.map(({ endpoint }) => endpoint);
   const bindings = catalog.routes.bindings.of.bind(catalog.routes.bindings);
