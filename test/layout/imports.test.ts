@@ -21,7 +21,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ["src/memory", "src/address"],
   ["src/overload"],
   ["src/config", "src/contract", "src", "src/address"],
-  ["src/json", "src/wire", "src/contract"],
+  ["src/json", "src/wire", "src/contract", "src/overload"],
   ["src/http2", "src/wire", "src/memory"],
   ["src/call", "src/contract", "src"],
   [

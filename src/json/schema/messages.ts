@@ -16,6 +16,7 @@ import {
 } from "@bufbuild/protobuf";
 import { commentOf } from "../../contract/comments.js";
 import { isSecret } from "../../contract/secrets.js";
+import type { Steps } from "../../overload/pace.js";
 import { takesNull } from "../read/field.js";
 import { extensionsByType, isImplicit, isRequired, wrapped } from "../types.js";
 import { type Direction, mapKeySchema, type Schema, scalarSchema, wellKnownSchema } from "./scalars.js";
@@ -47,9 +48,12 @@ export class Schemas {
     this.#omitZeros = omitZeros;
   }
 
-  /** All components that were referred to, and those that they refer to, sorted by name. */
-  components(): Record<string, Schema> {
-    for (let write = this.#pending.pop(); write !== undefined; write = this.#pending.pop()) write();
+  /** All components that were referred to, and those that they refer to, sorted by name: one in each step. */
+  *components(): Steps<Record<string, Schema>> {
+    for (let write = this.#pending.pop(); write !== undefined; write = this.#pending.pop()) {
+      write();
+      yield;
+    }
     return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
