@@ -4,7 +4,8 @@
  *
  * A dialect knows no socket.
  */
-import { type GatewayRequest, pathOf } from "../http/message.js";
+import type { GatewayRequest } from "../http/message.js";
+import { pathOf } from "../http/target.js";
 import type { Dialect, Dialects } from "../stages/dialect.js";
 import { connectStream } from "./connect/stream.js";
 import { ConnectUnary, codecOfQuery } from "./connect/unary.js";

@@ -1,7 +1,8 @@
 /** Bodies of requests that have a content coding (RFC 9110 §8.4): they are decompressed when all of them has arrived. */
 import { CODING_LIST, type Coding, codingNamed, DecompressError, decompress } from "./content-coding.js";
 import { HttpError, NO_MEMORY } from "./errors.js";
-import type { GatewayRequest, RequestHeaders } from "./message.js";
+import type { RequestHeaders } from "./headers.js";
+import type { GatewayRequest } from "./message.js";
 
 /**
  * The coding of a request's body; undefined for none.

@@ -5,7 +5,7 @@
  */
 import { isIPv6 } from "node:net";
 import { canonicalAddress, type TrustedProxies } from "../../src/address/client-address.js";
-import { valuesOf } from "./message.js";
+import { valuesOf } from "./headers.js";
 
 /**
  * The address of the client: the rightmost one that is not a trusted proxy's, else the last that is known.

@@ -3,7 +3,8 @@
  * every refusal is the gateway's own error object.
  */
 import { HttpError } from "./errors.js";
-import { type GatewayRequest, listOf, valuesOf } from "./message.js";
+import { listOf, valuesOf } from "./headers.js";
+import type { GatewayRequest } from "./message.js";
 
 /** @throws {HttpError} 400 malformed, 426 another version of the protocol than 13 */
 export function checkHandshake(rawHeaders: readonly string[]): void {

@@ -4,8 +4,9 @@
  *
  * This room knows no socket.
  */
-import { withoutTokens } from "../../src/call/token.js";
-import { HttpError } from "./errors.js";
+import type { BodyStream, PieceFlow, PieceReader } from "./body.js";
+import type { HttpError } from "./errors.js";
+import type { RequestHeaders } from "./headers.js";
 
 export interface GatewayRequest {
   readonly method: string;
@@ -72,6 +73,10 @@ export interface GatewayResponse extends Pick<Reply, "status" | "body" | "traile
   readonly length: number;
 }
 
+export function isStream(body: GatewayResponse["body"]): body is BodyStream {
+  return typeof body === "object" && "open" in body;
+}
+
 /** Paths that Portico answers itself, such as `/readyz` or the web pages. */
 export interface OwnPaths {
   /** Each path is one of these, or lies below it. No binding of a service is called there (src/contract/own-paths.ts). */
@@ -81,58 +86,6 @@ export interface OwnPaths {
 }
 
 export type Handler = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>;
-
-/** Receives the body of a request piece by piece. */
-export interface PieceReader {
-  /** Whether the client may be silent for any time between two pieces; else it fails with 408. */
-  readonly allowsSilence?: boolean | undefined;
-  /** @returns false to receive no more until `resume` */
-  onPiece(piece: Uint8Array): boolean;
-  onEnd(): void;
-  /** The body has failed: 408 too slow, 400 malformed, 499 the client has gone, 504 no `resume` for too long. */
-  onFault(fault: HttpError): void;
-}
-
-/** Controls the pieces that a `PieceReader` receives. */
-export interface PieceFlow {
-  /** Asks for more, after an `onPiece` that returned false. */
-  resume(): void;
-  /** Asks for no more: the reader is not called again. */
-  stop(): void;
-  /**
-   * Reserves memory for what the reader holds of the body, in place of what it held.
-   * @param isUnfinished it is a part of a message: it makes room for what is finished, or younger
-   * @returns false where there is none
-   */
-  tryHold?(bytes: number, isUnfinished: boolean): boolean;
-}
-
-/** A response body that is written piece by piece. */
-export interface BodyStream {
-  /** Begins to write. */
-  open(sink: BodySink): void;
-  /** More may be written, after a `write` that returned false. */
-  onDrain(): void;
-  /**
-   * For a stream that is not recorded as a call: has the listener called once when it has ended, with the HTTP status to record.
-   * Not named as a member of `PieceReader`: an object may be both.
-   */
-  onClosed?(listener: (status: number) => void): void;
-}
-
-export function isStream(body: GatewayResponse["body"]): body is BodyStream {
-  return typeof body === "object" && "open" in body;
-}
-
-/** Takes a response body, as fast as the client reads it. */
-export interface BodySink {
-  /** @returns false to ask for no more until `onDrain` */
-  write(piece: string | Uint8Array): boolean;
-  /** @param trailers name, value, name, value … */
-  end(trailers?: readonly string[]): void;
-  /** Cuts the connection, over HTTP/2 the stream, so that the client sees that the body is incomplete. */
-  abort(): void;
-}
 
 /** The gateway's end of a WebSocket. */
 export interface SocketSession {
@@ -152,190 +105,4 @@ export interface MessageSocket {
   resume(): void;
   /** Closes after what has been sent (codes: RFC 6455 §7.4). */
   close(code: number, reason: string): void;
-}
-
-/** In absolute form, which every server must accept, the host repeats the header Host (RFC 9112 §3.2.2). */
-const ABSOLUTE = /^https?:\/\/[^/?#]+(?=[/?])/i;
-
-/** The path of a request target, as sent. */
-export function pathOf(target: string): string {
-  const origin = target.startsWith("/") ? target : target.replace(ABSOLUTE, "");
-  const question = origin.indexOf("?");
-  return question < 0 ? origin : origin.slice(0, question);
-}
-
-/** The query of a request target, as sent, without the `?`; "" for none. */
-export function queryOf(target: string): string {
-  const question = target.indexOf("?");
-  return question < 0 ? "" : target.slice(question + 1);
-}
-
-/** Most characters of a path that are logged and repeated in errors. */
-const MAX_SHOWN_PATH = 128;
-
-/** A path for logs and errors: shortened, and without tokens that were pasted into it by mistake. */
-export function printablePath(path: string): string {
-  return withoutTokens(path.slice(0, MAX_SHOWN_PATH));
-}
-
-/**
- * Splits the query `a=1&b=2` into its parameters (https://url.spec.whatwg.org/#urlencoded-parsing), strictly.
- * @throws {HttpError} 400 where a percent-encoding is broken or is not UTF-8
- */
-export function parseQuery(query: string): [name: string, value: string][] {
-  const parameters: [string, string][] = [];
-  for (const parameter of query.split("&")) {
-    if (parameter === "") continue;
-    const equals = parameter.indexOf("=");
-    const name = equals < 0 ? parameter : parameter.slice(0, equals);
-    parameters.push([decode(name), equals < 0 ? "" : decode(parameter.slice(equals + 1))]);
-  }
-  return parameters;
-}
-
-const NOT_ASCII = /[^\x21-\x7e]/;
-
-function decode(text: string): string {
-  try {
-    if (!NOT_ASCII.test(text)) return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    // Rejected below.
-  }
-  throw new HttpError(
-    400,
-    `The query has a broken percent-encoding, or one that is not UTF-8, in ${JSON.stringify(text.slice(0, 64))}`,
-  );
-}
-
-/** The request headers that the gateway reads. Of a header that came twice and must not, it never guesses which one counts. */
-export class RequestHeaders {
-  acceptEncoding: string | undefined;
-  authorization: string | undefined;
-  connectAcceptEncoding: string | undefined;
-  connectContentEncoding: string | undefined;
-  connectTimeout: string | undefined;
-  connectVersion: string | undefined;
-  contentEncoding: string | undefined;
-  contentLength: string | undefined;
-  contentType: string | undefined;
-  expect: string | undefined;
-  fetchMode: string | undefined;
-  fetchSite: string | undefined;
-  grpcAcceptEncoding: string | undefined;
-  grpcEncoding: string | undefined;
-  host: string | undefined;
-  origin: string | undefined;
-  namespace: string | undefined;
-  requestId: string | undefined;
-  requestMethod: string | undefined;
-  service: string | undefined;
-  timeout: string | undefined;
-  traceparent: string | undefined;
-  tracestate: string | undefined;
-  transferEncoding: string | undefined;
-  /** How many headers there are, those included that the gateway does not read. */
-  count = 0;
-  /** The name of a header that was sent more than once and must not be. */
-  repeated: string | undefined;
-  /** A body follows whose length no header says, which HTTP/1.1 announces by Transfer-Encoding (RFC 9113 §8.1). */
-  streamed = false;
-}
-
-/** A header that the gateway reads. */
-export type HeaderField = Exclude<keyof RequestHeaders, "count" | "repeated" | "streamed">;
-
-/** By their names in lower case. */
-export const HEADER_FIELDS: ReadonlyMap<string, HeaderField> = new Map<string, HeaderField>([
-  ["accept-encoding", "acceptEncoding"],
-  ["authorization", "authorization"],
-  ["connect-accept-encoding", "connectAcceptEncoding"],
-  ["connect-content-encoding", "connectContentEncoding"],
-  ["connect-timeout-ms", "connectTimeout"],
-  ["connect-protocol-version", "connectVersion"],
-  ["content-encoding", "contentEncoding"],
-  ["content-length", "contentLength"],
-  ["content-type", "contentType"],
-  ["expect", "expect"],
-  ["sec-fetch-mode", "fetchMode"],
-  ["sec-fetch-site", "fetchSite"],
-  ["grpc-accept-encoding", "grpcAcceptEncoding"],
-  ["grpc-encoding", "grpcEncoding"],
-  ["host", "host"],
-  ["origin", "origin"],
-  ["platform-namespace", "namespace"],
-  ["portico-service", "service"],
-  ["x-request-id", "requestId"],
-  ["access-control-request-method", "requestMethod"],
-  ["grpc-timeout", "timeout"],
-  ["traceparent", "traceparent"],
-  ["tracestate", "tracestate"],
-  ["transfer-encoding", "transferEncoding"],
-]);
-
-/** Headers whose value is a list. */
-const LISTS: ReadonlySet<HeaderField> = new Set<HeaderField>([
-  ...(["acceptEncoding", "connectAcceptEncoding", "expect", "grpcAcceptEncoding", "tracestate"] as const),
-]);
-
-/** Parses the raw list: name, value, name, value … */
-export function readHeaders(raw: readonly string[]): RequestHeaders {
-  const headers = new RequestHeaders();
-  headers.count = raw.length / 2;
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index] as string;
-    const field = HEADER_FIELDS.get(name.toLowerCase());
-    if (field === undefined) continue;
-    if (!tryAddHeader(headers, field, raw[index + 1] as string)) headers.repeated ??= name;
-  }
-  return headers;
-}
-
-/** @returns false where the header must not be sent more than once, and was */
-export function tryAddHeader(headers: RequestHeaders, field: HeaderField, value: string): boolean {
-  const before = headers[field];
-  if (before === undefined) headers[field] = value;
-  // A list may be split over several headers; of two request IDs or trace parents neither counts (W3C Trace Context
-  // §3.2.1 and §3.3.1).
-  else if (LISTS.has(field)) headers[field] = `${before},${value}`;
-  else if (field === "requestId" || field === "traceparent") headers[field] = "";
-  else return false;
-  return true;
-}
-
-/** All values of a header that only few requests are searched for, in the order sent. `name` is in lower case. */
-export function valuesOf(raw: readonly string[], name: string): string[] {
-  const values: string[] = [];
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    if ((raw[index] as string).toLowerCase() === name) values.push(raw[index + 1] as string);
-  }
-  return values;
-}
-
-/** The same values joined as one list (RFC 9110 §5.3); "" for none. */
-export function listOf(raw: readonly string[], name: string): string {
-  return valuesOf(raw, name).join(",");
-}
-
-/** Whether a body follows the headers (RFC 9112 §6.3, RFC 9113 §8.1). */
-export function announcesBody(headers: RequestHeaders): boolean {
-  return (
-    headers.transferEncoding !== undefined ||
-    headers.streamed ||
-    (headers.contentLength !== undefined && headers.contentLength !== "0")
-  );
-}
-
-/** Refuses a second Host, even where no other header is looked at (RFC 9112 §3.2). @throws {HttpError} 400 */
-export function checkHost({ repeated }: RequestHeaders): void {
-  if (repeated?.toLowerCase() === "host") throw new HttpError(400, "The header Host was sent more than once");
-}
-
-/** Refuses repeated headers, and transfer codings other than chunked. @throws {HttpError} 400 */
-export function checkUnambiguous(headers: RequestHeaders): void {
-  if (headers.repeated !== undefined) {
-    throw new HttpError(400, `The header ${headers.repeated} was sent more than once`);
-  }
-  if (headers.transferEncoding !== undefined && headers.transferEncoding.toLowerCase() !== "chunked") {
-    throw new HttpError(400, "The only Transfer-Encoding understood is chunked");
-  }
 }

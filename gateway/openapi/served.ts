@@ -21,7 +21,8 @@ import { inTurns, mapPaced } from "../../src/overload/pace.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
-import { checkUnambiguous, type GatewayRequest, type OwnPaths, type Reply } from "../http/message.js";
+import { checkUnambiguous } from "../http/headers.js";
+import type { GatewayRequest, OwnPaths, Reply } from "../http/message.js";
 import { readCredentials } from "../stages/credentials.js";
 import { openApiSteps, summaryOfService } from "./document.js";
 

@@ -9,7 +9,8 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { type Coding, preferredCoding } from "../http/content-coding.js";
-import { type GatewayRequest, listOf, type OwnPaths, type Reply } from "../http/message.js";
+import { listOf } from "../http/headers.js";
+import type { GatewayRequest, OwnPaths, Reply } from "../http/message.js";
 
 const ASSETS = "/console/assets/";
 

@@ -6,7 +6,8 @@
  */
 import type { Admission, Credentials } from "../../src/call/admission.js";
 import type { Target } from "../catalog/target.js";
-import { announcesBody, type GatewayRequest } from "../http/message.js";
+import { announcesBody } from "../http/headers.js";
+import type { GatewayRequest } from "../http/message.js";
 import type { Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";

@@ -11,7 +11,8 @@ import { isIP } from "node:net";
 import type { Address } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
 import { HttpError } from "../http/errors.js";
-import type { GatewayRequest, Reply, RequestHeaders } from "../http/message.js";
+import type { RequestHeaders } from "../http/headers.js";
+import type { GatewayRequest, Reply } from "../http/message.js";
 
 /**
  * Ends a request with:

@@ -11,7 +11,8 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Route, Target } from "../catalog/target.js";
 import type { Failure } from "../http/errors.js";
-import type { GatewayRequest, Reply, RequestHeaders } from "../http/message.js";
+import type { RequestHeaders } from "../http/headers.js";
+import type { GatewayRequest, Reply } from "../http/message.js";
 import type { StreamOptions } from "./stream-call.js";
 
 export interface Dialect {

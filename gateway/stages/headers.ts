@@ -2,7 +2,8 @@
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
 import { checkHandshake } from "../http/handshake.js";
-import { announcesBody, checkHost, checkUnambiguous, type GatewayRequest } from "../http/message.js";
+import { announcesBody, checkHost, checkUnambiguous } from "../http/headers.js";
+import type { GatewayRequest } from "../http/message.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
 

@@ -5,7 +5,8 @@
 import { RESERVED_NAMES } from "../../src/contract/names.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
 import { type HttpError, OVERLOADED } from "../http/errors.js";
-import { type GatewayRequest, type GatewayResponse, type Handler, pathOf } from "../http/message.js";
+import type { GatewayRequest, GatewayResponse, Handler } from "../http/message.js";
+import { pathOf } from "../http/target.js";
 
 /** Finds the service that has a path. */
 interface Routes {

@@ -5,7 +5,8 @@
 import { Code, StatusError } from "../../src/errors.js";
 import type { Route } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
-import { type GatewayRequest, type OwnPaths, pathOf, printablePath, type Reply } from "../http/message.js";
+import type { GatewayRequest, OwnPaths, Reply } from "../http/message.js";
+import { pathOf, printablePath } from "../http/target.js";
 import { foreignPage } from "./cors.js";
 import { type Allow, allowing, type Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";

@@ -5,13 +5,13 @@
 
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
+import { readHeaders } from "../../gateway/http/headers.js";
 import {
   type GatewayRequest,
   type GatewayResponse,
   type Handler,
   isStream,
   type OwnPaths,
-  readHeaders,
 } from "../../gateway/http/message.js";
 import { type HttpPort, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";

@@ -3,7 +3,7 @@
 import { parseTimeout } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { HttpError } from "../../http/errors.js";
-import type { RequestHeaders } from "../../http/message.js";
+import type { RequestHeaders } from "../../http/headers.js";
 import { ENCODINGS, type Encoding, encodingOf, firstAccepted } from "../rpc/compression.js";
 import { grpcTrailers } from "../rpc/headers.js";
 import type { EnvelopeProtocol } from "../rpc/protocol.js";

@@ -11,7 +11,9 @@ import { parameterParts } from "../../../src/json/read/query.js";
 import { bindingsFor } from "../../catalog/bindings.js";
 import type { Route, Target } from "../../catalog/target.js";
 import { HttpError } from "../../http/errors.js";
-import { announcesBody, type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http/message.js";
+import { announcesBody } from "../../http/headers.js";
+import type { GatewayRequest, Reply } from "../../http/message.js";
+import { parseQuery, queryOf } from "../../http/target.js";
 import { decodeHttpBody, encodeHttpBody, type HttpBody, RAW_HEADERS } from "../json/bodies/http-body.js";
 import type { Answers } from "../json/json.js";
 import {

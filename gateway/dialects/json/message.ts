@@ -5,7 +5,9 @@ import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
 import { checkNotCoded, codingOf } from "../../http/coded-body.js";
 import { answeredTooMuch, HttpError, MissingTypesError } from "../../http/errors.js";
-import { type GatewayRequest, parseQuery, queryOf, type Reply, type RequestHeaders } from "../../http/message.js";
+import type { RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequest, Reply } from "../../http/message.js";
+import { parseQuery, queryOf } from "../../http/target.js";
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
 

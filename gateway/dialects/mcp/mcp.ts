@@ -16,15 +16,9 @@ import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
 import { receiveBody } from "../../http/coded-body.js";
 import { type Failure, HttpError } from "../../http/errors.js";
-import {
-  checkUnambiguous,
-  type GatewayRequest,
-  listOf,
-  pathOf,
-  queryOf,
-  type Reply,
-  type RequestHeaders,
-} from "../../http/message.js";
+import { checkUnambiguous, listOf, type RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequest, Reply } from "../../http/message.js";
+import { pathOf, queryOf } from "../../http/target.js";
 import { isOfAnotherOrigin } from "../../stages/cors.js";
 import { readCredentials } from "../../stages/credentials.js";
 import { type Allow, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";

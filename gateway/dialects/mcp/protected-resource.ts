@@ -3,7 +3,8 @@
  * 9728), and that metadata. It names no authorization server: a token is an API key, or comes from `portico login`.
  */
 import type { Config } from "../../../src/config/config.js";
-import { type GatewayRequest, type Reply, valuesOf } from "../../http/message.js";
+import { valuesOf } from "../../http/headers.js";
+import type { GatewayRequest, Reply } from "../../http/message.js";
 
 /** Where the metadata lie: at the well-known path alone, and with the path of the resource behind it (RFC 9728 §3.1). */
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";

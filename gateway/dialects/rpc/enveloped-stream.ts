@@ -9,9 +9,10 @@
 import { type Metadata, NO_METADATA } from "../../../src/call/metadata.js";
 import { MessageReader, type MessageTaker } from "../../../src/rpc/http2/messages.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
+import type { BodySink, BodyStream, PieceFlow, PieceReader } from "../../http/body.js";
 import { compressAtOnce } from "../../http/content-coding.js";
 import { HttpError, MissingTypesError, NO_MEMORY, notOneMessage } from "../../http/errors.js";
-import type { BodySink, BodyStream, GatewayRequest, PieceFlow, PieceReader, Reply } from "../../http/message.js";
+import type { GatewayRequest, Reply } from "../../http/message.js";
 import { StreamCall, type StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { Base64Decoder, encodeBase64 } from "./base64.js";

@@ -4,7 +4,8 @@
  */
 import type { Metadata } from "../../../src/call/metadata.js";
 import type { Failure } from "../../http/errors.js";
-import type { GatewayRequest, RequestHeaders } from "../../http/message.js";
+import type { RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequest } from "../../http/message.js";
 import type { Codec } from "./codec.js";
 import type { Encoding } from "./compression.js";
 

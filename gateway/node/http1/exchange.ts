@@ -6,16 +6,10 @@ import {
   type RequestMemory,
   type UnfinishedBody,
 } from "../../../src/memory/memory-budget.js";
+import type { BodyStream, PieceFlow, PieceReader } from "../../http/body.js";
 import { HttpError } from "../../http/errors.js";
-import {
-  type BodyStream,
-  type GatewayRequest,
-  type GatewayResponse,
-  isStream,
-  type PieceFlow,
-  type PieceReader,
-  RequestHeaders,
-} from "../../http/message.js";
+import { RequestHeaders } from "../../http/headers.js";
+import { type GatewayRequest, type GatewayResponse, isStream } from "../../http/message.js";
 import { Abort } from "../abort.js";
 import { type ClientSocket, type ConnectionLimits, MAX_TEXT } from "../connection.js";
 import { GONE, UNKNOWN_EXPECTATION } from "../faults.js";

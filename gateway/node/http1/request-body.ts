@@ -1,7 +1,7 @@
 /** The body of a request, received within limits of size, time and memory, and no faster than its reader takes it. */
 import type { RequestMemory, UnfinishedBody } from "../../../src/memory/memory-budget.js";
+import type { PieceFlow, PieceReader } from "../../http/body.js";
 import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../http/errors.js";
-import type { PieceFlow, PieceReader } from "../../http/message.js";
 import { type ConnectionLimits, MIN_RESERVED } from "../connection.js";
 import { bodyTooLarge, PIECE_TOO_SLOW, STALLED } from "../faults.js";
 import { SLOW_READER_MS } from "../slow-reader.js";

@@ -1,12 +1,11 @@
-/**
- * One request over HTTP/2 and its response: a stream (RFC 9113, section 8.1). The body is read within limits of size, time
- * and memory, and no faster than its reader takes it.
- */
+/** One request over HTTP/2 and its response: a stream (RFC 9113 §8.1). Its body has limits of size, time and memory. */
 import { ErrorCode } from "../../../src/http2/errors.js";
 import type { ClientMemory, RequestMemory, UnfinishedBody } from "../../../src/memory/memory-budget.js";
 import { FINISHED } from "../../../src/memory/memory-budget.js";
+import type { PieceFlow, PieceReader } from "../../http/body.js";
 import { GIVEN_UP, HttpError, NO_MEMORY } from "../../http/errors.js";
-import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http/message.js";
+import type { RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequest, GatewayResponse } from "../../http/message.js";
 import { Abort } from "../abort.js";
 import { bodyTooLarge, GONE, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
 import type { ExchangeConnection } from "./exchange-connection.js";

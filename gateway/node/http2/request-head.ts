@@ -12,7 +12,7 @@ import {
 } from "../../../src/http2/header-fields.js";
 import { ContentLength } from "../../../src/http2/stream.js";
 import { HttpError } from "../../http/errors.js";
-import { type RequestHeaders, readHeaders } from "../../http/message.js";
+import { type RequestHeaders, readHeaders } from "../../http/headers.js";
 import { NO_TUNNEL, UNKNOWN_EXPECTATION } from "../faults.js";
 
 /** The names that have a rule here, beside those of HTTP/2. */

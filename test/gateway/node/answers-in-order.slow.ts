@@ -3,7 +3,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
-import type { BodyStream, GatewayResponse, Handler } from "../../../gateway/http/message.js";
+import type { BodyStream } from "../../../gateway/http/body.js";
+import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
 import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
 import { FULL } from "../../support/full.js";

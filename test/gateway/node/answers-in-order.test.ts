@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import type { BodySink, GatewayResponse, Handler } from "../../../gateway/http/message.js";
+import type { BodySink } from "../../../gateway/http/body.js";
+import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
 import { type HttpPort, listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
 

@@ -2,8 +2,10 @@
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
+import type { BodySink, PieceFlow } from "../../../gateway/http/body.js";
 import type { HttpError } from "../../../gateway/http/errors.js";
-import { announcesBody, type BodySink, type Handler, type PieceFlow } from "../../../gateway/http/message.js";
+import { announcesBody } from "../../../gateway/http/headers.js";
+import type { Handler } from "../../../gateway/http/message.js";
 import type { Limits } from "../../../gateway/node/listen.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { deferred } from "../../support/deferred.js";

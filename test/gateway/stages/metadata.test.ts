@@ -3,7 +3,7 @@
 import t from "tap";
 import { PassedMetadata } from "../../../gateway/catalog/passed-metadata.js";
 import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
-import { readHeaders } from "../../../gateway/http/message.js";
+import { readHeaders } from "../../../gateway/http/headers.js";
 import { type AdmittedRequest, startOf } from "../../../gateway/stages/call.js";
 import type { SigningGuard } from "../../../src/access/guard.js";
 import type { Caller } from "../../../src/call/caller.js";

@@ -6,8 +6,8 @@
  * frame.
  */
 import { type Metadata, NO_METADATA } from "../../../../src/call/metadata.js";
+import type { BodySink, BodyStream } from "../../../http/body.js";
 import { MissingTypesError } from "../../../http/errors.js";
-import type { BodySink, BodyStream } from "../../../http/message.js";
 import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
 import { addMetadata } from "../../metadata.js";
 import { toErrorObject } from "./stream-error.js";

@@ -4,7 +4,8 @@ import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
 import t from "tap";
 import { ProtectedResource } from "../../../../gateway/dialects/mcp/protected-resource.js";
-import { type GatewayRequest, readHeaders } from "../../../../gateway/http/message.js";
+import { readHeaders } from "../../../../gateway/http/headers.js";
+import type { GatewayRequest } from "../../../../gateway/http/message.js";
 import { deploy } from "../../deployment.js";
 
 const SET = "https://api.example.com";
