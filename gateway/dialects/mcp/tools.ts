@@ -19,6 +19,8 @@ import { messageSchema, streamSchema } from "./tool-schema.js";
 
 /** Most tools that are listed one by one. */
 export const MAX_LISTED = 40;
+/** Most fields and values of enums in a schema: enough for people's contracts, and made in some milliseconds. */
+const MAX_SCHEMA_PARTS = 500;
 /** Most endpoints that a search finds. */
 const MAX_FOUND = 20;
 
@@ -82,12 +84,13 @@ export function describedTool(target: Target, { config: { omitZeros } }: Pick<To
   if (text === undefined) {
     const { endpoint, types } = target;
     const { method, shape } = endpoint;
-    const schema = shape === "unary" ? messageSchema(method.output, "output", { types, omitZeros }) : undefined;
+    const options = { types, omitZeros, maxParts: MAX_SCHEMA_PARTS };
+    const schema = shape === "unary" ? messageSchema(method.output, "output", options) : undefined;
     text = JSON.stringify({
       name: toolName(endpoint),
       description: descriptionOf(endpoint),
-      inputSchema: messageSchema(method.input, "input", { types, omitZeros }),
-      outputSchema: schema ?? streamSchema(method.output, { types, omitZeros }),
+      inputSchema: messageSchema(method.input, "input", options),
+      outputSchema: schema ?? streamSchema(method.output, options),
       annotations: hintsOf(endpoint),
     });
     described.set(target, text);

@@ -33,27 +33,40 @@ export interface SchemasOptions {
   readonly types: Registry;
   /** Whether fields without presence are left out of answers when they are zero or empty. */
   readonly omitZeros?: boolean | undefined;
+  /**
+   * Most fields, and values of enums, that all schemas have together; default no maximum. What is beyond it is a schema without
+   * its parts, so that a huge contract costs little.
+   */
+  readonly maxParts?: number | undefined;
 }
+
+/** Stands for the parts of a type that did not fit. */
+const CUT = "This type is too large to be shown here; the OpenAPI document of the service has all of it.";
 
 export class Schemas {
   readonly #types: Registry;
   readonly #omitZeros: boolean;
+  /** Fields and values of enums that may still be written. */
+  #partsLeft: number;
   readonly #components = new Map<string, Schema>();
   /** Components that are referred to but not written yet; a queue, since types may contain each other. */
   readonly #pending: (() => void)[] = [];
   #extensions: ReadonlyMap<string, readonly DescExtension[]> | undefined;
 
-  constructor({ types, omitZeros = false }: SchemasOptions) {
+  constructor({ types, omitZeros = false, maxParts = Number.POSITIVE_INFINITY }: SchemasOptions) {
+    this.#partsLeft = maxParts;
     this.#types = types;
     this.#omitZeros = omitZeros;
   }
 
   /** All components that were referred to, and those that they refer to, sorted by name: one in each step. */
   *components(): Steps<Record<string, Schema>> {
-    for (let write = this.#pending.pop(); write !== undefined; write = this.#pending.pop()) {
+    // In the order of their references, so that what lies nearest is written where not all of it may be.
+    for (const write of this.#pending) {
       write();
       yield;
     }
+    this.#pending.length = 0;
     return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
@@ -77,7 +90,9 @@ export class Schemas {
 
   #enumeration(type: DescEnum, direction: Direction): Schema {
     if (type.typeName === "google.protobuf.NullValue" && direction === "output") return { type: "null" };
-    return this.#refer(type.typeName, direction, () => enumSchema(type, direction));
+    return this.#refer(type.typeName, direction, () =>
+      this.#fits(type.values.length) ? enumSchema(type, direction) : { description: CUT },
+    );
   }
 
   #refer(name: string, direction: Direction, make: () => Schema): Schema {
@@ -91,6 +106,7 @@ export class Schemas {
 
   #object(type: DescMessage, direction: Direction): Schema {
     const fields: readonly Field[] = [...type.fields, ...this.#extensionsOf(type)];
+    if (!this.#fits(fields.length + 1)) return { type: "object", description: CUT };
     const input = direction === "input";
     const choices = type.oneofs.filter((oneof) => oneof.fields.length > 1);
     const required = fields.filter(
@@ -106,6 +122,11 @@ export class Schemas {
       ...(input && { additionalProperties: false }),
       ...deprecation(type),
     };
+  }
+
+  #fits(parts: number): boolean {
+    this.#partsLeft -= parts;
+    return this.#partsLeft >= 0;
   }
 
   #property(field: Field, direction: Direction): Schema {
