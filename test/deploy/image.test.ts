@@ -39,10 +39,11 @@ function commandRun(t: Test, files: Record<string, string>): string {
   chmodSync(join(folder, "node"), 0o755);
   for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text);
   const script = readFileSync("deploy/portico.sh", "utf8");
-  const moved = script.replaceAll("/sys/fs/cgroup/", `${folder}/`).replaceAll("/proc/", `${folder}/`);
+  // Relative, because the folder's path may have spaces.
+  const moved = script.replaceAll("/sys/fs/cgroup/", "./").replaceAll("/proc/", "./");
   writeFileSync(join(folder, "portico"), moved);
   const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
-  return execFileSync("sh", [join(folder, "portico"), "gateway", "--workers=2"], { env, encoding: "utf8" }).trim();
+  return execFileSync("sh", ["portico", "gateway", "--workers=2"], { cwd: folder, env, encoding: "utf8" }).trim();
 }
 
 const meminfo = (kilobytes: number) => `MemTotal:       ${kilobytes} kB\nMemFree:        1 kB\n`;
