@@ -124,6 +124,7 @@ export class Schemas {
     };
   }
 
+  /** Takes the parts of one type from those that may still be written. */
   #fits(parts: number): boolean {
     this.#partsLeft -= parts;
     return this.#partsLeft >= 0;
