@@ -12,6 +12,7 @@
  * A failover may leave connections to a former primary behind. Its history is told by the timeline, a number that each
  * promotion of a standby raises: once a durable write has resolved on one timeline, no connection of an earlier one is used.
  */
+
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -126,28 +127,28 @@ export class Database {
   }
 
   /**
-   * Writes by one statement, which is a transaction.
-   * @param options whether the statement waits for disk and standbys
+   * Writes by one statement, which is a transaction and waits for disk and standbys.
    * @throws {StoreError} where it was not written, or it is not known whether it was.
    */
-  async write(statement: Statement, values: readonly unknown[], { durable = true } = {}): Promise<Row[]> {
-    return this.#onWriter(durable, async (client, end, commits) => {
+  async write(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    return this.#onWriter(true, async (client, end, commits) => {
       commits();
       return (await client.query(queryOf(statement, values, end))).rows;
     });
   }
 
   /**
-   * Writes by several statements in one transaction, which waits for disk and standbys.
-   * @param begin statements that begin it, without values. The last one gives a row
+   * Writes by several statements in one transaction.
+   * @param options `begin`: statements that begin it, without values. The last one gives a row. `durable`: whether it waits for
+   *   disk and standbys; where not, its statements say so
    * @param act what else it does; where that fails, nothing is written
    * @throws {StoreError} where it was not written, or it is not known whether it was.
    */
   async transact<T>(
-    begin: string,
+    { begin, durable }: { readonly begin: string; readonly durable: boolean },
     act: (first: Row, query: (statement: Statement, values: readonly unknown[]) => Promise<Row[]>) => Promise<T>,
   ): Promise<T> {
-    return this.#onWriter(true, async (client, end, commits) => {
+    return this.#onWriter(durable, async (client, end, commits) => {
       const withinTime = (text: string) => client.query({ text, ...timeLeft(end) });
       try {
         // Node's client gives one result for each statement.

@@ -1,9 +1,10 @@
 /** A failure of the engine is an error, never taken for an absent key; what is acknowledged is on disk; and reading some costs little. */
+
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t, { type Test } from "tap";
+import { COLLECTIONS, type Collection, collectionOf } from "../../src/store/collection.js";
 import { openStore } from "../../src/store/open.js";
-import { COLLECTIONS, type Collection } from "../../src/store/store.js";
 
 const OPERATIONS: Record<string, (log: Collection) => Promise<unknown>> = {
   get: (log) => log.get("1"),
@@ -20,15 +21,18 @@ t.test("an engine that fails", async (t) => {
   const folder = t.testdir();
   const store = await openStore("sqlite:", folder);
   t.teardown(() => store.close());
-  const log = store.collection("log");
+  const log = collectionOf(store, "log");
   await log.create("1", "x");
   const other = new KeyvSqlite(`sqlite://${join(folder, "portico.sqlite")}`);
-  await other.query("DROP TABLE log");
+  await other.query("DROP TABLE entries");
   await other.close();
   for (const [name, act] of Object.entries(OPERATIONS)) {
     await t.rejects(
       act(log),
-      { name: "StoreError", message: /^store .+\/portico\.sqlite cannot be used: .*no such table: log.*; restore it/ },
+      {
+        name: "StoreError",
+        message: /^store .+\/portico\.sqlite cannot be used: .*no such table: entries.*; restore it/,
+      },
       name,
     );
   }
@@ -82,7 +86,7 @@ t.test("entries after a key are found by the index, so that reading some costs n
       return query(statement, ...values);
     };
   }
-  await store.collection("log").after("1", 1);
+  await collectionOf(store, "log").after("1", 1);
   const steps = (await Promise.all(plans)).flat();
   t.equal(steps.length, 1, "no sorting, no scan");
   t.match(steps[0]?.detail, /^SEARCH log USING INDEX \S+ \(key>\?\)$/);

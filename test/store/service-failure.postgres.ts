@@ -1,9 +1,10 @@
 /** What the store of services on Postgres does when servers, connections, clocks and other processes fail. */
+
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { openServiceStore } from "../../src/store/open.js";
-import type { ServiceStore, StoredWrite } from "../../src/store/service-store.js";
+import type { KeyValueStore, StoredWrite } from "../../src/store/store.js";
 import { bundleInto } from "../support/bundle.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 import { FULL } from "../support/full.js";
@@ -24,7 +25,7 @@ const add = (key: string): StoredWrite => ({
   max: Number.MAX_SAFE_INTEGER,
   expires: undefined,
 });
-const value = async (store: ServiceStore, key: string) => (await store.get([key]))[0]?.value;
+const value = async (store: KeyValueStore, key: string) => (await store.get([key]))[0]?.value;
 
 t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t, { settings: { fsync: "on" } });

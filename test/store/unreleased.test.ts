@@ -1,9 +1,11 @@
 /** A store from before the first release is refused with a sentence, never read as empty, and nothing in it is changed. */
+
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t from "tap";
+import { collectionOf } from "../../src/store/collection.js";
 import { openServiceStore, openStore, refuseServicesLeft } from "../../src/store/open.js";
 import { temporaryFolder } from "../support/temporary.js";
 
@@ -11,7 +13,7 @@ import { temporaryFolder } from "../support/temporary.js";
 const KINDS = {
   "portico.sqlite": async (folder: string) => {
     const store = await openStore("sqlite:", folder);
-    await store.collection("log").create("1", "x");
+    await collectionOf(store, "log").create("1", "x");
     return store;
   },
   "services.sqlite": async (folder: string) => {
