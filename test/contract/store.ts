@@ -237,7 +237,8 @@ const BEHAVIOURS: Record<string, Check> = {
     };
     await race("absent");
     await race({ version: (await store.get(["key"]))[0]?.version ?? "" });
-    await race({ value: (await value(store, "key")) ?? "" });
+    await store.commit([set("key", "before")]);
+    await race({ value: "before" });
   },
   "belongs to no installation until one claims it, and to that one for good": async (t, store, openAgain) => {
     t.equal(await store.owner(), undefined);

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t, { type Test } from "tap";
-import { COLLECTIONS, type Collection, collectionOf } from "../../src/store/collection.js";
+import { type Collection, collectionOf } from "../../src/store/collection.js";
 import { openStore } from "../../src/store/open.js";
 
 const OPERATIONS: Record<string, (log: Collection) => Promise<unknown>> = {
@@ -67,7 +67,7 @@ t.test("every connection waits for the disk, whatever SQLite's own default is", 
   const engines = collectCareless(t);
   const store = await openStore("sqlite:", folder);
   t.teardown(() => store.close());
-  t.equal(engines.size, COLLECTIONS.length + 1, "one for each collection to read, one to write");
+  t.equal(engines.size, 2, "one to read, one to write");
   for (const engine of engines) {
     t.same(await engine.query("PRAGMA synchronous"), [{ synchronous: 2 }], "FULL");
     t.same(await engine.query("PRAGMA journal_mode"), [{ journal_mode: "wal" }]);
@@ -88,6 +88,7 @@ t.test("entries after a key are found by the index, so that reading some costs n
   }
   await collectionOf(store, "log").after("1", 1);
   const steps = (await Promise.all(plans)).flat();
-  t.equal(steps.length, 1, "no sorting, no scan");
-  t.match(steps[0]?.detail, /^SEARCH log USING INDEX \S+ \(key>\?\)$/);
+  const ofEntries = steps.map(({ detail }) => detail).filter((detail) => detail.includes("entries"));
+  t.ok(ofEntries.length > 0);
+  for (const detail of ofEntries) t.match(detail, /^SEARCH entries USING INDEX \S+ \(key(=|>\? AND key<)\?\)$/);
 });
