@@ -67,6 +67,8 @@ const ALWAYS = {
   enable_seqscan: "off",
   enable_bitmapscan: "off",
   enable_sort: "off",
+  // A plan that what is off makes dear would be compiled, which takes 100 ms for each new connection.
+  jit: "off",
 };
 const SET = `SELECT set_config(name, value, false)
   FROM unnest($1::text[], $2::text[]) AS given (name, value) JOIN pg_settings USING (name)`;

@@ -107,20 +107,4 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
       t.same(await answer, expected);
     }
   });
-
-  t.test("whose answer to a commit is cut off leaves it unknown, and written", async (t) => {
-    const proxy = await CuttingProxy.listen(t, server.port);
-    const database = await server.createDatabase();
-    const url = server.url(database, { through: proxy.port });
-    const log = collectionOf(await openOn(t, server, { url }), "log");
-    await log.create("1", "x");
-    proxy.answers = "vanish";
-    const write = errorOf(log.commit([expect(["1", "x"]), create(["2", "x"])]));
-    await until(async () => (await server.query("SELECT FROM portico.entries", database)).length === 2);
-    proxy.cut();
-    t.match((await write)?.message, NOT_KNOWN);
-    proxy.answers = "pass";
-    t.equal(await log.get("2"), "x");
-    t.equal(await log.create("2", "y"), false);
-  });
 });

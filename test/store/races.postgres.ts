@@ -37,18 +37,6 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
     });
   }
 
-  t.test("who creates after an entry waits for one who is deleting it, and then does not", async (t) => {
-    await log.create("held", "x");
-    const release = await server.hold("DELETE FROM portico.log WHERE key = 'held'");
-    t.equal(await log.get("held"), "x", "the deletion is not committed yet");
-    const creating = log.commit([expect(["held", "x"]), create(["after held", "x"])]);
-    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'portico'";
-    await until(async () => (await server.query(waiting)).length > 0);
-    await release();
-    t.equal(await creating, false);
-    t.equal(await log.get("after held"), undefined);
-  });
-
   t.test(
     "deletions of the same keys in any order, and creations between them, never wait for each other",
     async (t) => {
