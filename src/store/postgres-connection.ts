@@ -141,26 +141,31 @@ export class Database {
 
   /**
    * Writes by several statements in one transaction.
-   * @param options `begin`: statements that begin it, without values. The last one gives a row. `durable`: whether it waits for
-   *   disk and standbys; where not, its statements say so
-   * @param act what else it does; where that fails, nothing is written
+   * @param options `begin`: statements that begin it, without values, in one round trip. `durable`: whether it waits for disk
+   *   and standbys; where not, its statements say so
+   * @param act given the rows of each statement that began it, what else it does. Gives the statements that end it, the last
+   *   of them COMMIT, for one more round trip. Where it fails, nothing is written
    * @throws {StoreError} where it was not written, or it is not known whether it was.
    */
   async transact<T>(
     { begin, durable }: { readonly begin: string; readonly durable: boolean },
-    act: (first: Row, query: (statement: Statement, values: readonly unknown[]) => Promise<Row[]>) => Promise<T>,
+    act: (
+      begun: readonly (readonly Row[])[],
+      query: (statement: Statement, values: readonly unknown[]) => Promise<Row[]>,
+    ) => Promise<{ readonly result: T; readonly end: string }>,
   ): Promise<T> {
     return this.#onWriter(durable, async (client, end, commits) => {
       const withinTime = (text: string) => client.query({ text, ...timeLeft(end) });
       try {
         // Node's client gives one result for each statement.
         const results = (await withinTime(begin)) as unknown as pg.QueryResult[];
-        const result = await act(results.at(-1)?.rows[0], async (statement, values) => {
+        const rows = results.map((result) => result.rows);
+        const acted = await act(rows, async (statement, values) => {
           return (await client.query(queryOf(statement, values, end))).rows;
         });
         commits();
-        await withinTime("COMMIT");
-        return result;
+        await withinTime(acted.end);
+        return acted.result;
       } catch (error) {
         // A transaction that failed holds its locks until it is ended.
         if (isOfStatement(error)) await withinTime("ROLLBACK");

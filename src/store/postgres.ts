@@ -7,9 +7,9 @@
  * is an advisory lock on a hash of the key, so it holds absent keys too, and every transaction locks in ascending order, so
  * no two wait for each other. Reads lock nothing.
  *
- *     BEGIN, lock the keys, read the clock ──► read the entries ──► decide here ──► write ──► COMMIT
+ *     BEGIN, lock the keys, read the clock and the entries ──► decide here ──► write, COMMIT
  *
- * A process that hangs between these keeps others from its keys for as long as the server lets it (MAX_IDLE_MS). Each
+ * So a commit takes two round trips. A process that hangs between these keeps others from its keys for as long as the server lets it (MAX_IDLE_MS). Each
  * collection of the authority has a queue of commits of its own, and one for those that need not be durable: so a change
  * that waits for another authority, or for a standby, holds up no renewal of a claim and no report.
  *
@@ -20,13 +20,13 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { CommitQueue } from "./commit-queue.js";
-import { type CommitOutcome, decideCommits, type Entries, keysOf, splitChanges } from "./commit-writes.js";
+import { type CommitOutcome, decideCommits, keysOf, splitChanges } from "./commit-writes.js";
 import { Database, type Row } from "./postgres-connection.js";
 import { durabilityWarnings } from "./postgres-durability.js";
 import { lateError } from "./postgres-errors.js";
 import { Hints } from "./postgres-hints.js";
 import { checkSchema, finishing, prepareSchema, type SchemaKind, unfinished } from "./postgres-schema.js";
-import { MAX_SWEPT, msOf, statementsOf } from "./postgres-statements.js";
+import { MAX_SWEPT, msOf, readText, statementsOf, writeText } from "./postgres-statements.js";
 import { readPostgresUrl } from "./postgres-url.js";
 import {
   type CommitOptions,
@@ -74,6 +74,8 @@ const KINDS: Readonly<Record<StoreKind, SchemaKind>> = {
 
 /** Writes, and so locks, of the commits that are made together. By default, a server has room for 6400 locks. */
 const MAX_TOGETHER = 200;
+/** Characters of values that are written as text of the statement, which saves a round trip. More are sent as parameters. */
+const MAX_LITERAL_LENGTH = 64 * 1024;
 /** How long the server waits for this process within a transaction, in milliseconds, before it ends it and its locks. */
 const MAX_IDLE_MS = 2_500;
 /** How far two clocks may differ and count as the same, in milliseconds. */
@@ -162,6 +164,7 @@ class PostgresStore implements KeyValueStore {
   readonly mayBeStale = true;
   readonly #whose: StoreKind;
   readonly #schema: string;
+  readonly #table: string;
   readonly #deadline: number;
   readonly #hints: Hints;
   readonly #database: Database;
@@ -178,7 +181,8 @@ class PostgresStore implements KeyValueStore {
     this.#deadline = deadline;
     this.#hints = hints;
     this.#database = database;
-    this.#statements = statementsOf(`${schema}.entries`, `${schema}.installation`);
+    this.#table = `${schema}.entries`;
+    this.#statements = statementsOf(this.#table, `${schema}.installation`);
     this.#sweeper = startSweeper(() => this.sweep());
   }
 
@@ -273,30 +277,33 @@ class PostgresStore implements KeyValueStore {
   async #transact(commits: readonly (readonly StoredWrite[])[], durable: boolean): Promise<readonly CommitOutcome[]> {
     const keys = keysOf(commits);
     const sent = Date.now();
-    return this.#database.transact({ begin: this.#begin(keys, durable), durable }, async ({ now }, query) => {
-      const ahead = aheadOf(Number(now), sent, Date.now());
-      const rows = await query(this.#statements.read, [keys.map(bytes)]);
+    return this.#database.transact({ begin: this.#begin(keys, durable), durable }, async (begun, query) => {
+      const [[clock] = [], rows = []] = begun.slice(-2);
+      const now = Number(clock?.now);
+      const ahead = aheadOf(now, sent, Date.now());
       const current = new Map(rows.map((row) => [textOf(row.key), entryOf(row, 0)]));
       const moved = ahead === 0 ? commits : commits.map((writes) => writes.map((write) => moveTime(write, ahead)));
-      const { outcomes, changed } = decideCommits(moved, current, Number(now));
-      if (changed.size > 0) await query(this.#statements.write, valuesOf(changed));
-      return outcomes;
+      const { outcomes, changed } = decideCommits(moved, current, now);
+      const { set, deleted } = splitChanges(changed);
+      if (set.reduce((length, { value }) => length + value.length, 0) <= MAX_LITERAL_LENGTH)
+        return { result: outcomes, end: writeText(this.#table, set, deleted) };
+      await query(this.#statements.write, valuesOf(set, deleted));
+      return { result: outcomes, end: "COMMIT" };
     });
   }
 
-  /** The statements that begin a transaction, lock the keys, and give the server's time. */
+  /** The statements that begin a transaction, lock the keys, give the server's time, and then the entries of the keys. */
   #begin(keys: readonly string[], durable: boolean): string {
     const locks = [...new Set(keys.map((key) => lockOf(this.#schema, key)))].sort((a, b) => (a < b ? -1 : 1));
     return `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${MAX_IDLE_MS};
       ${durable ? "" : "SET LOCAL synchronous_commit = off;"}
       SELECT count(pg_advisory_xact_lock(lock)) FROM unnest('{${locks.join(",")}}'::bigint[]) AS lock;
-      SELECT ${msOf("clock_timestamp()")} AS now`;
+      SELECT ${msOf("clock_timestamp()")} AS now; ${readText(this.#table, keys)}`;
   }
 }
 
 /** The values of the statement `write`. */
-function valuesOf(changed: Entries): unknown[] {
-  const { set, deleted } = splitChanges(changed);
+function valuesOf(set: readonly StoredEntry[], deleted: readonly string[]): unknown[] {
   return [
     set.map(({ key }) => bytes(key)),
     set.map(({ value }) => bytes(value)),

@@ -51,8 +51,8 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     for (const [index, [name]] of acts.entries()) {
       const message = `${errors[index]?.message}`;
       t.match(message, / did not answer within 1000 ms| gave no connection in time/, name);
-      const isWrite = name in WRITES && message.includes("did not answer");
-      t.equal(NOT_KNOWN.test(message), isWrite, message);
+      // What hangs before it could be committed was not made, but whoever gives it up may not know that yet.
+      if (name in READS) t.notMatch(message, NOT_KNOWN);
     }
     server.resume();
     await until(async () => (await errorOf(log.get("1"))) === undefined);

@@ -93,7 +93,7 @@ t.test("a database that is", { skip: noPostgres }, async (t) => {
     const error = await errorOf(openOn(t, server, { url: server.url(database), folder }));
     t.match(
       error?.message,
-      /has no schema portico, but the data folder .* belongs to an installation in postgres:\/\/elsewhere/,
+      /has no schema portico, and so holds no store, but the data folder .* belongs to an installation in postgres:\/\/elsewhere/,
     );
     t.same(await server.query("SELECT FROM pg_namespace WHERE nspname = 'portico'", database), [], "nothing was made");
   });

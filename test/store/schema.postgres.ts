@@ -87,7 +87,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
     const fill =
       "INSERT INTO portico.entries SELECT ('log/' || lpad(i::text, 16, '0'))::bytea, 'x', '' FROM generate_series(1, 50000) AS i";
     await server.query(fill, database);
-    const READ = "SELECT idx_tup_read::int AS read FROM pg_stat_user_indexes WHERE indexrelname = 'log_pkey'";
+    const READ = "SELECT idx_tup_read::int AS read FROM pg_stat_user_indexes WHERE indexrelname = 'entries_pkey'";
     await log.after(`${40_000}`.padStart(16, "0"), 10);
     await log.get(`${7}`.padStart(16, "0"));
     let read = 0;
@@ -97,7 +97,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
       return read > 0;
     });
     t.ok(read < 100, `${read} entries of the index were read`);
-    const scans = "SELECT seq_tup_read::int AS read FROM pg_stat_user_tables WHERE relname = 'log'";
+    const scans = "SELECT seq_tup_read::int AS read FROM pg_stat_user_tables WHERE relname = 'entries'";
     t.same(await server.query(scans, database), [{ read: 0 }]);
   });
 });

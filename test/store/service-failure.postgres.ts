@@ -76,7 +76,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
       await store.commit([set("a")]);
       const blocked = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'portico'";
       for (const end of ["given up", "cut off"]) {
-        const release = await server.hold(`LOCK TABLE ${schema}.entries IN EXCLUSIVE MODE`);
+        const release = await server.hold(`LOCK TABLE ${schema}.entries IN ACCESS EXCLUSIVE MODE`);
         const outcome = errorOf(store.commit([set("a", end)]));
         await until(async () => (await server.query(blocked)).length > 0);
         if (end === "cut off") proxy.cut();
@@ -192,6 +192,6 @@ async function slowCommits(server: PostgresServer, schema: string): Promise<() =
     CREATE CONSTRAINT TRIGGER slow AFTER INSERT OR UPDATE ON ${schema}.entries DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (NEW.key = 'a') EXECUTE FUNCTION ${schema}.wait();
     GRANT EXECUTE ON FUNCTION ${schema}.wait() TO portico`);
-  const committing = "SELECT FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = 'PgSleep'";
+  const committing = "SELECT FROM pg_stat_activity WHERE query LIKE '%COMMIT' AND wait_event = 'PgSleep'";
   return async () => (await server.query(committing)).length > 0;
 }
