@@ -192,6 +192,6 @@ async function slowCommits(server: PostgresServer, schema: string): Promise<() =
     CREATE CONSTRAINT TRIGGER slow AFTER INSERT OR UPDATE ON ${schema}.entries DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (NEW.key = 'a') EXECUTE FUNCTION ${schema}.wait();
     GRANT EXECUTE ON FUNCTION ${schema}.wait() TO portico`);
-  const committing = "SELECT FROM pg_stat_activity WHERE query LIKE '%COMMIT' AND wait_event = 'PgSleep'";
+  const committing = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
   return async () => (await server.query(committing)).length > 0;
 }
