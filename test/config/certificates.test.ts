@@ -23,11 +23,11 @@ const settings = (tlsCa = "", tlsCert = "", tlsKey = ""): Pick<Config, "tlsCa" |
 });
 
 /** The certificates as they are at the start. */
-function readCertificates(...[config, options]: [Parameters<typeof followCertificates>[0], typeof HTTP_CERTIFICATES?]) {
+function readCertificates(config: Parameters<typeof followCertificates>[0], names?: typeof HTTP_CERTIFICATES) {
   const stopping = new AbortController();
   try {
     const log = pino({ level: "silent" });
-    const { ca, cert, key } = followCertificates(config, { log, signal: stopping.signal }, options);
+    const { ca, cert, key } = followCertificates(config, { log, signal: stopping.signal }, names);
     return { ca, cert, key };
   } finally {
     stopping.abort();

@@ -4,9 +4,8 @@ import { HttpError } from "../../http/errors.js";
 import type { GatewayRequest, GatewayResponse } from "../../http/message.js";
 import { Abort } from "../abort.js";
 import { GONE } from "../faults.js";
-import type { ExchangeConnection } from "./exchange-connection.js";
 import type { RequestHead } from "./request-head.js";
-import { NEVER, RequestStream } from "./request-stream.js";
+import { type ExchangeConnection, NEVER, RequestStream } from "./request-stream.js";
 
 const MALFORMED = new HttpError(400, "The body is not as long as its Content-Length says, or breaks HTTP/2");
 

@@ -2,15 +2,15 @@
  * The body of a request on a stream of HTTP/2, as it comes and as the handler reads it. It has limits of size, time and memory.
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
-import { FINISHED, type UnfinishedBody } from "../../../src/memory/memory-budget.js";
+import { type ClientMemory, FINISHED, type UnfinishedBody } from "../../../src/memory/memory-budget.js";
 import type { PieceFlow, PieceReader } from "../../http/body.js";
 import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
 import { bodyTooLarge, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
-import type { ExchangeConnection } from "./exchange-connection.js";
+import type { Peer } from "../peer.js";
 import { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
-import { ResponseStream } from "./response-stream.js";
+import { type ResponseConnection, ResponseStream } from "./response-stream.js";
 
 /**
  * How long the rest of a request may take after its response, in milliseconds: then the stream is reset. Some clients send
@@ -20,6 +20,24 @@ const LINGER_MS = 1_000;
 
 /** No deadline. */
 export const NEVER = Number.POSITIVE_INFINITY;
+
+export interface ExchangeLimits {
+  readonly maxBody: number;
+  /** Time for a body that is read to its end, and for the next piece of one that is read in pieces, in milliseconds. */
+  readonly bodyTime: number;
+  /** How long the service may take nothing of an upload, in milliseconds. */
+  readonly stallMs: number;
+}
+
+/** What an exchange over HTTP/2 uses of its connection. */
+export interface ExchangeConnection extends ResponseConnection {
+  readonly remotePeer: Peer;
+  /** The memory of the client that a proxy names; undefined where it names none. */
+  openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined;
+  readonly exchangeLimits: ExchangeLimits;
+  /** Delays refusals until `onThrottleEnd` of each stream. @returns false where they are written at once */
+  tryThrottle(): boolean;
+}
 
 /** Takes a body that is read to its end. */
 interface BodyTaker {
