@@ -33,7 +33,7 @@ const MAX_DELETED = 100;
 const PAUSE_MS = 20;
 
 /** What the authority knows. */
-export interface KnownNamespaces {
+interface KnownNamespaces {
   /** The ID of its installation. */
   readonly installation: string;
   /** The identities of the namespaces that there are, by their names; empty for one without. */

@@ -46,7 +46,7 @@ export class StoreReads {
 }
 
 /** What is known of a call that reads. */
-export type ReadingCall = Pick<Context, "caller" | "namespace" | "clientAddress" | "signal">;
+type ReadingCall = Pick<Context, "caller" | "namespace" | "clientAddress" | "signal">;
 
 interface Shared {
   readonly pages: FairTurns;

@@ -2,17 +2,13 @@
 
 import { pino } from "pino";
 import t, { type Test } from "tap";
-import {
-  type KnownNamespaces,
-  LeftData,
-  type ListNamespaces,
-  sweepNamespaces,
-  TRASH_DAYS,
-} from "../../src/kit/namespace-data.js";
+import { LeftData, type ListNamespaces, sweepNamespaces, TRASH_DAYS } from "../../src/kit/namespace-data.js";
 import { openServiceStore } from "../../src/store/open.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 import { overriding } from "../support/catalogue.js";
 import { until } from "../support/until.js";
+
+type KnownNamespaces = Awaited<ReturnType<ListNamespaces>>;
 
 const NEVER = new AbortController().signal;
 const DAY = 86_400_000;

@@ -40,7 +40,7 @@ interface Row {
 }
 
 /** The calls of a minute or an hour. */
-export interface Slice {
+interface Slice {
   readonly start: number;
   readonly tallies: readonly Tally[];
 }

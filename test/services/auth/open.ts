@@ -3,7 +3,7 @@
 import { scryptSync } from "node:crypto";
 import pino, { type Logger } from "pino";
 import type { Test } from "tap";
-import { type Authority, type AuthorityOptions, openAuthority } from "../../../services/auth/authority.js";
+import { type Authority, openAuthority } from "../../../services/auth/authority.js";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
 import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
 import { Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
@@ -74,7 +74,7 @@ export async function open(
     fresh = false,
     clock,
     ...options
-  }: Partial<AuthorityOptions> & { folder?: string; fresh?: boolean; clock?: () => number } = {},
+  }: Partial<Parameters<typeof openAuthority>[0]> & { folder?: string; fresh?: boolean; clock?: () => number } = {},
 ): Promise<Open> {
   const store = options.store ?? (await openStore("sqlite:", folder));
   if (!fresh) await setUp(store, options.clocks?.wall ?? clock);
