@@ -1,6 +1,15 @@
 /** A collection in the store that all services of a process share: types, limits, and the prefix that keeps it apart. */
-import { type CommitResult, type Condition, type KeyValueStore, MAX_TOTAL_BYTES, type StoredEntry, type StoredWrite, StoreError } from "../store/store.js";
+
 import { aborted, Code, invalidArgument, StatusError } from "../errors.js";
+import {
+  type CommitResult,
+  type Condition,
+  type KeyValueStore,
+  MAX_TOTAL_BYTES,
+  type StoredEntry,
+  type StoredWrite,
+  StoreError,
+} from "../store/store.js";
 import { namespaceSegment } from "./namespace-data.js";
 import type {
   Committed,

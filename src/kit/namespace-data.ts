@@ -12,14 +12,14 @@
  *      ▲        │
  *      └─ back ◄┘
  */
-import type { KeyValueStore, StoredEntry } from "../store/store.js";
+
 import { setTimeout as pause } from "node:timers/promises";
 import type { AuthorityAccess } from "../access/follow/authority-access.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { PolicyService } from "../gen/portico/auth/v1/policy.js";
 import type { Logger } from "../log.js";
 import { repeated } from "../rpc/client.js";
-
+import type { KeyValueStore, StoredEntry } from "../store/store.js";
 
 /** When a process first looks for what is left, after it has opened the store, and how often then; in milliseconds. */
 const FIRST_MS = 60_000;

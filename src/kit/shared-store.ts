@@ -1,9 +1,9 @@
 /** The store of services of a process: opened when a service first uses it, and shared by all. */
 
-import { type KeyValueStore, StoreError } from "../store/store.js";
 import { StatusError } from "../errors.js";
 import type { Logger } from "../log.js";
 import type { MemoryBudget } from "../memory/memory-budget.js";
+import { type KeyValueStore, StoreError } from "../store/store.js";
 import { LeftData, type ListNamespaces } from "./namespace-data.js";
 import { StoreReads } from "./store-reads.js";
 

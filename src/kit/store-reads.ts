@@ -2,11 +2,12 @@
  * The reads of the store that the services of a process share. What they return draws on the memory of the process, reads of
  * more than one entry take turns, and so do searches, which make many of them. Turns are fair between callers.
  */
-import type { StoredEntry } from "../store/store.js";
+
 import { resourceExhausted } from "../errors.js";
 import { type ConnectionMemory, MemoryBudget } from "../memory/memory-budget.js";
 import { mapPaced } from "../overload/pace.js";
 import type { Context } from "../rpc/service.js";
+import type { StoredEntry } from "../store/store.js";
 
 import { FairTurns } from "./fair-turns.js";
 

@@ -78,7 +78,10 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
     for (const data of folders) {
       const { code, output } = await refused(["server"], { PORTICO_DATA: data, PORTICO_STORE: other });
       t.equal(code, 1);
-      t.match(output, /has no schema portico, and so holds no store, but the data folder .* belongs to an installation in postgres:\/\/127/);
+      t.match(
+        output,
+        /has no schema portico, and so holds no store, but the data folder .* belongs to an installation in postgres:\/\/127/,
+      );
       t.notMatch(output, PASSWORD);
     }
   });
