@@ -1,7 +1,6 @@
 // What services keep for a namespace is gone with it, also for a namespace of the same name, and over a restart.
 import t from "tap";
-import { openCore } from "../../cli/roles/authority.js";
-import { openServices } from "../../cli/roles/open-services.js";
+import { openServer } from "../../cli/roles/server.js";
 import { SYSTEM } from "../../src/access/guard.js";
 import type { Metadata } from "../../src/call/metadata.js";
 import { loadConfig } from "../../src/config/config.js";
@@ -18,8 +17,7 @@ import {
 } from "../../src/gen/wallet/wallet.js";
 import { listNamespacesOf, sweepNamespaces, TRASH_DAYS } from "../../src/kit/namespace-data.js";
 import { createLog } from "../../src/log.js";
-import { createContext } from "../../src/process/context.js";
-import { Shutdown } from "../../src/process/shutdown.js";
+import { Process } from "../../src/process/process.js";
 import { unary } from "../../src/rpc/client.js";
 import type { MethodDefinition } from "../../src/rpc/definition.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
@@ -35,17 +33,13 @@ type Unary<Request, Response> = MethodDefinition<Request, Response> & {
 };
 type Call = <Request, Response>(method: Unary<Request, Response>, request: NoInfer<Request>) => Promise<Response>;
 
-/** The authority and the services in one process. */
+/** A server with these services alone. */
 async function run() {
-  const log = createLog("silent");
-  const shutdown = new Shutdown(log);
-  const config = loadConfig({ data, grpc: "127.0.0.1:0", adminPassword: PASSWORD }, {});
-  const context = await createContext({ config, log, shutdown });
-  const none = (): never => {
-    throw new Error("these services call no others");
-  };
-  const { grpc } = await openCore(context, (list) => openServices(context, SERVICES, { clientsOf: none, list }), {});
-  const channel = new InProcessChannel(grpc.dispatcher);
+  const free = "127.0.0.1:0";
+  const flags = { data, http: free, grpc: free, admin: free, adminPassword: PASSWORD, ownServices: SERVICES.join() };
+  const server = new Process(loadConfig(flags, {}), createLog("silent"));
+  const { dispatcher } = await openServer(server, {});
+  const channel = new InProcessChannel(dispatcher);
   const login = async (namespace: string, password: string): Promise<Call> => {
     const { accessToken } = await unary(channel, AuthService.login, { account: "admin", password, namespace });
     const metadata: Metadata = [["authorization", `Bearer ${accessToken}`]];
@@ -64,7 +58,7 @@ async function run() {
       return call;
     },
     remove: () => admin(NamespacesService.delete, { name: "team" }),
-    close: () => shutdown.run({ noticeMs: 0, drainMs: 0 }),
+    close: () => server.stop({ noticeMs: 0, drainMs: 0 }),
   };
 }
 
