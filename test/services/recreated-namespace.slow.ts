@@ -1,6 +1,6 @@
 // What services keep for a namespace is gone with it, also for a namespace of the same name, and over a restart.
 import t from "tap";
-import { openServer } from "../../cli/roles/server.js";
+import { openServices } from "../../cli/roles/open-services.js";
 import { SYSTEM } from "../../src/access/guard.js";
 import type { Metadata } from "../../src/call/metadata.js";
 import { loadConfig } from "../../src/config/config.js";
@@ -16,12 +16,14 @@ import {
   WalletService,
 } from "../../src/gen/wallet/wallet.js";
 import { listNamespacesOf, sweepNamespaces, TRASH_DAYS } from "../../src/kit/namespace-data.js";
+import { installationStore } from "../../src/kit/shared-store.js";
 import { createLog } from "../../src/log.js";
 import { Process } from "../../src/process/process.js";
 import { unary } from "../../src/rpc/client.js";
 import type { MethodDefinition } from "../../src/rpc/definition.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { openServiceStore } from "../../src/store/open.js";
+import { openCore } from "../cli/roles/core.js";
 
 const PASSWORD = "correct horse battery";
 const SERVICES = ["cache", "notes", "wallet", "db"];
@@ -33,12 +35,18 @@ type Unary<Request, Response> = MethodDefinition<Request, Response> & {
 };
 type Call = <Request, Response>(method: Unary<Request, Response>, request: NoInfer<Request>) => Promise<Response>;
 
-/** A server with these services alone. */
+/** The authority and the services in one process. */
 async function run() {
-  const free = "127.0.0.1:0";
-  const flags = { data, http: free, grpc: free, admin: free, adminPassword: PASSWORD, ownServices: SERVICES.join() };
-  const server = new Process(loadConfig(flags, {}), createLog("silent"));
-  const { dispatcher } = await openServer(server, {});
+  const config = loadConfig({ data, grpc: "127.0.0.1:0", adminPassword: PASSWORD }, {});
+  const log = createLog("silent");
+  const server = new Process(config, log);
+  const none = (): never => {
+    throw new Error("these services call no others");
+  };
+  const { dispatcher } = await openCore(server, (list) => {
+    const kept = { url: config.serviceStore, dataFolder: data, services: SERVICES, list, log };
+    return openServices(SERVICES, { store: server.own(installationStore(kept)), clientsOf: none, log });
+  });
   const channel = new InProcessChannel(dispatcher);
   const login = async (namespace: string, password: string): Promise<Call> => {
     const { accessToken } = await unary(channel, AuthService.login, { account: "admin", password, namespace });

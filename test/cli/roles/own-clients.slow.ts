@@ -1,9 +1,7 @@
 // A service of the process that the authority runs in calls others for its caller, judged as a service of any other process.
 import t from "tap";
-import { accessTo, joinOwn, openOwnAuthority, openRegistry } from "../../../cli/roles/authority.js";
 import { openServices } from "../../../cli/roles/open-services.js";
 import { clientsWithin } from "../../../cli/roles/own-clients.js";
-import { OpenGuard } from "../../../src/access/guard.js";
 import type { Metadata } from "../../../src/call/metadata.js";
 import { loadConfig } from "../../../src/config/config.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
@@ -17,12 +15,11 @@ import { type Call, type Implementation, part } from "../../../src/kit/index.js"
 import { createService } from "../../../src/kit/service.js";
 import { sharedStore } from "../../../src/kit/shared-store.js";
 import { createLog } from "../../../src/log.js";
-import { openGrpcPort } from "../../../src/process/grpc-port.js";
-import { openTransport, Process } from "../../../src/process/process.js";
+import { Process } from "../../../src/process/process.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { unary } from "../../../src/rpc/client.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
-import { openStore } from "../../../src/store/open.js";
+import { openCore } from "./core.js";
 
 const PASSWORD = "correct horse battery";
 const log = createLog("silent");
@@ -60,18 +57,10 @@ const asking = createService(
 const none = (): never => {
   throw new Error("helloworld calls no other service");
 };
-const transport = await openTransport(server);
-const store = own(await openStore(config.store, config.data));
-const authority = own(await openOwnAuthority({ store, joinsOtherwise: () => false }, server));
-const guard = own(new OpenGuard({ ...accessTo(authority, server), log }));
-await guard.ready();
-const services = [asking, ...openServices(["helloworld"], { store: nothingKept, clientsOf: none, log })];
-const registry = own(await openRegistry({ authority, guard, transport, services }, server));
-const served = [authority.service, registry.service, ...services];
-const grpc = own(await openGrpcPort({ ...server, services: served, guard, transport }));
-own(registry);
-await joinOwn(served, { grpc, registry }, server);
-const { dispatcher } = grpc;
+const { guard, transport, dispatcher } = await openCore(server, () => [
+  asking,
+  ...openServices(["helloworld"], { store: nothingKept, clientsOf: none, log }),
+]);
 const channel = own(new InProcessChannel(dispatcher));
 const clients = own(clientsWithin("url", dispatcher, channel, transport.connect));
 const login = { account: "admin", password: PASSWORD, namespace: "" };
