@@ -7,7 +7,6 @@ import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { formatAddress } from "../../src/address/address.js";
 import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { messageLimits, openTransport, type Part, type Process } from "../../src/process/process.js";
 import { addStore } from "../../src/process/service.js";
@@ -42,7 +41,8 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
   return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }
 
-async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
+/** Opens all parts of an authority, one after the other. The process closes them in the opposite order. */
+export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const transport = await openTransport({ config, log, budget, closed });
   const store = own(await openStore(config.store, config.data, { warn: (message) => log.warn(message) }));
@@ -129,7 +129,7 @@ export async function joinOwn(
   services: readonly Service[],
   { grpc, registry }: { readonly grpc: GrpcPort; readonly registry: Registry },
   { config, log }: Pick<Process, "config" | "log">,
-): Promise<readonly Instance[]> {
+): Promise<readonly { readonly service: string; readonly id: string }[]> {
   const instances = services.map((service) => instanceOf(service, grpc, config));
   for (const [index, instance] of instances.entries()) await addStore(instance, services[index]!);
   for (const instance of instances) await registry.add(instance);

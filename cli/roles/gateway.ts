@@ -19,11 +19,10 @@ import { parseGrpcTarget } from "../../src/address/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/config/certificates.js";
 import { type Config, ConfigError, SETTINGS } from "../../src/config/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
-import { CallQueue } from "../../src/overload/call-queue.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { listening } from "../../src/process/listen.js";
 import { messageLimits, openTransport, type Process } from "../../src/process/process.js";
-import { reportRefusals } from "../../src/process/refusals.js";
+import { type OpenCallQueue, openCallQueue } from "../../src/process/refusals.js";
 import { openAdminPort } from "./admin-port.js";
 import { healthOf } from "./readiness.js";
 import { processOf } from "./start.js";
@@ -40,8 +39,7 @@ export const startGateway = processOf(async (opening) => {
   const catalog = own(openCatalog(registry, { config, log, budget }));
   const { health, notReady } = healthOf({ guard, catalog, authorities });
   const usage = own(new Usage(registry));
-  const callQueue = new CallQueue();
-  own(reportRefusals({ callQueue, byService: () => catalog.refused(), log, metrics }));
+  const { callQueue } = own(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
   const parts = { catalog, guard, health, usage, callQueue, enrolment };
   const http = own(await openHttpPort(parts, { config, log, metrics, budget, closed }));
   const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
@@ -68,7 +66,7 @@ interface HttpPortParts {
   readonly guard: OpenGuard;
   readonly health: Health;
   readonly usage: Usage;
-  readonly callQueue: CallQueue;
+  readonly callQueue: OpenCallQueue["callQueue"];
   /** The gateway's enrolment token, where the authority is another process. */
   readonly enrolment?: string;
 }

@@ -9,10 +9,9 @@ import { type Config, ConfigError, type Flags, SETTINGS } from "../../src/config
 import type { Clients } from "../../src/kit/clients.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
 import { installationStore } from "../../src/kit/shared-store.js";
-import { CallQueue } from "../../src/overload/call-queue.js";
 import { type GrpcPort, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { openTransport, type Process } from "../../src/process/process.js";
-import { reportRefusals } from "../../src/process/refusals.js";
+import { openCallQueue } from "../../src/process/refusals.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { readInstallation } from "../../src/store/installation.js";
 import { openStore } from "../../src/store/open.js";
@@ -86,8 +85,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const { firstStart, faults, enrol } = authority;
   const { health, notReady } = healthOf({ guard, catalog, faults });
   const usage = own(new Usage(source));
-  const callQueue = new CallQueue();
-  own(reportRefusals({ callQueue, byService: () => catalog.refused(), log, metrics }));
+  const { callQueue } = own(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
   const parts = { catalog, guard, health, usage, callQueue };
   const http = own(await openHttpPort(parts, { config, log, metrics, budget, closed }));
   const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));

@@ -3,11 +3,10 @@ import type { Flags } from "../../src/config/config.js";
 import { Clients } from "../../src/kit/clients.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
 import { installationStore } from "../../src/kit/shared-store.js";
-import { CallQueue } from "../../src/overload/call-queue.js";
 import { instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { openTransport, type Process } from "../../src/process/process.js";
-import { reportRefusals } from "../../src/process/refusals.js";
+import { openCallQueue } from "../../src/process/refusals.js";
 import { keepRegistered } from "../../src/process/service.js";
 import type { Service } from "../../src/rpc/service.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -35,6 +34,7 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
   return runRole({ title: `service ${name}`, start, hasStore: false }, flags, io);
 }
 
+/** Opens all parts of a service, one after the other. The process closes them in the opposite order. */
 async function openService(opening: Process, name: string): Promise<Opened> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const { data: dataFolder, serviceStore: url } = config;
@@ -45,8 +45,7 @@ async function openService(opening: Process, name: string): Promise<Opened> {
   const store = own(installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget }));
   const clientsOf = () => own(new Clients({ channel, metadata, connect: transport.connect }));
   const services = openServices([name], { store, clientsOf, log });
-  const callQueue = new CallQueue();
-  own(reportRefusals({ callQueue, log, metrics }));
+  const { callQueue } = own(openCallQueue({ log, metrics }));
   const grpc = own(await openGrpcPort({ services, guard, callQueue, transport, config, log, metrics }));
   own(keepGrpcHealth(grpc.dispatcher, guard));
   const [service] = services as [Service];

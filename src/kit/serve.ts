@@ -5,12 +5,11 @@ import { ConfigError, loadConfig, SETTINGS } from "../config/config.js";
 import { isMetadataNames, METADATA_NAMES } from "../contract/metadata-names.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import { createLog } from "../log.js";
-import { CallQueue } from "../overload/call-queue.js";
 import { instanceOf, keepGrpcHealth, openGrpcPort } from "../process/grpc-port.js";
 import { joinAuthority, waitForAuthority } from "../process/join.js";
 import { ListenError } from "../process/listen.js";
 import { openTransport, Process } from "../process/process.js";
-import { reportRefusals } from "../process/refusals.js";
+import { openCallQueue } from "../process/refusals.js";
 import { keepRegistered } from "../process/service.js";
 import type { ServiceDefinition } from "../rpc/definition.js";
 import { StoreError } from "../store/store.js";
@@ -106,8 +105,7 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
       bindingPrefix: bindings?.prefix,
       metadata,
     });
-    const callQueue = new CallQueue();
-    own(reportRefusals({ callQueue, log, metrics }));
+    const { callQueue } = own(openCallQueue({ log, metrics }));
     const port = own(await openGrpcPort({ services: [service], guard, callQueue, transport, config, log, metrics }));
     own(keepGrpcHealth(port.dispatcher, guard));
     const registered = own(keepRegistered(service, instanceOf(service, port, config), joined, log));

@@ -1,23 +1,27 @@
 /** Metrics and log lines about calls that are refused because there are more than can be answered. */
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
-import type { CallQueue } from "../overload/call-queue.js";
+import { CallQueue } from "../overload/call-queue.js";
 import type { Part } from "./process.js";
 
 /** How often the log says how many calls were refused, in milliseconds. */
 const REPORT_MS = 10_000;
 
-export interface RefusalsOptions {
+export interface OpenCallQueue extends Part {
   /** The turns of a port's calls, which are refused where this process has more than it can answer. */
   readonly callQueue: CallQueue;
+}
+
+interface CallQueueOptions {
   /** How many calls a gateway refused, by the service that has more than it answers. */
   readonly byService?: () => Iterable<readonly [service: string, refused: number]>;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
-/** Counts the calls that are refused, and writes to the log how many there were, until it is closed. */
-export function reportRefusals({ callQueue, byService, log, metrics }: RefusalsOptions): Part {
+/** Makes the queue. Until it is closed, refused calls are counted, and the log says how many there were. */
+export function openCallQueue({ byService, log, metrics }: CallQueueOptions): OpenCallQueue {
+  const callQueue = new CallQueue();
   metrics.overload = callQueue;
   if (byService !== undefined) metrics.refusedByService = byService;
   let reported = 0;
@@ -35,5 +39,5 @@ export function reportRefusals({ callQueue, byService, log, metrics }: RefusalsO
     reportedByService = counts;
   };
   const reports = setInterval(report, REPORT_MS).unref();
-  return { close: () => clearInterval(reports) };
+  return { callQueue, close: () => clearInterval(reports) };
 }
