@@ -1,11 +1,14 @@
 /**
  * One request, from top to bottom: seven stages, called in order. Each is a function in stages/, whose comment lists the
  * statuses with which it may end a request: by throwing an error or by giving a reply. docs/how-it-works.md draws them.
+ *
+ * Most requests find their route by the path, with a known token and a body that is there. For these the stages before the
+ * call wait for nothing: `…AtOnce` does what the stage does, and gives undefined where something has to be waited for.
  */
 import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, Handler } from "./http.js";
 import { takeTurns } from "./overload.js";
-import { admit } from "./stages/admit.js";
+import { admit, admitAtOnce } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
 import { Cors, checkCors } from "./stages/cors.js";
 import { readCredentials } from "./stages/credentials.js";
@@ -13,7 +16,7 @@ import { checkHeaders, checkWellFormed } from "./stages/headers.js";
 import type { StageOptions } from "./stages/options.js";
 import { RequestState } from "./stages/record.js";
 import { refuse, reject, respond } from "./stages/respond.js";
-import { findRoute } from "./stages/route.js";
+import { findRoute, findRouteAtOnce, isRoute } from "./stages/route.js";
 
 export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
 
@@ -33,26 +36,25 @@ async function handle(request: GatewayRequest, options: StageOptions): Promise<G
     checkWellFormed(request, options);
 
     const preflight = checkCors(request, options);
-    if (preflight !== undefined) return respond(request, state, preflight, options);
+    if (preflight !== undefined) return await respond(request, state, preflight, options);
 
-    const found = findRoute(request, state, options);
-    const route = found instanceof Promise ? await found : found;
-    if (!("versioned" in route)) return respond(request, state, route, options);
+    const route = findRouteAtOnce(request, state, options) ?? (await findRoute(request, state, options));
+    if (!isRoute(route)) return await respond(request, state, route, options);
     const { target } = route;
 
-    const timeout = checkHeaders(request, target, state);
+    const timeout = checkHeaders(request, route, state);
 
     const credentials = readCredentials(request, route);
 
-    const admitted = admit(request, target, credentials, state, options);
-    const { admission, body } = admitted instanceof Promise ? await admitted : admitted;
+    const { admission, body } =
+      admitAtOnce(request, route, credentials, state, options) ??
+      (await admit(request, route, credentials, state, options));
     state.admission = admission;
 
     const deadline = deadlineOf(target.endpoint, timeout, options.config);
     const answer = await call({ request, state, route, target, credentials, admission, deadline }, body, options);
 
-    const response = respond(request, state, answer, options);
-    return response instanceof Promise ? await response : response;
+    return await respond(request, state, answer, options);
   } catch (thrown) {
     return reject(request, state, thrown, options);
   }

@@ -3,7 +3,7 @@
  * every refusal is the gateway's own error object.
  */
 import { HttpError } from "./errors.js";
-import { type GatewayRequest, listOf, valuesOf } from "./http.js";
+import { type GatewayRequestHead, listOf, valuesOf } from "./http.js";
 
 /** @throws {HttpError} 400 malformed, 426 another version of the protocol than 13 */
 export function checkHandshake(rawHeaders: readonly string[]): void {
@@ -27,7 +27,7 @@ const LISTED = /^[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*$/;
  * and `bearer.<token>`. The second is never sent back.
  * @throws {HttpError} 400 for more than one token, and for subprotocols that are no list
  */
-export function subprotocolToken({ rawHeaders, headers }: GatewayRequest): string | undefined {
+export function subprotocolToken({ rawHeaders, headers }: GatewayRequestHead): string | undefined {
   const tokens = offered(rawHeaders).flatMap((name) => BEARER.exec(name)?.[1] ?? []);
   if (tokens.length + (headers.authorization === undefined ? 0 : 1) > 1) {
     throw new HttpError(400, "More than one token was sent");

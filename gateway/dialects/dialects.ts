@@ -2,7 +2,7 @@
  * All dialects, and how the one of a request is found: gRPC, gRPC-Web and Connect by the content type, and Connect also by its
  * header Connect-Protocol-Version or by the query of a GET; all others by the path.
  */
-import { type GatewayRequest, pathOf } from "../http.js";
+import { type GatewayRequestHead, pathOf } from "../http.js";
 import type { Dialect, Dialects } from "../stages/dialect.js";
 import { connectStream } from "./connect/stream.js";
 import { ConnectUnary, codecOfQuery } from "./connect/unary.js";
@@ -32,7 +32,7 @@ export function dialectsOf(options: McpOptions): Dialects {
     }
   }
 
-  const of = ({ method, target, headers, upgrade }: GatewayRequest): Dialect => {
+  const of = ({ method, target, headers, upgrade }: GatewayRequestHead): Dialect => {
     const { contentType, connectVersion } = headers;
     if (contentType === undefined) {
       const codec = method === "GET" && target.includes("connect=v1") ? codecOfQuery(target) : undefined;
@@ -45,7 +45,7 @@ export function dialectsOf(options: McpOptions): Dialects {
     return byContentType.get(type.trim()) ?? json;
   };
   const mcp = new Mcp(options);
-  const ofRefused = (request: GatewayRequest): Dialect => {
+  const ofRefused = (request: GatewayRequestHead): Dialect => {
     const dialect = of(request);
     return dialect === json && pathOf(request.target) === MCP_PATH ? mcp : dialect;
   };

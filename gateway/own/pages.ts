@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { type Coding, preferredCoding } from "../content-coding.js";
-import { type GatewayRequest, listOf, type OwnPaths, type Reply } from "../http.js";
+import { type GatewayRequestHead, listOf, type OwnPaths, type Reply } from "../http.js";
 
 const ASSETS = "/console/assets/";
 
@@ -63,7 +63,7 @@ export interface PagesOptions {
 }
 
 export class Pages implements OwnPaths {
-  readonly roots = ["/", "/favicon.ico", "/explore", "/console"];
+  readonly roots: OwnPaths["roots"] = ["/", "/favicon.ico", "/explore", "/console"];
   readonly #document: File;
   readonly #etag: string;
   readonly #assets: ReadonlyMap<string, File>;
@@ -79,7 +79,7 @@ export class Pages implements OwnPaths {
     this.#preload = preloads(JSON.parse(readFileSync(join(folder, "files.json"), "utf8")));
   }
 
-  reply(path: string, { rawHeaders }: GatewayRequest): Reply | undefined {
+  reply(path: string, { rawHeaders }: GatewayRequestHead): Reply | undefined {
     if (path === "/") return { status: 302, body: "", headers: ["Location", "/explore", ...DOCUMENT_HEADERS] };
     const asset = this.#assets.get(path);
     if (asset !== undefined) return fileReply(asset, rawHeaders, FOREVER);

@@ -55,11 +55,22 @@ export function call(
     return dialect.openStream(request, body, streamOptions(admitted, options));
   }
   if (target.alternatives !== undefined) return callAnyContract(admitted, target.alternatives, body, options);
-  const message = target.complete(() => dialect.readMessage(request, target, body, route));
-  if (!(message instanceof Promise)) return callOnce(admitted, message, startOf(admitted, admission, options));
-  // While types of the message were asked for, changes may have been acknowledged.
-  const admitAgain = () => options.guard.admit(admitted.credentials, target.endpoint);
-  return message.then(async (read) => callOnce(admitted, read, startOf(admitted, await admitAgain(), options)));
+  const message = target.completeAtOnce(() => dialect.readMessage(request, target, body, route));
+  if (message === undefined) return callWithTypes(admitted, body, options);
+  return callOnce(admitted, message, startOf(admitted, admission, options));
+}
+
+/** Calls with a message for which types have to be asked for first. */
+async function callWithTypes(
+  admitted: AdmittedRequest,
+  body: readonly Uint8Array[],
+  options: StageOptions,
+): Promise<Uint8Array> {
+  const { request, state, route, target, credentials } = admitted;
+  const message = await target.complete(() => state.dialect.readMessage(request, target, body, route));
+  // Meanwhile changes may have been acknowledged.
+  const admission = await options.guard.admit(credentials, target.endpoint);
+  return callOnce(admitted, message, startOf(admitted, admission, options));
 }
 
 /** When a call must have ended, in milliseconds of `performance.now()`. A stream has no deadline but one that the client sets. */
@@ -144,7 +155,7 @@ async function callAnyContract(
     try {
       const message = dialect.readMessage(request, target, body, route);
       const answer = await callOnce(admitted, message, startOf(admitted, admitted.admission, options));
-      return await target.complete(() => dialect.writeMessage(request, target, answer, state.answer));
+      return await target.complete(() => dialect.writeMessage(request, target, answer, state.answer, route));
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;
@@ -182,12 +193,9 @@ export function startOf(
 function streamOptions(admitted: AdmittedRequest, options: StageOptions): StreamOptions {
   const { request, state, route, target, credentials, admission, deadline } = admitted;
   const { guard, log, heartbeatMs = HEARTBEAT_MS } = options;
-  const isLate = request.upgrade === true || state.dialect.takesPieces(request, target);
-  const begin = (): AdmittedStart | Promise<AdmittedStart> => {
-    const late = isLate ? guard.admit(credentials, target.endpoint) : admission;
-    if (!(late instanceof Promise)) return startOf(admitted, late, options);
-    return late.then((admission) => startOf(admitted, admission, options));
-  };
+  const isLate = request.upgrade === true || state.dialect.takesPieces(request, target, route);
+  const begin = async (): Promise<AdmittedStart> =>
+    startOf(admitted, isLate ? await guard.admit(credentials, target.endpoint) : admission, options);
   return {
     ...{ target, route, guard, admission, deadline, begin, heartbeatMs },
     toFailure: (error) => reportFailure(error, state, log),

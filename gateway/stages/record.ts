@@ -4,7 +4,7 @@ import type { Admission } from "../../src/access/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import { isRequestId } from "../../src/rpc/metadata.js";
-import type { Target } from "../catalog/target.js";
+import type { Route, Target } from "../catalog/target.js";
 import { type GatewayRequest, type GatewayResponse, pathOf, printablePath } from "../http.js";
 import { type AnswerMetadata, type Dialect, type FailedRequest, NO_ANSWER_METADATA } from "./dialect.js";
 import type { StageOptions } from "./options.js";
@@ -26,6 +26,8 @@ export class RequestState implements FailedRequest {
   service = "gateway";
   /** The endpoint that is called, from the stage `route` on. */
   target: Target | undefined;
+  /** The route to it. */
+  route: Route | undefined;
   /** The dialect of the request; from the stage `route` on for one that only its path tells. */
   dialect: Dialect;
   /** The metadata of the service's answer. */

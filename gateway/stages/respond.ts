@@ -5,7 +5,7 @@
 import { mayQuoteSecrets } from "../../src/contract/secrets.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type Logger, loggable } from "../../src/log.js";
-import type { Target } from "../catalog/target.js";
+import type { Route, Target } from "../catalog/target.js";
 import {
   type Failure,
   type HttpError,
@@ -31,35 +31,24 @@ const MAX_UNRESERVED = 16 * 1024;
  * - 503 there is no memory for the response while the client reads it
  * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
  */
-export function respond(
+export async function respond(
   request: GatewayRequest,
   state: RequestState,
   answer: Uint8Array | Reply,
   options: StageOptions,
-): GatewayResponse | Promise<GatewayResponse> {
-  if (!(answer instanceof Uint8Array)) return send(request, state, answer, options);
-  const target = state.target as Target;
-  const reply = target.complete(() => state.dialect.writeMessage(request, target, answer, state.answer));
-  if (!(reply instanceof Promise)) return send(request, state, reply, options);
-  return reply.then((late) => send(request, state, late, options));
-}
-
-function send(
-  request: GatewayRequest,
-  state: RequestState,
-  reply: Reply,
-  options: StageOptions,
-): GatewayResponse | Promise<GatewayResponse> {
-  if (!isLarge(reply)) return finish(request, state, reply, options);
-  const sent = encoded(request, state, reply);
-  if (!(sent instanceof Promise)) return finish(request, state, sent, options);
-  return sent.then((late) => finish(request, state, late, options));
-}
-
-function finish(request: GatewayRequest, state: RequestState, reply: Reply, options: StageOptions): GatewayResponse {
-  const response = complete(request, state, reply, options);
+): Promise<GatewayResponse> {
+  const reply = answer instanceof Uint8Array ? await write(request, state, answer) : answer;
+  const sent = isLarge(reply) ? await encoded(request, state, reply) : reply;
+  const response = complete(request, state, sent, options);
   if (response.length > MAX_UNRESERVED && !request.tryReserveResponse(response.length)) throw NO_MEMORY;
   return recorded(request, state, response, response.status, options);
+}
+
+function write(request: GatewayRequest, state: RequestState, answer: Uint8Array): Reply | Promise<Reply> {
+  const { dialect } = state;
+  const [target, route] = [state.target as Target, state.route as Route];
+  const written = () => dialect.writeMessage(request, target, answer, state.answer, route);
+  return target.completeAtOnce(written) ?? target.complete(written);
 }
 
 /** The response to anything that a stage threw. */

@@ -8,14 +8,14 @@ import { asBuffer } from "../../../src/buffer.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { receiveBody } from "../../coded-body.js";
+import { decodeContent } from "../../coded-body.js";
 import { type Failure, HttpError } from "../../errors.js";
-import { type GatewayRequest, parseQuery, queryOf, type Reply } from "../../http.js";
+import { type GatewayRequest, type GatewayRequestHead, parseQuery, queryOf, type Reply } from "../../http.js";
 import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
 import { addMetadata } from "../metadata.js";
 import { type Codec, JSON_CODEC, PROTO } from "../rpc/codec.js";
 import { decompressQuery, ENCODINGS, encodingOf } from "../rpc/compression.js";
-import { POST_ONLY } from "../rpc/enveloped.js";
+import { NO_ROOTS, POST_ONLY } from "../rpc/enveloped.js";
 import { findRoute } from "../rpc/route.js";
 import { toConnectError } from "./errors.js";
 import { checkVersion, readConnectTimeout } from "./request.js";
@@ -25,6 +25,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export class ConnectUnary implements Dialect {
   readonly name = "connect";
+  readonly roots = NO_ROOTS;
   readonly readTimeout = readConnectTimeout;
   readonly #codec: Codec;
   readonly #maxMessage: number;
@@ -35,17 +36,17 @@ export class ConnectUnary implements Dialect {
     this.#maxMessage = maxMessage;
   }
 
-  findRoute(request: GatewayRequest, routes: Routes): Route | undefined {
+  findRoute(request: GatewayRequestHead, routes: Routes): Route | undefined {
     checkVersion(request.headers.connectVersion);
     return findRoute(request, routes);
   }
 
-  methods(_request: GatewayRequest, { method, shape }: Endpoint): Allow {
+  methods(_request: GatewayRequestHead, { method, shape }: Endpoint): Allow {
     const isFree = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
     return isFree && shape === "unary" ? GET_OR_POST : POST_ONLY;
   }
 
-  checkBody({ method, headers }: GatewayRequest, { endpoint }: Target): void {
+  checkBody({ method, headers }: GatewayRequestHead, { endpoint }: Target): void {
     // Over HTTP/2 a client may announce a body, and send none.
     if (method !== "POST" && headers.contentLength !== undefined) throw noBody();
     checkUnary(endpoint);
@@ -56,13 +57,25 @@ export class ConnectUnary implements Dialect {
     return false;
   }
 
-  async receiveBody(request: GatewayRequest, _target: Target, maxBytes: number): Promise<readonly Uint8Array[]> {
+  maxBody(maxMessage: number): number {
+    return Math.min(this.#maxMessage, maxMessage);
+  }
+
+  isEncoded(): boolean {
+    return true;
+  }
+
+  async decodeBody(
+    request: GatewayRequest,
+    _target: Target,
+    body: readonly Uint8Array[],
+    maxMessage: number,
+  ): Promise<readonly Uint8Array[]> {
     if (request.method !== "POST") {
-      const pieces = await request.body();
-      if (pieces.some(({ length }) => length > 0)) throw noBody();
+      if (body.some(({ length }) => length > 0)) throw noBody();
       return [];
     }
-    const pieces = await receiveBody(request, Math.min(this.#maxMessage, maxBytes));
+    const pieces = await decodeContent(request, body, this.maxBody(maxMessage));
     return pieces.length === 1 ? pieces : [Buffer.concat(pieces)];
   }
 
@@ -81,7 +94,7 @@ export class ConnectUnary implements Dialect {
     throw streams(target.endpoint);
   }
 
-  writeError(_request: GatewayRequest, failure: Failure, { answer }: FailedRequest): Reply {
+  writeError(_request: GatewayRequestHead, failure: Failure, { answer }: FailedRequest): Reply {
     const { status } = failure;
     const headers = addMetadata([...failure.headers], answer.headers);
     addMetadata(headers, answer.trailers, "trailer-");

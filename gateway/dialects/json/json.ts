@@ -5,10 +5,17 @@
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { parseTimeout } from "../../../src/rpc/metadata.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { receiveBody } from "../../coded-body.js";
+import { decodeContent, isCoded } from "../../coded-body.js";
 import { writeErrorReply } from "../../error-object.js";
 import { HttpError } from "../../errors.js";
-import { type GatewayRequest, listOf, pathOf, type Reply, type RequestHeaders } from "../../http.js";
+import {
+  type GatewayRequest,
+  type GatewayRequestHead,
+  listOf,
+  pathOf,
+  type Reply,
+  type RequestHeaders,
+} from "../../http.js";
 import { type Allow, allowing, type Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata, withMetadata } from "../metadata.js";
@@ -31,12 +38,15 @@ import { WebSocketCall } from "./streams/websocket.js";
 
 export const json: Dialect = {
   name: "json",
+  roots: ["/v1"],
   findRoute: (request, routes) => routes.find(pathOf(request.target)),
   methods,
   checkBody,
   readTimeout,
   takesPieces,
-  receiveBody: (request, _target, maxBytes) => receiveBody(request, maxBytes),
+  maxBody: (maxMessage) => maxMessage,
+  isEncoded: isCoded,
+  decodeBody: (request, _target, body, maxMessage) => decodeContent(request, body, maxMessage),
   readMessage,
   writeMessage: (_request, target, message, answer) => withMetadata(writeMessage(target, message), answer),
   openStream,
@@ -49,7 +59,7 @@ const POST_ONLY = allowing("POST", "OPTIONS");
 const WEBSOCKET = allowing("GET", "OPTIONS");
 const GET_OR_POST = allowing("GET", "HEAD", "POST", "OPTIONS");
 
-function methods({ upgrade }: GatewayRequest, endpoint: Endpoint, { versioned }: Route): Allow {
+function methods({ upgrade }: GatewayRequestHead, endpoint: Endpoint, { versioned }: Route): Allow {
   if (upgrade) return WEBSOCKET;
   return endpoint.postOnly || (versioned && isPlain(endpoint)) ? POST_ONLY : GET_OR_POST;
 }

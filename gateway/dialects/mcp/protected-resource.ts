@@ -3,7 +3,7 @@
  * 9728), and that metadata. It names no authorization server: a token is an API key, or comes from `portico login`.
  */
 import type { Config } from "../../../src/config.js";
-import { type GatewayRequest, type Reply, valuesOf } from "../../http.js";
+import { type GatewayRequestHead, type Reply, valuesOf } from "../../http.js";
 
 /** Where the metadata lie: at the well-known path alone, and with the path of the resource behind it (RFC 9728 §3.1). */
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
@@ -25,7 +25,7 @@ export class ProtectedResource {
     this.#isSecure = httpTlsCert !== undefined;
   }
 
-  metadata(request: GatewayRequest): Reply {
+  metadata(request: GatewayRequestHead): Reply {
     const metadata = {
       resource: `${this.#originOf(request)}/mcp`,
       resource_name: "Portico",
@@ -35,7 +35,7 @@ export class ProtectedResource {
   }
 
   /** The header WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1). @param refused undefined where no token was sent */
-  challenge(request: GatewayRequest, refused: RefusedToken | undefined): readonly string[] {
+  challenge(request: GatewayRequestHead, refused: RefusedToken | undefined): readonly string[] {
     const parameters = [
       ...(refused === undefined
         ? []
@@ -46,7 +46,7 @@ export class ProtectedResource {
   }
 
   /** Where none is set, the host that the client used; behind a proxy that speaks TLS for the gateway, X-Forwarded-Proto says so. */
-  #originOf({ headers, rawHeaders }: GatewayRequest): string {
+  #originOf({ headers, rawHeaders }: GatewayRequestHead): string {
     if (this.#publicUrl !== undefined) return this.#publicUrl;
     const isSecure = this.#isSecure || valuesOf(rawHeaders, "x-forwarded-proto").at(-1) === "https";
     return `${isSecure ? "https" : "http"}://${headers.host ?? "localhost"}`;

@@ -5,7 +5,7 @@
  * method and the name of its tool in headers (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http).
  * Before, a session began with `initialize`, and later requests had the header alone, or none.
  */
-import { type GatewayRequest, valuesOf } from "../../http.js";
+import { type GatewayRequestHead, valuesOf } from "../../http.js";
 import { isObject, type Params, RpcCode, RpcError, type RpcMessage } from "./message.js";
 
 /** The revision without sessions. */
@@ -26,7 +26,7 @@ export function metaOf({ params }: RpcMessage): Params {
  * Whether a message is of the revision without sessions; checked by that revision's rules if so.
  * @throws {RpcError} 400 for a revision that is not spoken here, metadata that lacks, or headers that contradict the body
  */
-export function isStateless(message: RpcMessage, { rawHeaders }: GatewayRequest): boolean {
+export function isStateless(message: RpcMessage, { rawHeaders }: GatewayRequestHead): boolean {
   const header = single(rawHeaders, "mcp-protocol-version");
   const meta = metaOf(message);
   const inBody = meta[VERSION];

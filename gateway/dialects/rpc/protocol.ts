@@ -4,7 +4,7 @@
  */
 import type { Metadata } from "../../../src/rpc/metadata.js";
 import type { Failure } from "../../errors.js";
-import type { GatewayRequest, RequestHeaders } from "../../http.js";
+import type { GatewayRequestHead, RequestHeaders } from "../../http.js";
 import type { Codec } from "./codec.js";
 import type { Encoding } from "./compression.js";
 
@@ -13,7 +13,7 @@ export interface EnvelopeProtocol {
   readonly name: string;
   contentType(codec: Codec): string;
   /** Refuses a request in which the protocol cannot be spoken. @throws {Error} */
-  checkRequest(request: GatewayRequest): void;
+  checkRequest(request: GatewayRequestHead): void;
   /** Whether unary endpoints are called by it, too. */
   readonly hasUnary: boolean;
   /** How long the call may take, in milliseconds. @throws {HttpError} 400 */

@@ -1,13 +1,13 @@
 /** How gRPC, gRPC-Web and Connect name an endpoint: `/<package>.<Service>/<Method>`, exactly. */
 import type { Routes } from "../../catalog/routes.js";
 import type { Route } from "../../catalog/target.js";
-import { type GatewayRequest, pathOf } from "../../http.js";
+import { type GatewayRequestHead, pathOf } from "../../http.js";
 
 /**
  * The route of the gRPC path; where the header Portico-Service names a service, of that one.
  * @throws {StatusError} as `Routes.findRpc`
  */
-export function findRoute({ target, headers }: GatewayRequest, routes: Routes): Route | undefined {
+export function findRoute({ target, headers }: GatewayRequestHead, routes: Routes): Route | undefined {
   const path = pathOf(target);
   return routes.findRpc(path, headers.service) ?? routes.findOwn(path);
 }

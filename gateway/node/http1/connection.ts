@@ -290,11 +290,9 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     else if (this.#exchanges.length === 0) this.#clientTime.limit(this.limits.keepAlive);
   }
 
-  #serve(exchange: Exchange): void {
+  async #serve(exchange: Exchange): Promise<void> {
     const { handler, responses } = this.#options;
-    const response = handler(exchange);
-    if (response instanceof Promise) response.then((settled) => responses.answer(exchange, settled));
-    else exchange.answer(response);
+    responses.answer(exchange, await handler(exchange));
   }
 
   /** Serves a request for a WebSocket, once those before it are answered. What is held then is already the WebSocket's. */
