@@ -2,8 +2,8 @@
  * One request, from top to bottom: seven stages, called in order. Each is a function in stages/, whose comment lists the
  * statuses with which it may end a request: by throwing an error or by giving a reply. docs/how-it-works.md draws them.
  *
- * Most requests find their route by the path, with a known token and a body that is there. For these the stages before the
- * call wait for nothing: `…AtOnce` does what the stage does, and gives undefined where something has to be waited for.
+ * Most requests find their route by the path, have a known token and a body that is there, and get a small answer. They wait for
+ * nothing but the call: `…AtOnce` does what the stage does, and gives undefined where something has to be waited for.
  */
 import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, Handler } from "./http.js";
@@ -15,7 +15,7 @@ import { readCredentials } from "./stages/credentials.js";
 import { checkHeaders, checkWellFormed } from "./stages/headers.js";
 import type { StageOptions } from "./stages/options.js";
 import { RequestState } from "./stages/record.js";
-import { refuse, reject, respond } from "./stages/respond.js";
+import { refuse, reject, respond, respondAtOnce, write, writeAtOnce } from "./stages/respond.js";
 import { findRoute, findRouteAtOnce, isRoute } from "./stages/route.js";
 
 export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
@@ -54,7 +54,8 @@ async function handle(request: GatewayRequest, options: StageOptions): Promise<G
     const deadline = deadlineOf(target.endpoint, timeout, options.config);
     const answer = await call({ request, state, route, target, credentials, admission, deadline }, body, options);
 
-    return await respond(request, state, answer, options);
+    const reply = writeAtOnce(request, state, answer) ?? (await write(request, state, answer));
+    return respondAtOnce(request, state, reply, options) ?? (await respond(request, state, reply, options));
   } catch (thrown) {
     return reject(request, state, thrown, options);
   }

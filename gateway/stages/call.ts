@@ -13,7 +13,7 @@ import { notOneMessage, toCallError, UnreachableError } from "../errors.js";
 import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
-import { reportFailure } from "./respond.js";
+import { reportFailure, write } from "./respond.js";
 import type { AdmittedStart, StreamOptions } from "./stream-call.js";
 
 const HEARTBEAT_MS = 15_000;
@@ -155,7 +155,7 @@ async function callAnyContract(
     try {
       const message = dialect.readMessage(request, target, body, route);
       const answer = await callOnce(admitted, message, startOf(admitted, admitted.admission, options));
-      return await target.complete(() => dialect.writeMessage(request, target, answer, state.answer, route));
+      return await write(request, state, answer);
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;

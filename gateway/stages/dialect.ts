@@ -57,7 +57,8 @@ export interface Dialect {
   readMessage(request: GatewayRequest, target: Target, body: readonly Uint8Array[], route: Route): Uint8Array;
   /**
    * The reply of a unary call, or of an upload.
-   * @throws {HttpError} (or rejects with one) 502 when the bytes are not a message of the endpoint's response type, or too large
+   * @returns undefined where the message has to be compressed: then `compressMessage` gives the reply
+   * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or too large
    */
   writeMessage(
     request: GatewayRequest,
@@ -65,7 +66,14 @@ export interface Dialect {
     message: Uint8Array,
     answer: AnswerMetadata,
     route: Route,
-  ): Reply | Promise<Reply>;
+  ): Reply | undefined;
+  /** As `writeMessage`, with the message compressed. */
+  compressMessage?(
+    request: GatewayRequest,
+    target: Target,
+    message: Uint8Array,
+    answer: AnswerMetadata,
+  ): Promise<Reply>;
   /**
    * Calls an endpoint that streams. Resolves when the response may begin, or with the one message of an upload.
    * @throws {Error} (or rejects with one) what the call failed with before the response began

@@ -24,31 +24,60 @@ import { RequestState, record } from "./record.js";
 /** Largest response, in bytes, for which no memory is reserved: the system most likely takes it at once. */
 const MAX_UNRESERVED = 16 * 1024;
 
+/** The reply to an answer, where it can be written in this turn. @returns undefined where it cannot: then `write` writes it */
+export function writeAtOnce(
+  request: GatewayRequest,
+  state: RequestState,
+  answer: Uint8Array | Reply,
+): Reply | undefined {
+  if (!(answer instanceof Uint8Array)) return answer;
+  const { dialect } = state;
+  const [target, route] = [state.target as Target, state.route as Route];
+  return target.completeAtOnce(() => dialect.writeMessage(request, target, answer, state.answer, route));
+}
+
+/** The same, where types have to be asked for first, or the message is compressed. @param answer as of `respond` */
+export async function write(request: GatewayRequest, state: RequestState, answer: Uint8Array | Reply): Promise<Reply> {
+  if (!(answer instanceof Uint8Array)) return answer;
+  const { dialect } = state;
+  const [target, route] = [state.target as Target, state.route as Route];
+  const written = () =>
+    dialect.writeMessage(request, target, answer, state.answer, route) ??
+    dialect.compressMessage?.(request, target, answer, state.answer);
+  return (await target.complete(written)) as Reply;
+}
+
+/** As `respond`, where the reply is not compressed. @returns undefined where it may be */
+export function respondAtOnce(
+  request: GatewayRequest,
+  state: RequestState,
+  reply: Reply,
+  options: StageOptions,
+): GatewayResponse | undefined {
+  return isLarge(reply) ? undefined : finish(request, state, reply, options);
+}
+
 /**
  * Ends a request with:
  * - 200 the answer
  * - 502 the answer is not a message of the endpoint's type, or too large
  * - 503 there is no memory for the response while the client reads it
- * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
+ * @param reply to an answer as `write` gives it, or of an earlier stage
  */
 export async function respond(
   request: GatewayRequest,
   state: RequestState,
-  answer: Uint8Array | Reply,
+  reply: Reply,
   options: StageOptions,
 ): Promise<GatewayResponse> {
-  const reply = answer instanceof Uint8Array ? await write(request, state, answer) : answer;
   const sent = isLarge(reply) ? await encoded(request, state, reply) : reply;
-  const response = complete(request, state, sent, options);
-  if (response.length > MAX_UNRESERVED && !request.tryReserveResponse(response.length)) throw NO_MEMORY;
-  return recorded(request, state, response, response.status, options);
+  return finish(request, state, sent, options);
 }
 
-function write(request: GatewayRequest, state: RequestState, answer: Uint8Array): Reply | Promise<Reply> {
-  const { dialect } = state;
-  const [target, route] = [state.target as Target, state.route as Route];
-  const written = () => dialect.writeMessage(request, target, answer, state.answer, route);
-  return target.completeAtOnce(written) ?? target.complete(written);
+function finish(request: GatewayRequest, state: RequestState, reply: Reply, options: StageOptions): GatewayResponse {
+  const response = complete(request, state, reply, options);
+  if (response.length > MAX_UNRESERVED && !request.tryReserveResponse(response.length)) throw NO_MEMORY;
+  return recorded(request, state, response, response.status, options);
 }
 
 /** The response to anything that a stage threw. */

@@ -127,19 +127,25 @@ export class Enveloped implements Dialect {
     target: Target,
     message: Uint8Array,
     answer: AnswerMetadata,
-  ): Reply | Promise<Reply> {
+  ): Reply | undefined {
     const { protocol, codec } = this.#options;
     const written = codec.write(target, message);
-    const encoding = isWorthCompressing(written, target) ? protocol.answerEncoding(request.headers) : undefined;
-    if (encoding === undefined) return this.#reply(0, written, protocol.headers, answer);
-    return this.#compressedReply(encoding, written, answer);
+    const mustCompress = isWorthCompressing(written, target) && protocol.answerEncoding(request.headers) !== undefined;
+    return mustCompress ? undefined : this.#reply(0, written, protocol.headers, answer);
   }
 
-  async #compressedReply(encoding: Encoding, message: Uint8Array, answer: AnswerMetadata): Promise<Reply> {
-    const { protocol } = this.#options;
+  async compressMessage(
+    { headers: sent }: GatewayRequest,
+    target: Target,
+    message: Uint8Array,
+    answer: AnswerMetadata,
+  ): Promise<Reply> {
+    const { protocol, codec } = this.#options;
+    const written = codec.write(target, message);
+    const encoding = protocol.answerEncoding(sent) as Encoding;
     const headers = [...protocol.headers, protocol.encodingHeader, encoding];
-    const compressed = await compress(encoding, message);
-    if (compressed === undefined) return this.#reply(0, message, headers, answer);
+    const compressed = await compress(encoding, written);
+    if (compressed === undefined) return this.#reply(0, written, headers, answer);
     return this.#reply(COMPRESSED, compressed, headers, answer);
   }
 
