@@ -17,14 +17,14 @@ import pg from "pg";
 import pino from "pino";
 import { openAuthority } from "../services/auth/authority.js";
 import { firstEntry } from "../services/auth/bootstrap.js";
-import { ChangeLog } from "../services/auth/log/change-log.js";
-import { Journal, PORTICO } from "../services/auth/log/journal.js";
-import { KnownCaller } from "../src/access/known-caller.js";
-import { hashToken } from "../src/access/token.js";
+import { ChangeLog } from "../services/auth/log/changelog/change-log.js";
+import { Journal, PORTICO } from "../services/auth/log/changelog/journal.js";
+import { KnownCaller } from "../src/access/callers/known-caller.js";
+import { hashToken } from "../src/call/token.js";
 import { Code } from "../src/errors.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../src/gen/portico/auth/v1/rules.js";
-import type { Context } from "../src/rpc/service.js";
+import { grpcServiceOf, type OwnContext } from "../src/rpc/service.js";
 import { openStore } from "../src/store/open.js";
 import { toTimestamp } from "../src/time.js";
 import { bundleInto } from "../test/support/bundle.js";
@@ -113,17 +113,17 @@ async function start(folder: string, [keys = 0, accounts = 0]: number[]): Promis
   );
   printMemory();
   const call = (service: string, method: string, request: unknown, caller?: KnownCaller) => {
-    const part = authority.service.parts.find(({ grpcService }) => grpcService === `portico.auth.v1.${service}`);
+    const part = authority.service.parts.find((each) => grpcServiceOf(each) === `portico.auth.v1.${service}`);
     if (part === undefined || "load" in part) throw new Error(`the authority has no ${service}`);
-    return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as Context);
+    return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as OwnContext);
   };
   const callerOf = async (key: number): Promise<KnownCaller> => {
     const sha256 = hashToken(keyOf(key));
-    const { caller } = await call("Policy", "resolve", { sha256 });
-    return new KnownCaller(sha256, caller, 0);
+    const { results } = await call("Policy", "batchResolve", { sha256: [sha256] });
+    return new KnownCaller(sha256, results[0].caller, 0);
   };
   const lookups = 20_000;
-  await timed(`${lookups} x Policy.Resolve`, async () => {
+  await timed(`${lookups} x Policy.BatchResolve of one`, async () => {
     for (let count = 0; count < lookups; count++) await callerOf((count * 7_919) % keys);
   });
   const admin = Object.assign(await callerOf(accounts - 1), { scopes: ["admin"] }) as KnownCaller;

@@ -13,7 +13,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createToken } from "../src/access/token.js";
+import { createToken } from "../src/call/token.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { SMALL } from "./bodies.js";
 import type { Measurement, Window } from "./load.js";

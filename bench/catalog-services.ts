@@ -13,11 +13,11 @@ import {
   FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
 import { pino } from "pino";
-import { parseGrpcTarget } from "../src/address.js";
+import { parseGrpcTarget } from "../src/address/address.js";
 import { filesOf } from "../src/contract/descriptor-set.js";
 import { descriptorsOf } from "../src/contract/own-files.js";
 import { Instance } from "../src/gen/portico/registry/v1/registry.js";
-import { MemoryBudget } from "../src/memory-budget.js";
+import { MemoryBudget } from "../src/memory/memory-budget.js";
 import { loadTransport } from "../src/rpc/load-transport.js";
 import { type Registration, register } from "../src/rpc/registration.js";
 

@@ -40,7 +40,7 @@ const { zstdCompressSync } = zlib as never as {
 };
 const zstdLevel = (constants as never as Record<string, number>).ZSTD_c_compressionLevel as number;
 
-/** As gateway/content-coding.ts allocates the output. */
+/** As gateway/http/content-coding.ts allocates the output. */
 const chunkSize = ({ length }: Buffer): number => Math.max(1024, Math.min(length, 65_536));
 const gzip = (level: number): [string, Compress] => [
   `gzip ${level}`,

@@ -8,6 +8,9 @@ export const LIMIT_MIB = 768;
 const LIMIT_BYTES = LIMIT_MIB * 1024 ** 2;
 const WATCH_MS = 100;
 const CGROUPS = "/sys/fs/cgroup";
+/** Where a group is made in each version of cgroups, and the files that limit it. */
+const VERSION_1 = { parent: join(CGROUPS, "memory"), limits: { "memory.limit_in_bytes": `${LIMIT_BYTES}` } };
+const VERSION_2 = { parent: CGROUPS, limits: { "memory.max": `${LIMIT_BYTES}`, "memory.swap.max": "0" } };
 
 export interface MemoryLimit {
   /** Stands before the command that is limited. */
@@ -31,12 +34,11 @@ export function limitMemory(): MemoryLimit {
 }
 
 function limitByCgroup(): MemoryLimit | undefined {
-  if (!existsSync(join(CGROUPS, "cgroup.controllers"))) return undefined;
-  const group = join(CGROUPS, `portico-neighbours-${process.pid}`);
+  const { parent, limits } = existsSync(join(CGROUPS, "cgroup.controllers")) ? VERSION_2 : VERSION_1;
+  const group = join(parent, `portico-neighbours-${process.pid}`);
   try {
-    mkdirSync(group, { recursive: true });
-    writeFileSync(join(group, "memory.max"), `${LIMIT_BYTES}`);
-    writeFileSync(join(group, "memory.swap.max"), "0");
+    mkdirSync(group);
+    for (const [file, value] of Object.entries(limits)) writeFileSync(join(group, file), value);
   } catch {
     removeGroup(group);
     return undefined;

@@ -1,9 +1,9 @@
 /** What neighbours do: each prepares a server, and then keeps a bounded number of calls or connections open until it is stopped. */
 import { Agent } from "node:http";
 import { connect as connectTcp } from "node:net";
-import { parseGrpcTarget } from "../src/address.js";
+import { parseGrpcTarget } from "../src/address/address.js";
 import { Instance, RegistryService } from "../src/gen/portico/registry/v1/registry.js";
-import { MemoryBudget } from "../src/memory-budget.js";
+import { MemoryBudget } from "../src/memory/memory-budget.js";
 import type { Channel } from "../src/rpc/channel.js";
 import { stream } from "../src/rpc/client.js";
 import { loadTransport } from "../src/rpc/load-transport.js";

@@ -6,7 +6,7 @@
  *     SECONDS=20 node --import=tsx bench/neighbours.ts [neighbour …]
  *
  * SECONDS is the time of each neighbour, 20 by default. BENCH_DIST names the folder of another build. The limit is a memory cgroup
- * where the system lets this program make one (systemd-run, or cgroup v2 as root); else the size is watched, and the server is
+ * where the system lets this program make one (systemd-run, or cgroups as root); else the size is watched, and the server is
  * killed where it is larger, as the kernel would.
  */
 import { fork } from "node:child_process";

@@ -51,7 +51,7 @@ long. In the tables of streams a call is a stream. The answers of all systems ar
     .filter(([, version]) => version)
     .map(([name, version]) => `${name} ${version}`)
     .join(", ")}.
-- Portico runs with the flags of [deploying](deploying.md), \`--max-semi-space-size=8 --initial-old-space-size=64\`. Its access
+- Portico runs with the flags of [deploying](deploying.md), \`--max-semi-space-size=32 --initial-old-space-size=64\`. Its access
   log is off (\`PORTICO_LOG_LEVEL=warn\`), because the other systems write none. Where a row says that the log is on, the bench
   reads it.
 - For a program with workers, processor time and memory are those of all its processes. The generator and the service

@@ -39,7 +39,7 @@ async function measureStore(name: string, url: string, folder: string): Promise<
   let previous: Entry | undefined;
   await measure(`${name}: create after the entry before it`, async (round) => {
     const entry: Entry = [`${round + ROUNDS}`.padStart(16, "0"), VALUE];
-    await (previous ? log.createAfter(previous, [entry]) : log.create(...entry));
+    await (previous ? log.commit({ expect: previous, create: [entry] }) : log.create(...entry));
     previous = entry;
   });
   await log.create("claim", "0");

@@ -74,7 +74,7 @@ export async function role(name: string, args: string[], env: Record<string, str
   return {
     role: name,
     command: process.execPath,
-    args: ["--max-semi-space-size=8", "--initial-old-space-size=64", PORTICO, ...args], // As docs/deploying.md starts it.
+    args: ["--max-semi-space-size=32", "--initial-old-space-size=64", PORTICO, ...args], // As docs/deploying.md starts it.
     env: { PORTICO_LOG_LEVEL: "warn", PORTICO_MAX_RULES: "100000", ...addresses, ...env },
     port,
   };

@@ -1,6 +1,6 @@
 /** What a failed command line prints: what is wrong, and what was perhaps meant. */
 import { type Command, CommanderError } from "commander";
-import { ConfigError } from "../src/config.js";
+import { ConfigError } from "../src/config/config.js";
 import { nearest } from "../src/contract/nearest.js";
 import { CommandError, EXIT, type Exit } from "./terminal/exit.js";
 import type { Io } from "./terminal/io.js";

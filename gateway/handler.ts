@@ -6,8 +6,7 @@
  * nothing but the call: `…AtOnce` does what the stage does, and gives undefined where something has to be waited for.
  */
 import { dialectsOf } from "./dialects/dialects.js";
-import type { GatewayRequest, GatewayResponse, Handler } from "./http.js";
-import { takeTurns } from "./overload.js";
+import type { GatewayRequest, GatewayResponse, Handler } from "./http/message.js";
 import { admit, admitAtOnce } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
 import { Cors, checkCors } from "./stages/cors.js";
@@ -15,6 +14,7 @@ import { readCredentials } from "./stages/credentials.js";
 import { checkHeaders, checkWellFormed } from "./stages/headers.js";
 import type { StageOptions } from "./stages/options.js";
 import { RequestState } from "./stages/record.js";
+import { queueRequests } from "./stages/request-queue.js";
 import { refuse, reject, respond, respondAtOnce, write, writeAtOnce } from "./stages/respond.js";
 import { findRoute, findRouteAtOnce, isRoute } from "./stages/route.js";
 
@@ -24,10 +24,12 @@ export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
 export function createHandler(options: HandlerOptions): Handler {
   const dialects = dialectsOf(options);
   const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialects };
-  const { overload } = options;
+  const { callQueue } = options;
   const handler: Handler = (request) => handle(request, stages);
-  if (overload === undefined) return handler;
-  return takeTurns(overload, options.catalog.routes, handler, (request, reason) => refuse(request, reason, stages));
+  if (callQueue === undefined) return handler;
+  return queueRequests(callQueue, options.catalog.routes, handler, (request, reason) =>
+    refuse(request, reason, stages),
+  );
 }
 
 async function handle(request: GatewayRequest, options: StageOptions): Promise<GatewayResponse> {
@@ -54,7 +56,7 @@ async function handle(request: GatewayRequest, options: StageOptions): Promise<G
     const deadline = deadlineOf(target.endpoint, timeout, options.config);
     const answer = await call({ request, state, route, target, credentials, admission, deadline }, body, options);
 
-    const reply = writeAtOnce(request, state, answer) ?? (await write(request, state, answer));
+    const reply = writeAtOnce(request, state, answer) ?? (await write(request, state, answer, deadline));
     return respondAtOnce(request, state, reply, options) ?? (await respond(request, state, reply, options));
   } catch (thrown) {
     return reject(request, state, thrown, options);

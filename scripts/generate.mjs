@@ -1,5 +1,6 @@
-// Generates src/gen from proto/: message types by buf and ts-proto, and the descriptors that reflection, the registry
-// and the gateway serve. Run after every change of a .proto; CI fails when the result differs from what is committed.
+// Generates src/gen from proto/: message types by buf and ts-proto, without what nothing calls, and
+// the descriptors that reflection, the registry and the gateway serve. Run after every change of a
+// .proto, or of what is called; CI fails when the result differs from what is committed.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,6 +8,7 @@ import { join, relative } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { generateApi } from "./generate-api.mjs";
+import { pruneGenerated } from "./prune-generated.mjs";
 
 const bin = (name) => join("node_modules", ".bin", name);
 const run = (name, ...args) =>
@@ -18,16 +20,23 @@ const run = (name, ...args) =>
 /** An assignment to an entry of a map field. */
 const ENTRY = /^( +)([\w.]+)\[(entry\d*\.key|key)\] = (.+);$/gm;
 
+/** The fields that a message does not know, as ts-proto writes and reads them. */
+const WRITE_UNKNOWN =
+  /^ +if \(message\._unknownFields !== undefined\) \{\n +for \(const \[key, values\] (?:.*\n){5} +\}\n +\}\n/gm;
+const READ_UNKNOWN = /^ +const buf = reader\.skip\(tag & 7\);\n(?:.*\n){7} +\}\n/gm;
+/** What ts-proto does around the reading of a message, to count its depth. */
+const READ =
+  /^ +const reader = input instanceof BinaryReader .*\n(?:.*\n){5} +try \{\n((?:.*\n)*?) +return message;\n +\} finally \{\n.*\n +\}\n/gm;
+
+/** What generated code imports of src/wire/message.ts. */
+const OF_MESSAGES = "closeMessage, keepUnknownField, openMessage, writeUnknownFields";
+
 /** Their comments, a third of all, are for those who write compilers and annotations. */
 const WITHOUT_COMMENTS = /^google\/(?:protobuf\/descriptor|api\/(?:annotations|http))\.proto$/;
 
 rmSync("src/gen", { recursive: true, force: true });
 run("buf", "lint");
 run("buf", "generate");
-// The options are extensions of it, but nothing of ours reads or writes its messages by this code.
-rmSync("src/gen/google/protobuf/descriptor.ts");
-// For services to import; nothing of ours uses their code either.
-for (const name of ["annotations", "httpbody"]) rmSync(`src/gen/google/api/${name}.ts`);
 for (const name of readdirSync("src/gen", { recursive: true })) if (name.endsWith(".ts")) adapt(name);
 const folder = mkdtempSync(join(tmpdir(), "portico-"));
 try {
@@ -37,6 +46,7 @@ try {
 } finally {
   rmSync(folder, { recursive: true });
 }
+pruneGenerated();
 await generateApi();
 
 /** The module with the descriptors of each file. */
@@ -76,9 +86,10 @@ function withoutPlaces(file) {
 }
 
 /**
- * Makes a generated file read and write messages by src/wire, without a copy of the written bytes, and without an object
- * for unknown fields in each message, which hardly any has; takes out the interfaces that only servers of grpc-js would
- * implement, so that the file needs nothing of grpc-js.
+ * Makes a generated file read and write messages by src/wire, without a copy of the written bytes,
+ * and without an object for unknown fields in each message, which hardly any has. Calls
+ * src/wire/message.ts for what the code of each message repeats. Takes out the interfaces that only
+ * servers of grpc-js would implement, so that the file needs nothing of grpc-js.
  */
 function adapt(name) {
   const file = join("src/gen", name);
@@ -90,15 +101,28 @@ function adapt(name) {
     )
     .replace(ENTRY, "$1setEntry($2, $3, $4);")
     .replaceAll("_unknownFields: {}", "_unknownFields: undefined")
-    .replaceAll("const list = message._unknownFields![tag];", "const list = (message._unknownFields ??= {})[tag];")
-    .replaceAll("message._unknownFields![tag] = [buf];", "message._unknownFields[tag] = [buf];")
+    .replace(
+      WRITE_UNKNOWN,
+      "    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);\n",
+    )
+    .replace(READ_UNKNOWN, "        keepUnknownField(message, tag, reader.skip(tag & 7));\n")
+    .replace(
+      READ,
+      (_, body) =>
+        `    const reader = openMessage(input);\n${dedent(body)}    closeMessage(reader);\n    return message;\n`,
+    )
     .replace(/Buffer\.from\((\w+\.encode\(value\)\.finish\(\))\)/g, "$1")
     .replace(/^export interface \w+Server extends UntypedServiceImplementation \{\n(?:.*\n)*?\}\n\n/gm, "")
     .replace(/^import type \{[^{}]*\} from "@grpc\/grpc-js";\n/m, "");
-  const uses = code.includes("setEntry(");
-  const first = `import { BinaryReader } from`;
+  const ours = `import { setEntry } from "${src}/wire/entry.js";\nimport { ${OF_MESSAGES} } from "${src}/wire/message.js";\n`;
+  // What a file does not use of it goes when the code is pruned.
   writeFileSync(
     file,
-    uses ? code.replace(first, () => `import { setEntry } from "${src}/wire/entry.js";\n${first}`) : code,
+    code.replace("import { BinaryReader } from", (found) => ours + found),
   );
+}
+
+/** Lines that stand two columns further left. */
+function dedent(lines) {
+  return lines.replace(/^ {2}/gm, "");
 }

@@ -1,9 +1,11 @@
 // npm test: installs and builds what is missing or stale, then runs the tests that need nothing but Node.
 // Arguments are test files, or folders for all files of a kind in them. Without any: test/. --kind= is test, slow, outside,
 // postgres or browser: the part of a file's name before .ts. --timeout= is in seconds for each file.
+// --watch runs the files again after each change of what they are made of. --inspect runs those of one process, which waits
+// for a debugger first.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, watch } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { setup } from "./setup.mjs";
@@ -25,6 +27,12 @@ const LONGEST = [
   "test/services/limits.slow.ts",
   "test/services/auth/kill.slow.ts",
 ];
+
+/** The folders whose files tests are made of. */
+const SOURCES = ["src", "gateway", "services", "cli", "test", "scripts"];
+
+/** What a test names that runs the built program, or that builds. */
+const NEEDS_PROGRAM = /\bdist\b|\bnpm\b|scripts\//;
 
 /** How long after its files' time a process is ended, in milliseconds. */
 const TIME_TO_REPORT = 30_000;
@@ -55,17 +63,25 @@ const REQUIRE =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
 const { values, positionals } = parseArgs({
-  options: { kind: { type: "string", default: "test" }, timeout: { type: "string", default: "120" } },
+  options: {
+    kind: { type: "string", default: "test" },
+    timeout: { type: "string", default: "120" },
+    watch: { type: "boolean", default: false },
+    inspect: { type: "boolean", default: false },
+  },
   allowPositionals: true,
 });
 const files = (positionals.length > 0 ? positionals : ["test"]).flatMap((path) => filesAt(relative("", path)));
 
 await setup();
-const { build } = await import("./build.mjs");
-await build();
 const folder = `.tap/built/${process.pid}`;
 const batches = batchesOf(files);
-process.exitCode = await run();
+if (values.inspect && batches.length > 1) stop("--inspect is for the test files of one process: name one file");
+/** The files that the tests are made of, as far as they are known. */
+let inputs = new Set(files);
+let isInterrupted = false;
+if (values.watch) await runAgain();
+else process.exitCode = await run();
 
 /** The file, or all files of the kind in the folder. */
 function filesAt(path) {
@@ -103,10 +119,35 @@ function atATime() {
   return values.kind === "test" ? AT_A_TIME : OTHERS_AT_A_TIME;
 }
 
+/** Runs the tests, and again after each change, until it is interrupted. */
+async function runAgain() {
+  let onChange = () => {};
+  const watchers = SOURCES.map((source) =>
+    watch(source, { recursive: true }, (_, name) => {
+      if (inputs.has(join(source, name ?? ""))) onChange();
+    }),
+  );
+  while (!isInterrupted) {
+    const changed = new Promise((resolve) => {
+      onChange = resolve;
+    });
+    // What does not compile is reported, and may be mended.
+    await run().catch(() => undefined);
+    if (isInterrupted) break;
+    console.log("Waiting for a change. Ctrl-C ends.");
+    await changed;
+  }
+  for (const watcher of watchers) watcher.close();
+}
+
 /** Gives the exit code. Compiled beforehand, the tests take half the time: a loader would do it anew in each process. */
 async function run() {
   try {
-    await compile();
+    inputs = await compile();
+    if ([...inputs].some(needsProgram)) {
+      const { build } = await import("./build.mjs");
+      await build();
+    }
     console.log(`Running ${files.length} test files, ${atATime()} processes at a time`);
     return await runCompiled();
   } finally {
@@ -114,11 +155,17 @@ async function run() {
   }
 }
 
+/** Whether an input is a file of the tests, and runs the built program. */
+function needsProgram(input) {
+  return input.startsWith("test/") && NEEDS_PROGRAM.test(readFileSync(input, "utf8"));
+}
+
+/** Gives the files that the tests are made of. */
 async function compile() {
   const { build: bundle, stop } = await import("esbuild");
   const programs = batches.map((_, index) => ({ in: `batch:${index}`, out: nameOfBatch(index) }));
   const tests = files.map((file) => ({ in: file, out: file.replace(/\.ts$/, "") }));
-  await bundle({
+  const bundled = bundle({
     entryPoints: [...programs, ...tests],
     outdir: folder,
     bundle: true,
@@ -133,8 +180,11 @@ async function compile() {
     sourcemap: "linked",
     sourcesContent: false,
     logLevel: "warning",
+    metafile: true,
   });
-  await stop(); // It would keep what it has read for the next time.
+  // The service would keep what it has read for the next time.
+  const { metafile } = await bundled.finally(stop);
+  return new Set(Object.keys(metafile.inputs).filter((input) => SOURCES.includes(input.split("/")[0])));
 }
 
 /** The programs that run several files, and for each file a tap whose `t` is the test of the file. */
@@ -168,14 +218,19 @@ async function runCompiled() {
   const timeout = `--test-timeout=${Number(values.timeout) * 1000 * filesAProcess() + TIME_TO_REPORT}`;
   const compiled = batches.map((_, index) => join(folder, `${nameOfBatch(index)}.js`));
   // Through a pipe: where its own output is a terminal, Node's runner has the tests print colours (FORCE_COLOR).
-  const child = spawn(process.execPath, [...options, ...reporter, timeout, ...compiled], {
+  const args = values.inspect ? ["--inspect-brk"] : [...options, ...reporter, timeout];
+  const child = spawn(process.execPath, [...args, ...compiled], {
     stdio: ["ignore", "pipe", "inherit"],
     env: plainEnvironment(),
   });
-  child.stdout.pipe(process.stdout);
-  const forward = (signal) => child.kill(signal);
+  child.stdout.pipe(process.stdout, { end: false });
+  const forward = (signal) => {
+    isInterrupted = true;
+    child.kill(signal);
+  };
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, forward);
   const [code] = await once(child, "close");
+  for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, forward);
   return code ?? 1;
 }
 
@@ -186,5 +241,6 @@ function plainEnvironment() {
     if (name.startsWith("PORTICO_") && name !== "PORTICO_CHROMIUM") delete env[name];
   }
   const variables = { TEST_RUN_FOLDER: folder, TEST_FILES: JSON.stringify(batches) };
-  return { ...env, TAP_TIMEOUT: values.timeout, ...variables };
+  // Who debugs takes time: 0 stands for no limit.
+  return { ...env, TAP_TIMEOUT: values.inspect ? "0" : values.timeout, ...variables };
 }

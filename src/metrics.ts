@@ -48,6 +48,9 @@ export class Metrics {
   /** By reason, the changes that an authority refused; undefined in a process that is none. */
   changesRefused: (() => Iterable<readonly [reason: string, refused: number]>) | undefined;
 
+  /** By share, the records that the audit trail of an authority has dropped for newer ones; undefined in a process that is none. */
+  recordsDropped: (() => Iterable<readonly [share: string, dropped: number]>) | undefined;
+
   constructor() {
     collectDefaultMetrics({ register: this.#process });
     // Gauges with the suffix of counters; `sum(nodejs_active_resources)` and so on give the same.
@@ -72,7 +75,8 @@ export class Metrics {
     const refused = this.overload === undefined ? [] : refusedLines(this.overload.refused);
     const byService = this.refusedByService === undefined ? [] : serviceLines(this.refusedByService());
     const changes = this.changesRefused === undefined ? [] : changeLines(this.changesRefused());
-    const own = [...this.#requests.lines(), ...this.#calls.lines(), ...refused, ...byService, ...changes];
+    const records = this.recordsDropped === undefined ? [] : recordLines(this.recordsDropped());
+    const own = [...this.#requests.lines(), ...this.#calls.lines(), ...refused, ...byService, ...changes, ...records];
     return [...own, await this.#process.metrics()].join("\n");
   }
 }
@@ -94,6 +98,11 @@ function serviceLines(counts: Iterable<readonly [service: string, refused: numbe
 function changeLines(counts: Iterable<readonly [reason: string, refused: number]>): string[] {
   const help = "Changes refused with 503 because of the store or the clock, by reason.";
   return linesOf("portico_changes_refused_total", help, "reason", counts);
+}
+
+function recordLines(counts: Iterable<readonly [share: string, dropped: number]>): string[] {
+  const help = "Records of the audit trail that gave way to newer ones of their share.";
+  return linesOf("portico_audit_records_dropped_total", help, "share", counts);
 }
 
 /** A counter with one label. */

@@ -1,6 +1,6 @@
 /** `portico dev` and `portico build`. What they run is loaded only when they start, so that other commands start fast. */
 import type { Command } from "commander";
-import { type Flags, SETTINGS } from "../../src/config.js";
+import { type Flags, SETTINGS } from "../../src/config/config.js";
 import { CompletedArgument, CompletedOption } from "../command/candidates.js";
 import { completionOf } from "../roles/commands.js";
 import { examples, newCommand } from "../terminal/command.js";

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
-import type { Config, Flags } from "../../src/config.js";
+import type { Config, Flags } from "../../src/config/config.js";
 import { createLog } from "../../src/log.js";
 import { exitSoon, loadRoleConfig } from "../roles/run.js";
 import { aborted } from "../roles/stop.js";

@@ -1,8 +1,8 @@
 /** The door that `portico dev` opens: `portico server` in this process, and the instances that register at it. */
 
-import { SYSTEM } from "../../src/access/admission.js";
-import { formatGrpcTarget } from "../../src/address.js";
-import type { Config } from "../../src/config.js";
+import { formatGrpcTarget } from "../../src/address/address.js";
+import { SYSTEM } from "../../src/call/admission.js";
+import type { Config } from "../../src/config/config.js";
 import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
 import type { Channel } from "../../src/rpc/channel.js";

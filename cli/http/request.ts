@@ -6,7 +6,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
 import { LineSplitter } from "../../src/api/lines.js";
-import { asBuffer } from "../../src/buffer.js";
+import { asBuffer } from "../../src/wire/buffer.js";
 import { CommandError, EXIT, interrupted } from "../terminal/exit.js";
 import { readAll } from "../terminal/input.js";
 import type { RawBytes } from "../terminal/output.js";

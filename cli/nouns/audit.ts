@@ -11,6 +11,9 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   ["Actor", ({ actor }) => actor],
   ["Action", ({ action }) => action],
   ["Subject", ({ subject }) => subject],
+  ["Address", ({ address }) => address],
+  ["Key", ({ key }) => key],
+  ["Request", ({ requestId }) => requestId],
 ];
 
 export const audit: Noun = {

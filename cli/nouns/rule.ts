@@ -1,4 +1,8 @@
-/** A rule: who may call what, and with `--dry-run` whose calls a change would answer otherwise. Also `portico auth explain`, which tells the rule that decides. */
+/**
+ * A rule: who may call what, and with `--dry-run` whose calls a change would answer otherwise. Also `portico auth explain`, which tells the rule that decides.
+ *
+ * A noun knows no socket: it asks the gateway by cli/http.
+ */
 import { Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { Access, Effect, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";

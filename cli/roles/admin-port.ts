@@ -3,7 +3,7 @@ import { listen } from "../../gateway/node/listen.js";
 import { createAdminHandler } from "../../gateway/own/admin.js";
 import type { Health } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/cors.js";
-import type { Address } from "../../src/address.js";
+import type { Address } from "../../src/address/address.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import { listening } from "../../src/process/listen.js";
 

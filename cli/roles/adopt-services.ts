@@ -1,9 +1,9 @@
 /**
- * `portico services adopt`: gives a store of services that belongs to no installation to one. It was written by a version before
- * stores belonged to installations, or copied by `portico store copy --services --as-copy`.
+ * `portico services adopt`: gives a store of services that belongs to no installation, a copy by `portico store copy --services
+ * --as-copy`, to one.
  */
 import type { Command } from "commander";
-import { loadConfig, SETTINGS } from "../../src/config.js";
+import { loadConfig, SETTINGS } from "../../src/config/config.js";
 import { readInstallationId } from "../../src/store/installation.js";
 import { isPostgresUrl } from "../../src/store/postgres-url.js";
 import type { ServiceStore } from "../../src/store/service-store.js";

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Health } from "../../gateway/own/health.js";
 import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { createRegistry } from "../../services/registry/registry.js";
-import type { AuthorityAccess } from "../../src/access/authority-access.js";
+import type { AuthorityAccess } from "../../src/access/follow/authority-access.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
-import { formatAddress } from "../../src/address.js";
-import type { Flags } from "../../src/config.js";
+import { formatAddress } from "../../src/address/address.js";
+import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type ListNamespaces, listNamespacesOf } from "../../src/kit/namespace-data.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
@@ -15,7 +15,7 @@ import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../s
 import { addStore } from "../../src/process/service.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import type { Service } from "../../src/rpc/service.js";
+import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
 import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
@@ -82,8 +82,10 @@ export async function openCore(
   const given = { store, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, acceptTime };
   // The registry is opened later: until then nobody deletes an enrolment.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
-  const authority = await openAuthority({ ...given, joinsOtherwise });
+  const audit = { retentionMs: config.auditRetention, maxBytes: config.auditMax };
+  const authority = await openAuthority({ ...given, audit, joinsOtherwise });
   context.metrics.changesRefused = () => authority.refused();
+  context.metrics.recordsDropped = () => authority.droppedRecords();
   shutdown.onBegin(() => authority.announceStop());
   shutdown.add(() => authority.close());
   const { guard, asked } = await openOwnGuard(context, authority);
@@ -135,7 +137,7 @@ async function openOwnGuard(
 /** What this process serves has its own gRPC names, unless others had them at an earlier start. */
 async function claimNames({ grpcNames }: Authority, own: readonly Service[]): Promise<void> {
   for (const { name, parts } of own) {
-    const names = parts.map(({ grpcService }) => grpcService);
+    const names = parts.map(grpcServiceOf);
     await grpcNames.claim(name, names);
   }
 }

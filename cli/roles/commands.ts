@@ -3,8 +3,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
-import { ConfigError, type Flags, flagName, SETTINGS } from "../../src/config.js";
-import type { RoleName } from "../../src/setting.js";
+import { ConfigError, type Flags, flagName, SETTINGS } from "../../src/config/config.js";
+import type { RoleName } from "../../src/config/setting.js";
 import { type Candidate, CompletedArgument, CompletedOption, type Source } from "../command/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";

@@ -14,18 +14,17 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
 import { checkNames } from "../../services/registry/foreign.js";
-import { faultsOf } from "../../services/registry/shared-names.js";
-import { ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config.js";
+import { type Config, ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config/config.js";
+import { type ForeignService, parseForeignService } from "../../src/config/configured-services.js";
 import { makeFolder } from "../../src/folder.js";
-import { parseForeignService } from "../../src/foreign-services.js";
 import { CompletedOption } from "../command/candidates.js";
 import { collect, examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { visibleLines } from "../terminal/text.js";
 import { completionOf } from "./commands.js";
+import { faultsIn, UnreadContractError } from "./contract-faults.js";
 
 /** The configuration file; what else it has is kept as it is. */
 interface File {
@@ -49,17 +48,30 @@ export function addService(io: Io): Command {
   command.option("--prefix <path>", "put a path before those of its google.api.http annotations, such as /api");
   command.addOption(fileOption());
   examples(command, "portico services add shop 127.0.0.1:9000", "portico services add shop grpcs://shop.example:9000");
-  return command.action((name: string, targets: string[], options: AddOptions) => {
+  return command.action(async (name: string, targets: string[], options: AddOptions) => {
     const { descriptors, identity, metadata, prefix, config } = options;
     const target = targets.length === 1 ? targets[0] : targets;
     const bindings = prefix === undefined ? undefined : { prefix };
     const entry = { name, target, descriptors: descriptors && resolve(descriptors), identity, metadata, bindings };
-    checkService(entry);
-    const faults = entry.descriptors === undefined ? [] : faultsIn(entry.descriptors, name, prefix);
-    const file = changeServices({ ...(config && { config }) }, io, (services) => [...services, entry]);
+    const service = checkService(entry);
+    const flags = config === undefined ? {} : { config };
+    const warnings = await warningsOf(service, loadConfig(flags, io.env));
+    const file = changeServices(flags, io, (services) => [...services, entry]);
     io.stdout.write(`Service added to ${file}\n`);
-    for (const fault of faults) io.stderr.write(`Not served as ${name} declares it: ${visibleLines(fault)}\n`);
+    for (const warning of warnings) io.stderr.write(`${visibleLines(warning)}\n`);
   });
+}
+
+/** @throws {CommandError} where its contract is none that Portico serves */
+async function warningsOf(service: ForeignService, config: Config): Promise<string[]> {
+  const { name } = service;
+  try {
+    return (await faultsIn(service, config)).map((fault) => `Not served as ${name} declares it: ${fault}`);
+  } catch (error) {
+    if (!(error instanceof UnreadContractError)) throw error;
+    const later = `Once it can be, portico services tells what is not served`;
+    return [`The contract of ${name} cannot be read now: ${error.message}. ${later}`];
+  }
 }
 
 export function removeService(io: Io): Command {
@@ -112,25 +124,11 @@ function changeServices(
 }
 
 /** @throws {CommandError} where the arguments cannot be a service, before its file is spoken of. */
-function checkService(entry: object): void {
+function checkService(entry: object): ForeignService {
   try {
-    parseForeignService(entry, ".");
+    return parseForeignService(entry, ".");
   } catch (error) {
     throw new CommandError(`Nothing was added: ${(error as Error).message}`, EXIT.usage);
-  }
-}
-
-/**
- * What of the contract in a file will not be served as it is declared. A file that is not there yet is read when it is.
- * @throws {CommandError} where it is no contract of a service, such as one with a reserved name
- */
-function faultsIn(file: string, service: string, prefix = ""): readonly string[] {
-  if (!existsSync(file)) return [];
-  try {
-    const descriptors = readFileSync(file);
-    return faultsOf(readContract(service, descriptors, grpcServicesOf(descriptors)), prefix);
-  } catch (error) {
-    throw new CommandError(`Nothing was added: ${file}: ${(error as Error).message}`, EXIT.usage);
   }
 }
 

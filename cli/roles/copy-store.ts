@@ -1,6 +1,6 @@
 /** `portico store copy FROM TO`: copies a store, such as that of a file to a database. */
 import { makeOwnInstallation } from "../../services/auth/change-store.js";
-import { loadConfig } from "../../src/config.js";
+import { loadConfig } from "../../src/config/config.js";
 import { copyStore, isInUse } from "../../src/store/copy.js";
 import { copyServices } from "../../src/store/copy-services.js";
 import { fillServiceStore, fillStore, openServiceStore, openStore } from "../../src/store/open.js";
@@ -17,6 +17,7 @@ const CONTENTS: Readonly<Record<CollectionName, string>> = {
   grantors: "claims of authorities",
   usage: "rows of usage",
   time: "rows of time",
+  audit: "rows of the audit trail",
 };
 
 export interface CopyFlags {

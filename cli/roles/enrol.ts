@@ -1,6 +1,6 @@
 /** `portico enrol <name>`: makes an enrolment token in the store itself, for whoever has the store. */
 import { enrolInStore } from "../../services/auth/local-enrolment.js";
-import { type Flags, loadConfig } from "../../src/config.js";
+import { type Flags, loadConfig } from "../../src/config/config.js";
 import { StatusError } from "../../src/errors.js";
 import { openStore } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";

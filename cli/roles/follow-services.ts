@@ -1,6 +1,6 @@
 /** Takes up changes of the services that the configuration file names, while the process runs. */
 import type { Registry } from "../../services/registry/registry.js";
-import { ConfigError, readServices } from "../../src/config.js";
+import { ConfigError, readServices } from "../../src/config/config.js";
 import { onFileChange } from "../../src/file-changes.js";
 import type { Logger } from "../../src/log.js";
 

@@ -14,14 +14,14 @@ import type { Authority } from "../../services/auth/authority.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
 import { ContractReader } from "../../services/registry/contract-reader.js";
 import type { OpenGuard } from "../../src/access/guard.js";
-import { type Address, parseGrpcTarget } from "../../src/address.js";
-import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/certificates.js";
-import { type Config, ConfigError, SETTINGS } from "../../src/config.js";
+import { type Address, parseGrpcTarget } from "../../src/address/address.js";
+import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/config/certificates.js";
+import { type Config, ConfigError, SETTINGS } from "../../src/config/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { messageLimits, type ProcessContext } from "../../src/process/context.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { listening } from "../../src/process/listen.js";
-import { openOverload, reportRefused } from "../../src/process/refusals.js";
+import { openCallQueue, reportRefused } from "../../src/process/refusals.js";
 import { openAdminPort } from "./admin-port.js";
 import { whyNotReady } from "./readiness.js";
 import { processOf, type Running } from "./start.js";
@@ -90,15 +90,15 @@ export async function openGateway(
   shutdown.add(() => usage.close());
   const own = [health, documents, pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
-  const overload = openOverload(context);
+  const callQueue = openCallQueue(context);
   reportRefused(context, () => catalog.refused());
-  const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage, overload });
+  const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage, callQueue });
   checkProxies(config);
   const tls = followHttpCertificates(context);
   // A port that is open before the gateway can answer refuses calls that another gateway on it would have answered.
   await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
   const server = await listening("http", config, () =>
-    listen(handler, config.http, { ...config, budget, overload, tls, log }),
+    listen(handler, config.http, { ...config, budget, callQueue, tls, log }),
   );
   shutdown.onBegin(() => server.leave());
   shutdown.add((drainMs) => server.close(drainMs));

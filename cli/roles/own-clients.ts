@@ -1,12 +1,12 @@
 /** The clients of the services that run in one process with the authority: their calls stay in the process where they can. */
-import type { Caller } from "../../src/access/admission.js";
+import type { Caller } from "../../src/call/caller.js";
+import { NO_METADATA } from "../../src/call/metadata.js";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { Clients } from "../../src/kit/clients.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { Call, CallListener, CallStart, Channel } from "../../src/rpc/channel.js";
 import type { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import { NO_METADATA } from "../../src/rpc/metadata.js";
 
 /**
  * The clients of a service of this process. The authority judges the service and its caller as those of any other process,

@@ -1,5 +1,5 @@
 /** Why a process cannot serve calls, in words for its operator. */
-import type { Authority } from "../../src/access/authorities.js";
+import type { Authority } from "../../src/access/follow/authorities.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 /** A part of a process that follows authorities. */

@@ -3,8 +3,8 @@
 import { forwardTo } from "../../gateway/own/forward.js";
 import type { Authority } from "../../services/auth/authority.js";
 import { SYSTEM } from "../../src/access/guard.js";
-import { type Address, parseGrpcTarget } from "../../src/address.js";
-import { type Config, ConfigError, type Flags, SETTINGS } from "../../src/config.js";
+import { type Address, parseGrpcTarget } from "../../src/address/address.js";
+import { type Config, ConfigError, type Flags, SETTINGS } from "../../src/config/config.js";
 import type { Clients } from "../../src/kit/clients.js";
 import type { ProcessContext } from "../../src/process/context.js";
 import type { GrpcPort } from "../../src/process/grpc-port.js";

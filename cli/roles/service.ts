@@ -1,6 +1,6 @@
 /** `portico service <name>`: one of Portico's own services alone, which registers for as long as it runs. */
 import { Health } from "../../gateway/own/health.js";
-import type { Flags } from "../../src/config.js";
+import type { Flags } from "../../src/config/config.js";
 import { clientsOf } from "../../src/kit/clients.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
 import type { ProcessContext } from "../../src/process/context.js";

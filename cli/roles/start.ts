@@ -1,8 +1,8 @@
 /** Starts a process: makes what all its parts share, opens them, and closes them again where one cannot be opened. */
 import { setFlagsFromString } from "node:v8";
 import type { Authority } from "../../services/auth/authority.js";
-import type { Address, GrpcTarget } from "../../src/address.js";
-import type { Config } from "../../src/config.js";
+import type { Address, GrpcTarget } from "../../src/address/address.js";
+import type { Config } from "../../src/config/config.js";
 import type { Logger } from "../../src/log.js";
 import { createContext, type ProcessContext } from "../../src/process/context.js";
 import { ListenError } from "../../src/process/listen.js";

@@ -10,8 +10,8 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
-import { type Address, formatAddress } from "../../src/address.js";
-import { type Config, ConfigError, type Flags, flagName } from "../../src/config.js";
+import { type Address, formatAddress } from "../../src/address/address.js";
+import { type Config, ConfigError, type Flags, flagName } from "../../src/config/config.js";
 import type { Logger } from "../../src/log.js";
 import { CommandError, EXIT, type Exit } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";

@@ -1,6 +1,6 @@
 /** How every command is declared. Its help shows examples first, and fits a terminal of 80 columns. */
 import { Command, InvalidArgumentError } from "commander";
-import { quantity } from "../../src/setting-values.js";
+import { quantity } from "../../src/config/setting-values.js";
 
 /** @param usage name and arguments, `rule <id>` */
 export function newCommand(usage: string, summary: string): Command {

@@ -5,11 +5,13 @@
  * Instances register with each authority. So an instance is there while any registry names it, and a registry that has just
  * started, and does not know all of them yet, takes none away. One that leaves is gone as soon as no registry that is
  * followed at the moment names it.
+ *
+ * This room knows no request and no socket.
  */
-import { Authorities, type Authority } from "../../src/access/authorities.js";
+import { Authorities, type Authority } from "../../src/access/follow/authorities.js";
+import { type Lookup, lookupAll, ResolvedNames } from "../../src/address/resolved-names.js";
 import type { Instance, WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
-import { type Lookup, lookupAll, ResolvedNames } from "../../src/resolved-names.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { type Contract, Contracts, type ContractsOptions, parseAhead } from "./contracts.js";
 import { type ConnectOptions, Instances, isSame, type KnownInstance, toKnownInstance } from "./instances.js";

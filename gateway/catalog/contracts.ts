@@ -12,8 +12,8 @@ import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Codec } from "../../src/json/codec.js";
 import { type CodecOptions, type CodecType, compileCodecs } from "../../src/json/compile.js";
-import { inTurns, type Steps } from "../../src/pace.js";
-import { standardType } from "../standard-types.js";
+import { inTurns, type Steps } from "../../src/overload/pace.js";
+import { standardType } from "../http/standard-types.js";
 import { type ReadTypes, TypeLearner } from "./learned-types.js";
 
 /** A contract as an instance announces it. */

@@ -1,10 +1,10 @@
 /** The instances of one service: their channels, the contract at the end of each channel, and the routes made from these. */
 
+import { hostNameOf, type ResolvedNames } from "../../src/address/resolved-names.js";
 import { passes } from "../../src/contract/metadata-names.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
-import { hostNameOf, type ResolvedNames } from "../../src/resolved-names.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Verify } from "../../src/rpc/channel.js";
 import { type Announced, type Contract, type Contracts, parseAhead } from "./contracts.js";

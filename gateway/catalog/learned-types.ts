@@ -4,11 +4,11 @@
  * written, and read, as bytes in base64 (src/json).
  */
 import type { DescMessage, Registry } from "@bufbuild/protobuf";
-import { BoundedMap } from "../../src/bounded-map.js";
 import type { Codec } from "../../src/json/codec.js";
+import { BoundedMap } from "../../src/memory/bounded-map.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { MissingTypesError } from "../errors.js";
-import { standardType } from "../standard-types.js";
+import { MissingTypesError } from "../http/errors.js";
+import { standardType } from "../http/standard-types.js";
 
 /**
  * Reads types from a server at the end of a channel. Rejects where that cannot be done; types that the server does not know are
@@ -26,6 +26,8 @@ const KNOWN_MS = 600_000;
 const UNKNOWN_MS = 60_000;
 /** Most conversations that wait for another one to end. */
 const MAX_WAITING = 16;
+/** How long a call without a deadline waits for types, in milliseconds: longer than all these conversations take. */
+const MAX_WAIT_MS = 60_000;
 
 const TYPE_NAME = /^[A-Za-z_][\w]*(?:\.[A-Za-z_][\w]*)*$/;
 const MAX_NAME = 255;
@@ -86,26 +88,28 @@ export class TypeLearner {
 
   /**
    * Does something with a message, unless types are missing: then they are asked for, and it is to be done again in the next round.
+   * @param deadline as of `complete`
    * @returns undefined where it is done
    */
-  attempt(work: () => void, round: number, channel: Channel): Promise<void> | undefined {
+  attempt(work: () => void, round: number, channel: Channel, deadline?: number): Promise<void> | undefined {
     if (round === MAX_ROUNDS) {
       work();
       return undefined;
     }
     const outcome = this.#try(work);
-    return outcome instanceof MissingTypesError ? this.#learn(outcome.types, channel) : undefined;
+    return outcome instanceof MissingTypesError ? this.#learnBy(deadline, outcome.types, channel) : undefined;
   }
 
   /**
    * Does something with messages: where types are missing, once more after they were asked for. It must change nothing before
    * its messages have been read or written.
+   * @param deadline in milliseconds of `performance.now()`; what is not known by then is done without
    */
-  async complete<T>(work: () => T, channel: Channel): Promise<Awaited<T>> {
+  async complete<T>(work: () => T, channel: Channel, deadline?: number): Promise<Awaited<T>> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const outcome = this.#try(work);
       if (!(outcome instanceof MissingTypesError)) return await outcome;
-      await this.#learn(outcome.types, channel);
+      await this.#learnBy(deadline, outcome.types, channel);
     }
     return await work();
   }
@@ -127,6 +131,18 @@ export class TypeLearner {
     } finally {
       this.#missing = outer;
     }
+  }
+
+  /** Waits for `#learn`, at most until the deadline. The server is asked on: other calls need the types too. */
+  async #learnBy(deadline: number | undefined, names: readonly string[], channel: Channel): Promise<void> {
+    const left = deadline === undefined ? MAX_WAIT_MS : Math.min(deadline - performance.now(), MAX_WAIT_MS);
+    if (left <= 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, left);
+    });
+    await Promise.race([this.#learn(names, channel), late]);
+    clearTimeout(timer);
   }
 
   /** Asks the server for types, one conversation at a time. Never rejects. */

@@ -3,9 +3,10 @@
  * service names, or its configuration, `"metadata": ["x-tenant"]`, and with `"*"` all but those that belong to HTTP, to Portico
  * or to a dialect. Some pass never: by them a client could speak in the gateway's name, or a service act on the gateway's origin.
  */
+
+import { isBinaryName, type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import { mayPass, passes } from "../../src/contract/metadata-names.js";
-import { isBinaryName, type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../http/errors.js";
 
 /** Most values of a service's headers or trailers that pass, and most bytes of their names and values. */
 const MAX_VALUES = 64;

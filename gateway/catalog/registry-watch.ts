@@ -3,12 +3,13 @@
  * stay. A registry that comes back knows at first only the instances that have registered again, so one that it does not
  * name then has some time to do so.
  */
-import type { SYSTEM } from "../../src/access/admission.js";
-import type { Authority } from "../../src/access/authorities.js";
+
+import type { Authority } from "../../src/access/follow/authorities.js";
+import type { SYSTEM } from "../../src/call/admission.js";
+import type { Metadata } from "../../src/call/metadata.js";
 import { type Attempt, follow } from "../../src/follow.js";
 import { type Instance, RegistryService, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { stream } from "../../src/rpc/client.js";
-import type { Metadata } from "../../src/rpc/metadata.js";
 import type { Owners } from "./rpc-routes.js";
 
 /** Pauses between attempts to reach the registry, in milliseconds. */
@@ -58,7 +59,7 @@ export function keyOf({ service, id }: Pick<Instance, "service" | "id">): string
 export class RegistryWatch {
   /** Keys of the instances that it knows, or knew when it was last reached. */
   readonly names = new Set<string>();
-  /** Whose each gRPC name is, by service; undefined where it has not said so, as a registry of an earlier version. */
+  /** Whose each gRPC name is, by service; undefined before it has said so. */
   owners: KnownOwners | undefined;
   /** Whether it is followed now, and has named all its instances. */
   isComplete = false;

@@ -9,7 +9,7 @@ import { Callers, type Endpoint, pathOf } from "../../src/contract/endpoint.js";
 import { NAME, RESERVED_NAMES } from "../../src/contract/names.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../http/errors.js";
 import { Bindings } from "./bindings.js";
 import { RpcRoutes } from "./rpc-routes.js";
 import type { Route, Target } from "./target.js";

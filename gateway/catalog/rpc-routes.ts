@@ -1,8 +1,8 @@
 /**
  * The paths of gRPC, `/helloworld.Helloworld/Call`, which gRPC-Web and Connect have, too. Several services may have a gRPC
  * service of one name. Its paths lead to the service that the name belongs to; to the others leads the header Portico-Service.
- * The authority keeps whose each name is, so it is known also while the owner has no instance. A name that belongs to nobody, as
- * with a registry of an earlier version, leads to the one service that has it.
+ * The authority keeps whose each name is, so it is known also while the owner has no instance. A name that belongs to nobody leads
+ * to the one service that has it.
  */
 import { Callers } from "../../src/contract/endpoint.js";
 import { isReservedGrpcName } from "../../src/contract/names.js";
@@ -46,7 +46,7 @@ export class RpcRoutes {
   /** Adds an endpoint of a service. */
   add(target: Target): void {
     const { path, callers, grpcService, service } = target.endpoint;
-    // A registry of an earlier version lets services have names that are Portico's.
+    // Whatever a registry says: calls to these names carry passwords.
     if (callers === Callers.ENROLLED || isReservedGrpcName(grpcService, service)) return;
     const name = grpcService.toLowerCase();
     const paths = this.#pathsOf.get(name) ?? new Set<string>();

@@ -9,8 +9,7 @@ import type { Any } from "../../src/gen/google/protobuf/any.js";
 import type { Codec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { Backlog } from "../backlog.js";
-import { writeDetail } from "../error-object.js";
+import { writeDetail } from "../http/error-object.js";
 import type { Contract } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 
@@ -28,11 +27,10 @@ export function targetsOf(
   metadata: PassedMetadata,
 ): Target[] {
   const found = new Map<string, Target[]>();
-  const backlog = new Backlog(balancer);
   for (const contract of contracts) {
     const channel = balancer.among(contract);
     for (const endpoint of contract.endpoints) {
-      const target = new Target(endpoint, channel, identity, contract, metadata, backlog);
+      const target = new Target(endpoint, channel, identity, contract, metadata);
       const { endpoint: name } = endpoint.segments;
       const known = found.get(name);
       // Two of one contract that differ by case alone are refused by the routes.
@@ -89,8 +87,6 @@ export class Target {
     readonly contract: Contract,
     /** Which metadata passes, in both directions. */
     readonly metadata: PassedMetadata = NO_PASSED_METADATA,
-    /** Of the service; undefined for one in this process. */
-    readonly backlog?: Backlog,
   ) {}
 
   /** The service's own message types. */
@@ -126,9 +122,9 @@ export class Target {
   }
 
   /** Does something with messages, as `TypeLearner.complete`. */
-  async complete<T>(work: () => T): Promise<Awaited<T>> {
+  async complete<T>(work: () => T, deadline: number | undefined): Promise<Awaited<T>> {
     const { learner } = this.contract;
-    return await (learner === undefined ? work() : learner.complete(work, this.channel));
+    return await (learner === undefined ? work() : learner.complete(work, this.channel, deadline));
   }
 
   /** The same, where no types have to be asked for. @returns undefined where they have: then nothing has been done */
@@ -138,23 +134,23 @@ export class Target {
   }
 
   /** Passes a message of a stream on, unless types have to be asked for first; resolves when that has been done. */
-  attempt(pass: () => void, round: number): Promise<void> | undefined {
+  attempt(pass: () => void, round: number, deadline: number | undefined): Promise<void> | undefined {
     const { learner } = this.contract;
     if (learner === undefined) {
       pass();
       return undefined;
     }
-    return learner.attempt(pass, round, this.channel);
+    return learner.attempt(pass, round, this.channel, deadline);
   }
 
   /** Resolves when the types of an error's details have been asked for; undefined where none is missing. */
-  completeDetails(details: readonly Any[]): Promise<void> | undefined {
+  completeDetails(details: readonly Any[], deadline: number | undefined): Promise<void> | undefined {
     if (details.length === 0 || this.contract.learner === undefined) return undefined;
     const write = (): true => {
       for (const detail of details) writeDetail(this.any, detail);
       return true;
     };
-    return this.completeAtOnce(write) ? undefined : this.complete(write).then(() => {});
+    return this.completeAtOnce(write) ? undefined : this.complete(write, deadline).then(() => {});
   }
 
   get request(): Codec {

@@ -1,8 +1,11 @@
 /**
  * All dialects, and how the one of a request is found: gRPC, gRPC-Web and Connect by the content type, and Connect also by its
  * header Connect-Protocol-Version or by the query of a GET; all others by the path.
+ *
+ * A dialect knows no socket.
  */
-import { type GatewayRequestHead, pathOf } from "../http.js";
+import type { GatewayRequestHead } from "../http/message.js";
+import { pathOf } from "../http/target.js";
 import type { Dialect, Dialects } from "../stages/dialect.js";
 import { connectStream } from "./connect/stream.js";
 import { ConnectUnary, codecOfQuery } from "./connect/unary.js";

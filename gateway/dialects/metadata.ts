@@ -1,7 +1,8 @@
 /** Metadata of services in responses, as header lists: name, value, name, value … */
-import { asBuffer } from "../../src/buffer.js";
-import type { Metadata } from "../../src/rpc/metadata.js";
-import type { Reply } from "../http.js";
+
+import type { Metadata } from "../../src/call/metadata.js";
+import { asBuffer } from "../../src/wire/buffer.js";
+import type { Reply } from "../http/message.js";
 import { type AnswerMetadata, NO_ANSWER_METADATA } from "../stages/dialect.js";
 
 /** Adds metadata to a header list. */

@@ -1,5 +1,5 @@
 /** Why the response to a request is not to be waited for any more, and who is told of it. */
-import type { HttpError } from "../errors.js";
+import type { HttpError } from "../http/errors.js";
 
 export class Abort {
   /** Undefined until it is aborted. */

@@ -1,9 +1,9 @@
 /** A connection as the HTTP port sees it, whatever version of HTTP is spoken on it. */
 import type { Socket } from "node:net";
-import type { Config } from "../../src/config.js";
-import type { MemoryBudget } from "../../src/memory-budget.js";
-import type { HttpError } from "../errors.js";
-import type { Handler } from "../http.js";
+import type { Config } from "../../src/config/config.js";
+import type { MemoryBudget } from "../../src/memory/memory-budget.js";
+import type { HttpError } from "../http/errors.js";
+import type { Handler } from "../http/message.js";
 
 /** What the port needs of any connection that it has accepted, whatever version of HTTP is spoken on it. */
 export interface PortConnection {
@@ -42,8 +42,8 @@ export type ConnectionLimits = Pick<
 > & {
   /** How long the client may read nothing, or the service take nothing of an upload, in milliseconds; default 30 min. */
   readonly stallMs?: number | undefined;
-  /** How long a client is held back at most after a request was refused in an overload, in milliseconds; default see `timeOfHold`. */
-  readonly holdMs?: number | undefined;
+  /** How long a client is throttled at most after a request was refused in an overload, in milliseconds; default see `throttleDelay`. */
+  readonly maxThrottleMs?: number | undefined;
 };
 
 /**

@@ -1,5 +1,5 @@
 /** What may be wrong with a request, or become of it, over either version of HTTP. */
-import { HttpError } from "../errors.js";
+import { HttpError } from "../http/errors.js";
 
 export const GONE = new HttpError(499, "The client has gone");
 export const TOO_SLOW = new HttpError(408, "The request took too long to arrive");

@@ -1,14 +1,14 @@
 /** Puts a handler on an HTTP port, whose connections it reads itself: HTTP/1.1 in http1/, HTTP/2 in http2/. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import type { Address } from "../../src/address.js";
-import type { Certificates } from "../../src/certificates.js";
-import type { TrustedProxies } from "../../src/client-address.js";
-import type { Config } from "../../src/config.js";
+import type { Address } from "../../src/address/address.js";
+import type { TrustedProxies } from "../../src/address/client-address.js";
+import type { Certificates } from "../../src/config/certificates.js";
+import type { Config } from "../../src/config/config.js";
 import type { Logger } from "../../src/log.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
-import type { Overload } from "../../src/overload.js";
-import { HttpError } from "../errors.js";
-import type { Handler } from "../http.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
+import type { CallQueue } from "../../src/overload/call-queue.js";
+import { HttpError } from "../http/errors.js";
+import type { Handler } from "../http/message.js";
 import type { ClientSocket, ConnectionLimits, PortConnection } from "./connection.js";
 import { Http1Connection, type Http1Options } from "./http1/connection.js";
 import { ResponseBatch } from "./http1/response-batch.js";
@@ -25,7 +25,7 @@ export type Limits = ConnectionLimits &
     /** The memory budget of this process; default: one of the port's own. */
     readonly budget?: MemoryBudget | undefined;
     /** Is told of each connection. */
-    readonly overload?: Overload | undefined;
+    readonly callQueue?: CallQueue | undefined;
     /** With it the port speaks TLS. */
     readonly tls?: Certificates | undefined;
     /** Whether connections begin with a PROXY header; default `none`. Any other needs `trustedProxies` and `log`. */
@@ -72,7 +72,7 @@ export class HttpPort {
   #leaving = false;
 
   constructor(handler: Handler, limits: Limits) {
-    const { budget = new MemoryBudget(limits), overload, headerTime, bodyTime, keepAlive } = limits;
+    const { budget = new MemoryBudget(limits), callQueue, headerTime, bodyTime, keepAlive } = limits;
     const checkMs = Math.min(CHECK_MS, headerTime / 2, bodyTime / 2, keepAlive / 2);
     this.#options = {
       handler,
@@ -91,7 +91,7 @@ export class HttpPort {
     const { server, closeUnbegun } = this.#createServer(limits);
     this.#server = server;
     this.#closeUnbegun = closeUnbegun;
-    if (overload !== undefined) this.#server.on("connection", () => overload.onConnection());
+    if (callQueue !== undefined) this.#server.on("connection", () => callQueue.onConnection());
     this.#server.maxConnections = limits.maxConnections;
     // Timers run before sockets are read: where this process stood still, what is late may have arrived all the same.
     this.#checks = setInterval(() => setImmediate(() => this.#checkTime()), checkMs).unref();

@@ -1,8 +1,8 @@
 /** The other end of a connection: a client, or a trusted proxy, whose requests name their clients in headers. */
 import type { Socket } from "node:net";
-import type { TrustedProxies } from "../../src/client-address.js";
-import type { ClientMemory, ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js";
-import { forwardedClient } from "../forwarded.js";
+import type { TrustedProxies } from "../../src/address/client-address.js";
+import type { ClientMemory, ConnectionMemory, MemoryBudget } from "../../src/memory/memory-budget.js";
+import { forwardedClient } from "../http/forwarded.js";
 
 export class Peer {
   /** Whether headers of requests say who their clients are. */

@@ -3,8 +3,8 @@
  * header is bounded in bytes and in time.
  */
 import type { Socket } from "node:net";
-import type { TrustedProxies } from "../../src/client-address.js";
-import type { Config } from "../../src/config.js";
+import type { TrustedProxies } from "../../src/address/client-address.js";
+import type { Config } from "../../src/config/config.js";
 import type { Logger } from "../../src/log.js";
 import { Peer } from "./peer.js";
 import { type Beginning, beginsProxyHeader, readBeginning } from "./proxy-protocol.js";

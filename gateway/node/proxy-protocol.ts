@@ -3,7 +3,7 @@
  * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt). It comes before everything else, TLS included.
  */
 import { isIP } from "node:net";
-import { canonicalAddress } from "../../src/client-address.js";
+import { canonicalAddress } from "../../src/address/client-address.js";
 
 /** What a connection begins with. */
 export interface Beginning {

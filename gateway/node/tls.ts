@@ -6,7 +6,7 @@
 import { constants } from "node:crypto";
 import type { Socket } from "node:net";
 import { createServer, type Server, type TLSSocket } from "node:tls";
-import type { Certificates } from "../../src/certificates.js";
+import type { Certificates } from "../../src/config/certificates.js";
 import { ALPN } from "../../src/http2/frames.js";
 
 /** In the order in which they are preferred. A client that names no protocol gets HTTP/1.1. */

@@ -5,10 +5,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
-import type { ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js";
-import { HttpError, NO_MEMORY } from "../errors.js";
-import { SUBPROTOCOL } from "../handshake.js";
-import type { MessageSocket, SocketSession } from "../http.js";
+import type { ConnectionMemory, MemoryBudget } from "../../src/memory/memory-budget.js";
+import { HttpError, NO_MEMORY } from "../http/errors.js";
+import { SUBPROTOCOL } from "../http/handshake.js";
+import type { MessageSocket, SocketSession } from "../http/message.js";
 import { LINGER_MS, MAX_TEXT, MIN_RESERVED } from "./connection.js";
 import { GONE } from "./faults.js";
 import { SlowReaderTimeout } from "./slow-reader.js";

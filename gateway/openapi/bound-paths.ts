@@ -8,11 +8,11 @@ import { commentOf } from "../../src/contract/comments.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Binding } from "../../src/contract/http-rule.js";
 import { type PathTemplate, REST, type Variable } from "../../src/contract/path-template.js";
+import { described, type Schemas } from "../../src/json/schema/messages.js";
+import type { Schema } from "../../src/json/schema/scalars.js";
 import { isHttpBody } from "../dialects/json/message.js";
 import { ANY_BYTES, jsonContent, operation, responses } from "./operations.js";
 import { queryParameters } from "./parameters.js";
-import type { Schema } from "./schema.js";
-import { described, type Schemas } from "./schemas.js";
 
 /** The methods of which OpenAPI can describe an operation. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "PUT", "POST", "DELETE", "HEAD", "PATCH"]);

@@ -2,7 +2,7 @@
  * Components of every OpenAPI document: the request headers that the gateway reads, its response headers, and the error object.
  */
 import { NAME } from "../../src/contract/names.js";
-import type { Schema } from "./schema.js";
+import type { Schema } from "../../src/json/schema/scalars.js";
 
 /** Request headers of every operation. */
 export const COMMON_HEADERS = [refer("Grpc-Timeout"), refer("X-Request-Id")];

@@ -1,15 +1,18 @@
 /**
  * The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0) of a service: its endpoints and messages with their comments,
  * at the gateway's paths. It is made from descriptors alone, so that the gateway serves the same document that spec/ holds.
+ *
+ * This room calls no service.
  */
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, grpcServiceOf } from "../../src/contract/endpoint.js";
 import { type Binding, bindingsOf } from "../../src/contract/http-rule.js";
+import { described, Schemas, type SchemasOptions } from "../../src/json/schema/messages.js";
+import type { Schema } from "../../src/json/schema/scalars.js";
+import { atOnce, type Steps } from "../../src/overload/pace.js";
 import { BoundPaths } from "./bound-paths.js";
 import { ERROR, ERROR_SCHEMA, HEADERS, PARAMETERS, RESPONSES } from "./components.js";
 import { pathItems } from "./operations.js";
-import type { Schema } from "./schema.js";
-import { described, Schemas, type SchemasOptions } from "./schemas.js";
 
 export interface DocumentOptions extends SchemasOptions {
   /** The service's name, `helloworld`. */
@@ -24,29 +27,74 @@ export interface DocumentOptions extends SchemasOptions {
 
 /** The document as JSON; `space` indents it. */
 export function openApi(options: DocumentOptions, space?: number): string {
+  return exact(JSON.stringify(atOnce(documentSteps(options)), null, space));
+}
+
+/** The same without indentation, in steps: a path or a component in each. */
+export function* openApiSteps(options: DocumentOptions): Steps<string> {
+  const { paths, components, ...rest } = yield* documentSteps(options);
+  const { schemas, ...others } = components;
+  const members = [
+    ...Object.entries(rest).map(([name, value]) => member(name, JSON.stringify(value))),
+    member("paths", yield* objectSteps(paths)),
+    member("components", `{${member("schemas", yield* objectSteps(schemas))},${JSON.stringify(others).slice(1)}`),
+  ];
+  return `{${members.join(",")}}`;
+}
+
+function member(name: string, text: string): string {
+  return `${JSON.stringify(name)}:${text}`;
+}
+
+/** The text of an object, a member in each step. */
+function* objectSteps(object: Schema): Steps<string> {
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(object)) {
+    members.push(exact(member(name, JSON.stringify(value))));
+    yield;
+  }
+  return `{${members.join(",")}}`;
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly info: Schema;
+  readonly servers: readonly Schema[];
+  readonly tags: readonly Schema[];
+  readonly paths: Schema;
+  readonly components: { readonly schemas: Schema } & Schema;
+}
+
+function* documentSteps(options: DocumentOptions): Steps<Document> {
   const { service, endpoints, server, bindings = ({ method }) => bindingsOf(method).bindings } = options;
   const ordered = mainFirst(service, endpoints);
   const schemas = new Schemas(options);
-  const own = ordered.flatMap((endpoint) => pathItems(endpoint, schemas));
+  const own: [path: string, item: Schema][] = [];
+  for (const endpoint of ordered) {
+    own.push(...pathItems(endpoint, schemas));
+    yield;
+  }
   const bound = new BoundPaths(schemas);
-  for (const endpoint of ordered) for (const binding of bindings(endpoint)) bound.add(endpoint, binding);
+  for (const endpoint of ordered) {
+    for (const binding of bindings(endpoint)) bound.add(endpoint, binding);
+    yield;
+  }
   const paths = Object.fromEntries([...own, ...bound.items()]);
-  const referred = JSON.stringify(paths);
-  const document = {
+  const referred = yield* objectSteps(paths);
+  return {
     openapi: "3.1.0",
     info: { title: service, version: versionOf(ordered), ...described(commentOfService(ordered), FIELD_NAMES) },
     servers: [{ url: server }],
     tags: tagsOf(ordered),
     paths,
     components: {
-      schemas: { [ERROR]: ERROR_SCHEMA, ...schemas.components() },
+      schemas: { [ERROR]: ERROR_SCHEMA, ...(yield* schemas.components()) },
       responses: used("responses", RESPONSES, referred),
       parameters: used("parameters", PARAMETERS, referred),
       headers: HEADERS,
       securitySchemes: { bearer: BEARER },
     },
   };
-  return exact(JSON.stringify(document, null, space));
 }
 
 /** The components that the paths refer to. */

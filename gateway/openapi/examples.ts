@@ -4,9 +4,9 @@
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
+import { isSecret } from "../../src/contract/secrets.js";
+import type { Direction } from "../../src/json/schema/scalars.js";
 import { hasOwnForm, wrapped } from "../../src/json/types.js";
-import type { Direction } from "./schema.js";
-import { secrecy } from "./schemas.js";
 
 const MAX_DEPTH = 3;
 /** After this many members of an example, messages nested in it are left out. */
@@ -25,8 +25,8 @@ function objectOf(type: DescMessage, direction: Direction, depth: number, size: 
   const members = type.fields.flatMap((field): [string, unknown][] => {
     if (field.oneof !== undefined && field.oneof.fields[0] !== field) return [];
     // A secret that is published in a document is no secret, unless the contract's author gives an example, as of a code.
-    const isSecret = secrecy(field).format !== undefined && suchAs(field) === undefined;
-    if (direction === "input" && (field.deprecated || isSecret)) return [];
+    const isKept = isSecret(field) && suchAs(field) === undefined;
+    if (direction === "input" && (field.deprecated || isKept)) return [];
     size.members++;
     const nests = depth < MAX_DEPTH && size.members < MAX_MEMBERS;
     const value = fieldExample(field, direction, nests ? depth + 1 : undefined, size);

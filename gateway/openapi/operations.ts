@@ -3,14 +3,14 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
+import { deprecation, described, type Schemas } from "../../src/json/schema/messages.js";
+import type { Schema } from "../../src/json/schema/scalars.js";
 import { hasOwnForm } from "../../src/json/types.js";
 import { takesForms } from "../dialects/json/bodies/form.js";
 import { isHttpBody, isPlain } from "../dialects/json/message.js";
 import { COMMON_HEADERS, ERROR, ERROR_RESPONSES, NAMESPACE_HEADER, STREAM_HEADER } from "./components.js";
 import { exampleOf } from "./examples.js";
 import { formSchema, queryParameters } from "./parameters.js";
-import type { Schema } from "./schema.js";
-import { deprecation, described, type Schemas } from "./schemas.js";
 
 /** Every path of an endpoint, with its path item. */
 export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, item: Schema][] {

@@ -4,10 +4,10 @@
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
+import { deprecation, described, type Schemas, secrecy } from "../../src/json/schema/messages.js";
+import { mapKeySchema, type Schema } from "../../src/json/schema/scalars.js";
 import { hasOwnForm, isRequired, wrapped } from "../../src/json/types.js";
 import { suchAs } from "./examples.js";
-import { mapKeySchema, type Schema } from "./schema.js";
-import { deprecation, described, type Schemas, secrecy } from "./schemas.js";
 
 /** Deepest nested message whose fields become parameters, since each level may multiply their number. */
 const MAX_DEPTH = 3;
@@ -31,7 +31,7 @@ export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
       ...deprecation(field),
       style: field.fieldKind === "map" ? "deepObject" : "form",
       explode: true,
-      schema: { ...schema, ...secrecy(field) },
+      schema: { ...schema, ...secrecy(field, "input") },
       ...(example !== undefined && { example }),
     };
   });
@@ -41,9 +41,9 @@ export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
 export function formSchema(type: DescMessage, schemas: Schemas): Schema {
   const parts = parametersOf(type, schemas).filter(({ field }) => field.fieldKind !== "map");
   const properties = parts.map(({ field, name, schema }): [string, Schema] => {
-    const words = described(commentOf(field, field.parent.file));
-    if (field.scalar !== ScalarType.BYTES || name.includes(".")) return [name, { ...schema, ...words }];
-    return [name, { ...(field.fieldKind === "list" ? { type: "array", items: FILE } : FILE), ...words }];
+    const more = { ...secrecy(field, "input"), ...described(commentOf(field, field.parent.file)) };
+    if (field.scalar !== ScalarType.BYTES || name.includes(".")) return [name, { ...schema, ...more }];
+    return [name, { ...(field.fieldKind === "list" ? { type: "array", items: FILE } : FILE), ...more }];
   });
   return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
 }

@@ -10,20 +10,21 @@
  * called yet are parsed for it.
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
-import { isVisible } from "../../src/access/admission.js";
 import type { Admission, Guard } from "../../src/access/guard.js";
-import { BoundedMap } from "../../src/bounded-map.js";
+import { isVisible } from "../../src/call/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { hasOwnForm } from "../../src/json/types.js";
-import { mapPaced } from "../../src/pace.js";
+import { BoundedMap } from "../../src/memory/bounded-map.js";
+import { inTurns, mapPaced } from "../../src/overload/pace.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
-import { HttpError } from "../errors.js";
-import { checkUnambiguous, type GatewayRequestHead, type OwnPaths, type Reply } from "../http.js";
+import { HttpError } from "../http/errors.js";
+import { checkUnambiguous } from "../http/headers.js";
+import type { GatewayRequestHead, OwnPaths, Reply } from "../http/message.js";
 import { readCredentials } from "../stages/credentials.js";
-import { openApi, summaryOfService } from "./document.js";
+import { openApiSteps, summaryOfService } from "./document.js";
 
 export interface ServedDocumentsOptions {
   readonly catalog: { readonly routes: Routes };
@@ -44,7 +45,9 @@ export class ServedDocuments implements OwnPaths {
   readonly #omitZeros: boolean | undefined;
   readonly #server: string;
   /** By service and which of its endpoints are shown; valid as long as the service has these targets. */
-  readonly #kept = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: string }>(MAX_KEPT);
+  readonly #kept = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: Promise<string> }>(
+    MAX_KEPT,
+  );
 
   constructor({ catalog, guard, omitZeros, publicUrl = "/" }: ServedDocumentsOptions) {
     this.#routes = catalog.routes;
@@ -84,10 +87,11 @@ export class ServedDocuments implements OwnPaths {
     const shown = this.#shown(service, viewer);
     const [first] = shown;
     if (first === undefined) throw this.#notFound(service, viewer);
-    return { status: 200, body: this.#compiled(service, shown, first) };
+    return { status: 200, body: await this.#compiled(service, shown, first) };
   }
 
-  #compiled(service: string, shown: readonly Target[], { types }: Target): string {
+  /** Made in turns, and once for all who ask meanwhile. */
+  #compiled(service: string, shown: readonly Target[], { types }: Target): Promise<string> {
     const targets = this.#routes.targetsOf(service) ?? shown;
     const key = `${service} ${targets.map((target) => (shown.includes(target) ? 1 : 0)).join("")}`;
     const kept = this.#kept.get(key);
@@ -95,8 +99,9 @@ export class ServedDocuments implements OwnPaths {
     const endpoints = shown.map(({ endpoint }) => endpoint);
     const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
     const [server, omitZeros] = [this.#server, this.#omitZeros];
-    const document = openApi({ service, endpoints, types, bindings, server, omitZeros });
+    const document = inTurns(openApiSteps({ service, endpoints, types, bindings, server, omitZeros }));
     this.#kept.set(key, { targets, document });
+    document.catch(() => this.#kept.delete(key));
     return document;
   }
 

@@ -1,9 +1,11 @@
 /** The operator's port: metrics and health of the process, apart from the port that callers and web pages reach. */
 import type { OwnRoot } from "../../src/contract/names.js";
 import type { Metrics } from "../../src/metrics.js";
-import { toErrorReply } from "../error-object.js";
-import { HttpError } from "../errors.js";
-import { checkHost, type GatewayRequest, type GatewayResponse, type Handler, pathOf, type Reply } from "../http.js";
+import { toErrorReply } from "../http/error-object.js";
+import { HttpError } from "../http/errors.js";
+import { checkHost } from "../http/headers.js";
+import type { GatewayRequest, GatewayResponse, Handler, Reply } from "../http/message.js";
+import { pathOf } from "../http/target.js";
 import { Cors, checkCors, type Hosts } from "../stages/cors.js";
 import type { Health } from "./health.js";
 

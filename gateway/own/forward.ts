@@ -5,16 +5,16 @@
  * Services that registered have a gRPC port of their own, and are told of their callers by a signed context.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { first, type Metadata, requestIdOf } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallStart } from "../../src/rpc/channel.js";
 import type { FindMethod } from "../../src/rpc/dispatch.js";
 import { MessageQueue } from "../../src/rpc/message-queue.js";
-import { first, type Metadata, requestIdOf } from "../../src/rpc/metadata.js";
 import type { ServedMethod } from "../../src/rpc/running-call.js";
-import type { Context } from "../../src/rpc/service.js";
+import type { OwnContext } from "../../src/rpc/service.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
-import { HttpError, toCallError } from "../errors.js";
+import { HttpError, toCallError } from "../http/errors.js";
 import { traceOf } from "../stages/call.js";
 import { SERVICE } from "./grpc.js";
 
@@ -69,7 +69,7 @@ class ForwardedCall {
   #wake: (() => void) | undefined;
   #ended = false;
 
-  constructor(target: Target, context: Context) {
+  constructor(target: Target, context: OwnContext) {
     this.#target = target;
     this.responses = new MessageQueue((bytes) => bytes, {
       pause: () => this.#call.pause(),
@@ -123,7 +123,7 @@ class ForwardedCall {
   }
 }
 
-function startOf({ endpoint, identity, metadata: passed }: Target, context: Context): CallStart {
+function startOf({ endpoint, identity, metadata: passed }: Target, context: OwnContext): CallStart {
   const { caller, namespace, metadata: sent } = context;
   const metadata: Metadata[number][] = [["platform-namespace", namespace]];
   const requestId = requestIdOf(sent);
@@ -139,7 +139,7 @@ function startOf({ endpoint, identity, metadata: passed }: Target, context: Cont
   return {
     path: endpoint.path,
     metadata,
-    deadline: context.deadline,
+    deadline: context.deadlineMonotonicMs,
     repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
   };
 }

@@ -10,7 +10,6 @@ import {
   HealthService,
   HealthCheckResponse_ServingStatus as Serving,
 } from "../../src/gen/grpc/health/v1/health.js";
-import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import { type Context, type Part, part } from "../../src/rpc/service.js";
 import type { GrpcService, GrpcServices, Viewer } from "./grpc-services.js";
 import type { Health } from "./health.js";
@@ -36,7 +35,7 @@ export class GrpcHealth {
 
   constructor(options: GrpcHealthOptions) {
     this.#options = options;
-    this.part = part(HEALTH_SERVICE, HealthService, {
+    this.part = part(HealthService, {
       check: async ({ service }, context) => {
         const status = this.#statusOf(service, await options.viewerOf(context));
         if (status === undefined) throw new StatusError(Code.NOT_FOUND, `no service ${service.slice(0, 256)} is known`);

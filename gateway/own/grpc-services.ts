@@ -1,5 +1,5 @@
 /** The gRPC services that can be called at the HTTP port, and which of them a caller sees: those with an endpoint it may call. */
-import { type Admission, type Guard, isVisible } from "../../src/access/admission.js";
+import { type Admission, type Guard, isVisible } from "../../src/call/admission.js";
 import type { OwnRoot } from "../../src/contract/names.js";
 import { FileIndex, type Sees } from "../../src/rpc/file-index.js";
 import type { Contract } from "../catalog/contracts.js";

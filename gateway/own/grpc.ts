@@ -3,8 +3,9 @@
  * stages as calls to services. Everyone may call them, since load balancers have no token; what they tell is what the
  * caller may call.
  */
-import type { Guard } from "../../src/access/admission.js";
-import { bearerOf } from "../../src/access/token.js";
+import type { Guard } from "../../src/call/admission.js";
+import { first } from "../../src/call/metadata.js";
+import { bearerOf } from "../../src/call/token.js";
 import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Logger } from "../../src/log.js";
@@ -12,7 +13,6 @@ import type { CallLimits } from "../../src/rpc/call-limits.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import { first } from "../../src/rpc/metadata.js";
 import { REFLECTION_SERVICES, type Reflected, reflectionParts } from "../../src/rpc/reflection.js";
 import type { Context, Service } from "../../src/rpc/service.js";
 import { Contracts } from "../catalog/contracts.js";

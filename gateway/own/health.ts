@@ -2,9 +2,9 @@
  * `/livez` says that the process runs, `/readyz` whether it can answer calls: while it is 503, a load balancer sends nothing.
  * A process that answers calls, and has something that its operator must mend, is degraded: 200, with the reasons.
  */
-import { toErrorReply } from "../error-object.js";
-import { HttpError } from "../errors.js";
-import type { OwnPaths, Reply } from "../http.js";
+import { toErrorReply } from "../http/error-object.js";
+import { HttpError } from "../http/errors.js";
+import type { OwnPaths, Reply } from "../http/message.js";
 
 /** What the process needs, by name, and whether it is there. */
 export type Needs = Readonly<Record<string, () => boolean>>;

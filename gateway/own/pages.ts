@@ -8,8 +8,9 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import { type Coding, preferredCoding } from "../content-coding.js";
-import { type GatewayRequestHead, listOf, type OwnPaths, type Reply } from "../http.js";
+import { type Coding, preferredCoding } from "../http/content-coding.js";
+import { listOf } from "../http/headers.js";
+import type { GatewayRequestHead, OwnPaths, Reply } from "../http/message.js";
 
 const ASSETS = "/console/assets/";
 

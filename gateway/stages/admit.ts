@@ -4,12 +4,13 @@
  * Where a body is still on its way the guard decides twice. Before it is received: who may not call must not make the gateway hold
  * a body. After its last byte: a rule deleted meanwhile does not admit the call. Only the body of an admitted call is parsed.
  */
-import type { Admission, Credentials } from "../../src/access/admission.js";
+import type { Admission, Credentials } from "../../src/call/admission.js";
 import type { Route } from "../catalog/target.js";
-import { announcesBody, type GatewayRequest } from "../http.js";
-import { turnAfterBody } from "../overload.js";
+import { announcesBody } from "../http/headers.js";
+import type { GatewayRequest } from "../http/message.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
+import { queueAfterBody } from "./request-queue.js";
 
 export interface Admitted {
   readonly admission: Admission;
@@ -61,7 +62,7 @@ export async function admit(
 ): Promise<Admitted> {
   const { target } = route;
   const { dialect } = state;
-  const { guard, overload } = options;
+  const { guard, callQueue } = options;
   const early = await guard.admit(credentials, target.endpoint);
   if (!mustReadBody(request, route, state)) return { admission: early, body: route.body ?? NO_BODY };
 
@@ -69,7 +70,7 @@ export async function admit(
   const received = await request.body(dialect.maxBody(maxMessage));
   const isEncoded = dialect.isEncoded(request);
   const body = isEncoded ? await dialect.decodeBody(request, target, received, maxMessage) : received;
-  if (overload !== undefined) await turnAfterBody(overload, target.endpoint.service, request);
+  if (callQueue !== undefined) await queueAfterBody(callQueue, target.endpoint.service, request);
   return { admission: await guard.admit(credentials, target.endpoint), body };
 }
 

@@ -3,14 +3,15 @@
  * a stream of answers, a body sent on piece by piece, or a WebSocket.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { Admission, Credentials } from "../../src/access/admission.js";
+import type { Admission, Credentials } from "../../src/call/admission.js";
+import { CLIENT_ADDRESS, type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
-import { CLIENT_ADDRESS, type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import type { Alternatives, Route, Target } from "../catalog/target.js";
-import { notOneMessage, toCallError, UnreachableError } from "../errors.js";
-import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
+import { notOneMessage, toCallError, UnreachableError } from "../http/errors.js";
+import type { RequestHeaders } from "../http/headers.js";
+import type { GatewayRequest, Reply } from "../http/message.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
 import { reportFailure, write } from "./respond.js";
@@ -67,7 +68,10 @@ async function callWithTypes(
   options: StageOptions,
 ): Promise<Uint8Array> {
   const { request, state, route, target, credentials } = admitted;
-  const message = await target.complete(() => state.dialect.readMessage(request, target, body, route));
+  const message = await target.complete(
+    () => state.dialect.readMessage(request, target, body, route),
+    admitted.deadline,
+  );
   // Meanwhile changes may have been acknowledged.
   const admission = await options.guard.admit(credentials, target.endpoint);
   return callOnce(admitted, message, startOf(admitted, admission, options));
@@ -86,7 +90,6 @@ export function deadlineOf(
 /** Sends one message and waits for the one response. */
 function callOnce(admitted: AdmittedRequest, message: Uint8Array, start: CallStart): Promise<Uint8Array> {
   const { request, target } = admitted;
-  if (target.backlog !== undefined) request.setBacklog?.(target.backlog);
   return new Promise((resolve, reject) => {
     const call = target.channel.open(start, new UnaryListener(admitted, resolve, reject));
     request.onAbort((reason) => {
@@ -121,18 +124,22 @@ class UnaryListener implements CallListener {
   onEnd(status: Status): void {
     const { target, state } = this.admitted;
     const { metadata, endpoint } = target;
-    target.backlog?.onCallEnd();
     if (metadata.isAny) {
       state.answer = { headers: metadata.select(this.#headers), trailers: metadata.select(status.trailers) };
     }
     if (status.code !== Code.OK) {
       const error = toCallError(endpoint.service, status);
-      const completed = target.completeDetails(status.details);
+      const completed = completeDetails(this.admitted, status);
       if (completed === undefined) this.reject(error);
       else void completed.then(() => this.reject(error));
     } else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
     else this.reject(notOneMessage(endpoint.service, this.#count));
   }
+}
+
+/** Resolves when the types of an error's details have been asked for; undefined where none is missing, or needed. */
+function completeDetails({ state, target, deadline }: AdmittedRequest, { details }: Status): Promise<void> | undefined {
+  return state.dialect.writesDetails ? target.completeDetails(details, deadline) : undefined;
 }
 
 /**
@@ -155,7 +162,7 @@ async function callAnyContract(
     try {
       const message = dialect.readMessage(request, target, body, route);
       const answer = await callOnce(admitted, message, startOf(admitted, admitted.admission, options));
-      return await write(request, state, answer);
+      return await write(request, state, answer, admitted.deadline);
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;
@@ -198,6 +205,7 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
     startOf(admitted, isLate ? await guard.admit(credentials, target.endpoint) : admission, options);
   return {
     ...{ target, route, guard, admission, deadline, begin, heartbeatMs },
+    completeDetails: (status) => completeDetails(admitted, status),
     toFailure: (error) => reportFailure(error, state, log),
     onMetadata(headers, trailers) {
       if (headers.length + trailers.length > 0) state.answer = { headers, trailers };

@@ -1,7 +1,8 @@
 /** Compression of responses (RFC 9110 §8.4): which ones are compressed, and how their headers then change. */
-import { compress, MAX_AT_ONCE, MIN_COMPRESSED, preferredCoding } from "../content-coding.js";
-import { NO_MEMORY } from "../errors.js";
-import { type GatewayRequest, isStream, listOf, type Reply } from "../http.js";
+import { compress, MAX_AT_ONCE, MIN_COMPRESSED, preferredCoding } from "../http/content-coding.js";
+import { NO_MEMORY } from "../http/errors.js";
+import { listOf } from "../http/headers.js";
+import { type GatewayRequest, isStream, type Reply } from "../http/message.js";
 import type { RequestState } from "./record.js";
 
 /**

@@ -8,10 +8,11 @@
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import type { Address } from "../../src/address.js";
-import type { Config } from "../../src/config.js";
-import { HttpError } from "../errors.js";
-import type { GatewayRequest, Reply, RequestHeaders } from "../http.js";
+import type { Address } from "../../src/address/address.js";
+import type { Config } from "../../src/config/config.js";
+import { HttpError } from "../http/errors.js";
+import type { RequestHeaders } from "../http/headers.js";
+import type { GatewayRequest, Reply } from "../http/message.js";
 
 /**
  * Ends a request with:

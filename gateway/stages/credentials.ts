@@ -1,11 +1,11 @@
 /** Stage 4, credentials: what the caller shows, and the namespace in which it calls. Nothing is decided yet. */
-import type { Credentials } from "../../src/access/admission.js";
-import { bearerOf } from "../../src/access/token.js";
+import type { Credentials } from "../../src/call/admission.js";
+import { bearerOf } from "../../src/call/token.js";
 import { NAME } from "../../src/contract/names.js";
 import type { Route } from "../catalog/target.js";
-import { HttpError } from "../errors.js";
-import { subprotocolToken } from "../handshake.js";
-import type { GatewayRequestHead } from "../http.js";
+import { HttpError } from "../http/errors.js";
+import { subprotocolToken } from "../http/handshake.js";
+import type { GatewayRequestHead } from "../http/message.js";
 
 /**
  * Ends a request with:

@@ -6,15 +6,18 @@
  * No dialect reads a body before the guard has decided who calls: until then its functions are given the head of the request
  * alone, and the stages receive the body. The functions are properties, because TypeScript lets a method take more than the
  * interface gives it.
+ *
+ * The stages know no socket.
  */
-import type { Admission, Guarded } from "../../src/access/admission.js";
+import type { Admission, Guarded } from "../../src/call/admission.js";
+import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { OwnRoot } from "../../src/contract/names.js";
-import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Route, Target } from "../catalog/target.js";
-import type { Failure } from "../errors.js";
-import type { GatewayRequest, GatewayRequestHead, Reply, RequestHeaders } from "../http.js";
+import type { Failure } from "../http/errors.js";
+import type { RequestHeaders } from "../http/headers.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../http/message.js";
 import type { StreamOptions } from "./stream-call.js";
 
 export interface Dialect {
@@ -22,6 +25,8 @@ export interface Dialect {
   readonly name: string;
   /** The roots of the paths that are this dialect's alone: no service may have them. */
   readonly roots: readonly OwnRoot[];
+  /** Whether details of errors are written as JSON, for which their types are needed; else as bytes. */
+  readonly writesDetails: boolean;
   /**
    * The route of the endpoint that the request names, or the reply to a request that calls none; undefined where the path is
    * none of this dialect's. It may be asked twice. @throws {Error} at a path of this dialect without an endpoint

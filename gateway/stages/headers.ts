@@ -1,8 +1,9 @@
 /** Stage 3, headers: refuses headers that are ambiguous, or do not go with the endpoint. */
 import type { Route } from "../catalog/target.js";
-import { HttpError } from "../errors.js";
-import { checkHandshake } from "../handshake.js";
-import { announcesBody, checkHost, checkUnambiguous, type GatewayRequest } from "../http.js";
+import { HttpError } from "../http/errors.js";
+import { checkHandshake } from "../http/handshake.js";
+import { announcesBody, checkHost, checkUnambiguous } from "../http/headers.js";
+import type { GatewayRequest } from "../http/message.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
 

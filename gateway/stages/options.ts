@@ -1,12 +1,12 @@
 /** What the stages work with: one object for all requests of a port. */
-import type { SigningGuard } from "../../src/access/admission.js";
-import type { Config } from "../../src/config.js";
+import type { SigningGuard } from "../../src/call/admission.js";
+import type { Config } from "../../src/config/config.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Logger } from "../../src/log.js";
 import type { Metrics } from "../../src/metrics.js";
-import type { Overload } from "../../src/overload.js";
+import type { CallQueue } from "../../src/overload/call-queue.js";
 import type { Routes } from "../catalog/routes.js";
-import type { OwnPaths } from "../http.js";
+import type { OwnPaths } from "../http/message.js";
 import type { Cors, Hosts } from "./cors.js";
 import type { Dialects } from "./dialect.js";
 
@@ -21,7 +21,7 @@ export interface StageOptions {
   readonly dialects: Dialects;
   readonly guard: SigningGuard;
   /** Without it every request begins at once. */
-  readonly overload?: Overload | undefined;
+  readonly callQueue?: CallQueue | undefined;
   /** The gateway's enrolment token, where the authority is another process. */
   readonly enrolment?: string | undefined;
   /** After how much silence a stream over plain HTTP gets a heartbeat, in milliseconds; default 15 s. */

@@ -1,11 +1,12 @@
 /** What is known of one request, and what is recorded of it when it ends: a line in the log, counts in metrics and usage. */
 import { randomBytes } from "node:crypto";
-import type { Admission } from "../../src/access/admission.js";
+import type { Admission } from "../../src/call/admission.js";
+import { isRequestId } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
-import { isRequestId } from "../../src/rpc/metadata.js";
 import type { Route, Target } from "../catalog/target.js";
-import { type GatewayRequest, type GatewayResponse, pathOf, printablePath } from "../http.js";
+import type { GatewayRequest, GatewayResponse } from "../http/message.js";
+import { pathOf, printablePath } from "../http/target.js";
 import { type AnswerMetadata, type Dialect, type FailedRequest, NO_ANSWER_METADATA } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { StreamEnd } from "./stream-call.js";

@@ -14,8 +14,8 @@ import {
   OverloadError,
   toFailure,
   UnreachableError,
-} from "../errors.js";
-import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http.js";
+} from "../http/errors.js";
+import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http/message.js";
 import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
 import type { StageOptions } from "./options.js";
@@ -36,15 +36,24 @@ export function writeAtOnce(
   return target.completeAtOnce(() => dialect.writeMessage(request, target, answer, state.answer, route));
 }
 
-/** The same, where types have to be asked for first, or the message is compressed. @param answer as of `respond` */
-export async function write(request: GatewayRequest, state: RequestState, answer: Uint8Array | Reply): Promise<Reply> {
+/**
+ * The same, where types have to be asked for first, or the message is compressed.
+ * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
+ * @param deadline of the call, in milliseconds of `performance.now()`
+ */
+export async function write(
+  request: GatewayRequest,
+  state: RequestState,
+  answer: Uint8Array | Reply,
+  deadline: number | undefined,
+): Promise<Reply> {
   if (!(answer instanceof Uint8Array)) return answer;
   const { dialect } = state;
   const [target, route] = [state.target as Target, state.route as Route];
   const written = () =>
     dialect.writeMessage(request, target, answer, state.answer, route) ??
     dialect.compressMessage?.(request, target, answer, state.answer);
-  return (await target.complete(written)) as Reply;
+  return (await target.complete(written, deadline)) as Reply;
 }
 
 /** As `respond`, where the reply is not compressed. @returns undefined where it may be */

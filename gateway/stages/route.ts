@@ -2,19 +2,13 @@
  * Stage 2, route: which endpoint a path names, and with which methods it may be called there. From here on the gateway
  * decides, logs and calls by the endpoint, never by the path. Paths that are no service's are answered by Portico itself.
  */
-import type { Admission, Guard, Guarded } from "../../src/access/admission.js";
+import type { Admission, Guard, Guarded } from "../../src/call/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Route } from "../catalog/target.js";
-import { decodeContent } from "../coded-body.js";
-import { HttpError } from "../errors.js";
-import {
-  type GatewayRequest,
-  type GatewayRequestHead,
-  type OwnPaths,
-  pathOf,
-  printablePath,
-  type Reply,
-} from "../http.js";
+import { decodeContent } from "../http/coded-body.js";
+import { HttpError } from "../http/errors.js";
+import type { GatewayRequest, GatewayRequestHead, OwnPaths, Reply } from "../http/message.js";
+import { pathOf, printablePath } from "../http/target.js";
 import { foreignPage } from "./cors.js";
 import { readCredentials } from "./credentials.js";
 import { type Allow, allowing, type BodyRoute, type Dialect } from "./dialect.js";

@@ -7,12 +7,12 @@
  *
  * While the guard lets no message of the stream pass, those that have come wait here, and neither side is asked for more.
  */
-import type { Admission, FollowedStream, Guard } from "../../src/access/admission.js";
+import type { Admission, FollowedStream, Guard } from "../../src/call/admission.js";
+import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Call, CallListener, CallStart, Status } from "../../src/rpc/channel.js";
-import { type Metadata, NO_METADATA } from "../../src/rpc/metadata.js";
 import type { Route, Target } from "../catalog/target.js";
-import { type Failure, toCallError } from "../errors.js";
+import { type Failure, toCallError } from "../http/errors.js";
 
 /** How an admitted call begins. */
 export type AdmittedStart = CallStart & { readonly admission: Admission };
@@ -32,6 +32,8 @@ export interface StreamOptions {
    * @throws {StatusError} (rejects) for a call that is refused
    */
   readonly begin: () => Promise<AdmittedStart>;
+  /** Resolves when the details of an error can be written; undefined where they can be at once. */
+  readonly completeDetails: (status: Status) => Promise<void> | undefined;
   /** Converts an error into what the client is told, and keeps the rest for the log. */
   readonly toFailure: (error: Error) => Failure;
   /** Keeps the service's metadata, as far as it may pass, for a reply that is no stream: an error, or the answer of an upload. */
@@ -152,7 +154,8 @@ export class StreamCall implements CallListener {
   /** Passes a message on. @returns false where it has to wait, because types in it are being asked for */
   #pass(message: Uint8Array): boolean {
     if (this.#learning) return false;
-    const asked = this.#options.target.attempt(() => this.#listener.onMessage(message), this.#rounds);
+    const { target, deadline } = this.#options;
+    const asked = target.attempt(() => this.#listener.onMessage(message), this.#rounds, deadline);
     if (asked === undefined) {
       this.#rounds = 0;
       return true;
@@ -174,7 +177,7 @@ export class StreamCall implements CallListener {
     if (this.#over) return;
     this.#status = status;
     if (this.#received.length > 0) return;
-    const completed = this.#options.target.completeDetails(status.details);
+    const completed = this.#options.completeDetails(status);
     if (completed === undefined) this.#end(status);
     else void completed.then(() => this.#end(status));
   }

@@ -7,7 +7,8 @@
  */
 import { hostname } from "node:os";
 import type { Logger } from "pino";
-import { ConfigError } from "../../src/config.js";
+import { RESTRICTIONS } from "../../src/access/decide/restrictions.js";
+import { ConfigError } from "../../src/config/config.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Service } from "../../src/rpc/service.js";
 import {
@@ -17,18 +18,12 @@ import {
   recordInstallationId,
 } from "../../src/store/installation.js";
 import type { Store } from "../../src/store/store.js";
-import {
-  bootstrap,
-  deletePasswordFileOnceChanged,
-  type FirstStart,
-  installationCreated,
-  tellUnusedPassword,
-} from "./bootstrap.js";
+import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, tellUnusedPassword } from "./bootstrap.js";
 import { accounts } from "./endpoints/accounts.js";
 import { audit } from "./endpoints/audit.js";
 import { auth } from "./endpoints/auth.js";
 import { delegation } from "./endpoints/delegation.js";
-import { contextSecretCreated, enrolments } from "./endpoints/enrolments.js";
+import { enrolments } from "./endpoints/enrolments.js";
 import { KeyUses, keys } from "./endpoints/keys.js";
 import { names } from "./endpoints/names.js";
 import { namespaces } from "./endpoints/namespaces.js";
@@ -38,16 +33,18 @@ import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
 import { GrpcNameOwners } from "./grpc-name-owners.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
-import { ChangeLog } from "./log/change-log.js";
-import { Changes } from "./log/changes.js";
-import { type Claims, LocalClaims } from "./log/claims.js";
-import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/clock.js";
-import { Journal, PORTICO } from "./log/journal.js";
-import { Leases } from "./log/leases.js";
-import { Reports } from "./log/reports.js";
-import { SharedClaims } from "./log/shared-claims.js";
-import { StoreWatch } from "./log/store-watch.js";
-import { StoredTime } from "./log/stored-time.js";
+import { AuditKeeper, type AuditLimits } from "./log/audit/audit-keeper.js";
+import { droppedRecords } from "./log/audit/audit-records.js";
+import { ChangeLog } from "./log/changelog/change-log.js";
+import { Changes } from "./log/changelog/changes.js";
+import { Journal } from "./log/changelog/journal.js";
+import { StoreWatch } from "./log/changelog/store-watch.js";
+import { type Claims, LocalClaims } from "./log/leases/claims.js";
+import { Leases } from "./log/leases/leases.js";
+import { Reports } from "./log/leases/reports.js";
+import { SharedClaims } from "./log/leases/shared-claims.js";
+import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/time/clock.js";
+import { StoredTime } from "./log/time/stored-time.js";
 import { Attempts, Slowdown } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
@@ -72,6 +69,8 @@ export interface AuthorityOptions {
   /** How other authorities on the store call this one in their logs; the machine's name, where it is left out. */
   readonly name?: string | undefined;
   readonly clocks?: Clocks | undefined;
+  /** How long the audit trail is kept, and how large it may be; without it, for ever. */
+  readonly audit?: AuditLimits | undefined;
   /** Whether the machine's clock is right, whatever the store says; else one that went back is not believed. */
   readonly acceptTime?: boolean | undefined;
   /**
@@ -80,6 +79,8 @@ export interface AuthorityOptions {
    */
   readonly joinsOtherwise?: ((service: string) => boolean) | undefined;
 }
+
+const NO_LIMITS: AuditLimits = { retentionMs: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 
 /** A start on a store from before it was moved looks like any other, and grants what was revoked since. */
 const OTHER_STORE =
@@ -105,6 +106,8 @@ export interface Authority {
   faults(): string[];
   /** How many changes were refused because of the store or the clock, by reason. */
   refused(): Iterable<readonly [reason: string, count: number]>;
+  /** How many records of the audit trail have given way to others of their share, by the kind of share. */
+  droppedRecords(): Iterable<readonly [share: string, count: number]>;
   /** Writes down what waits. */
   close(): Promise<void>;
 }
@@ -115,7 +118,6 @@ export interface Authority {
  */
 export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
   const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
-  const { joinsOtherwise = () => false } = options;
   if (adminPassword !== undefined) checkAdminPassword(adminPassword);
   const now = (): number => performance.now();
   const installation = readInstallation(dataFolder);
@@ -128,12 +130,12 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const passwords = new Passwords(options.passwordCost);
   const firstStart = await setUp(options, { journal, passwords, installation });
   const changes = new Changes({ journal, leases });
-  const slowdown = new Slowdown({ clock: clock.now });
   const failedLogins = new FailedLogins({ journal, log });
-  const attempts = new Attempts({ passwords, slowdown, failedLogins });
+  const attempts = new Attempts({ passwords, slowdown: new Slowdown({ clock: clock.now }), failedLogins });
   const keyUses = new KeyUses({ journal, log });
   const window = new UsageWindow({ rows: store.collection("usage"), log, clock: clock.now });
   storedTime.open();
+  const auditKeeper = keepAudit(options, journal, clock);
   const stopping = new AbortController();
   const service: Service = {
     name: "auth",
@@ -144,7 +146,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       accounts({ changes, passwords, attempts }),
       keys({ changes, keyUses }),
       namespaces({ changes, passwords }),
-      enrolments({ changes, joinsOtherwise }),
+      enrolments({ changes, joinsOtherwise: options.joinsOtherwise ?? (() => false) }),
       names({ changes }),
       audit({ changes }),
       usage({ changes, window }),
@@ -156,7 +158,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     stopTelling();
     await keyUses.flush();
     await window.write({ all: true });
-    await failedLogins.close();
+    await Promise.all([failedLogins.close(), auditKeeper.close()]);
     await journal.close();
     await Promise.all([storedTime.close(), leases.close()]);
   };
@@ -168,10 +170,19 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     grpcNames: new GrpcNameOwners(journal),
     announceStop: () => stopping.abort(),
     count: () => 1 + claims.others,
-    faults: () => [journal.refusals.fault, clock.fault].filter((fault) => fault !== undefined),
+    faults: () => [journal.refusals.fault, clock.fault, auditKeeper.fault].filter((fault) => fault !== undefined),
     refused: () => journal.refusals.counts,
+    droppedRecords: () => droppedRecords(journal.state.auditShares),
     close,
   };
+}
+
+function keepAudit(
+  { audit: limits = NO_LIMITS, log }: AuthorityOptions,
+  { audit: trail }: Journal,
+  clock: Clock,
+): AuditKeeper {
+  return new AuditKeeper({ limits, trail, now: clock.now, log }).open();
 }
 
 function checkAdminPassword(password: string): void {
@@ -187,7 +198,6 @@ async function setUp(
   const isSetUp = journal.state.revision > 0;
   const firstStart = await bootstrap({ ...parts, store: store.name, dataFolder, adminPassword });
   await enrolNew({ journal, dataFolder, services, log });
-  await completeState(journal);
   record({ store, dataFolder, installationId: journal.state.installationId, log });
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
   if (isSetUp && adminPassword !== undefined) {
@@ -204,14 +214,17 @@ async function openLeases(
   { store, leaseMs, log, name = hostname() }: AuthorityOptions,
   { journal, clock, now }: { journal: Journal; clock: Clock; now: () => number },
 ): Promise<{ leases: Leases; claims: Claims; stopTelling: () => void }> {
+  const common = { leaseMs, restrictions: () => journal.state.restrictions, now, log };
   if (!store.mayBeStale) {
     const claims = new LocalClaims({ rows: store.collection("grantors"), store: store.name, log, now, leaseMs });
     await claims.open();
-    return { leases: new Leases({ leaseMs, claims, now, log }), claims, stopTelling: () => undefined };
+    return { leases: new Leases({ ...common, claims }), claims, stopTelling: () => undefined };
   }
-  const claims = new SharedClaims({ store, journal, clock, name, log, now, leaseMs });
+  // Asked at the first renewal, when there are leases.
+  const lacking = () => Object.fromEntries(RESTRICTIONS.map((kind) => [kind, leases.lackingHere(kind)]));
+  const claims: SharedClaims = new SharedClaims({ store, journal, clock, name, log, now, leaseMs, lacking });
   await claims.open();
-  const leases = new Leases({ leaseMs, claims, now, log });
+  const leases = new Leases({ ...common, claims });
   const reports = new Reports({ journal, leases, claims, log });
   // Another authority has made a change: its caller waits until the guards here have applied it.
   const unfollow = store.follow("log", () => void journal.sync().catch(() => undefined));
@@ -220,14 +233,6 @@ async function openLeases(
     reports.close();
   };
   return { leases, claims, stopTelling };
-}
-
-/** Adds what stores of older versions lack. */
-async function completeState(journal: Journal): Promise<void> {
-  await journal.commit(PORTICO, ({ contextSecret, installationId }) => [
-    ...(contextSecret.length > 0 ? [] : [contextSecretCreated()]),
-    ...(installationId !== "" ? [] : [installationCreated()]),
-  ]);
 }
 
 interface Recorded extends Pick<AuthorityOptions, "store" | "dataFolder" | "log"> {

@@ -5,12 +5,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type Store, StoreError } from "../../src/store/store.js";
-import { ChangeLog } from "./log/change-log.js";
-import { longestSpan } from "./log/claims.js";
-import { Clock, MACHINE_CLOCKS } from "./log/clock.js";
-import { Journal } from "./log/journal.js";
-import { SharedClaims } from "./log/shared-claims.js";
-import { StoredTime } from "./log/stored-time.js";
+import { ChangeLog } from "./log/changelog/change-log.js";
+import { Journal } from "./log/changelog/journal.js";
+import { longestSpan } from "./log/leases/claims.js";
+import { SharedClaims } from "./log/leases/shared-claims.js";
+import { Clock, MACHINE_CLOCKS } from "./log/time/clock.js";
+import { StoredTime } from "./log/time/stored-time.js";
 
 /** An open store. */
 export interface Beside {
@@ -37,7 +37,9 @@ export async function openBeside({ store, log }: { store: Store; log: Logger }):
   };
   let close = (): Promise<void> => journal.close();
   if (store.mayBeStale) {
-    const claims = new SharedClaims({ store, journal, clock, name: "a command", log, now, leaseMs: LEASE_MS });
+    const lacking = () => ({}); // It has no guards, and writes no claim.
+    const about = { clock, name: "a command", lacking };
+    const claims = new SharedClaims({ store, journal, log, now, leaseMs: LEASE_MS, ...about });
     settled = (revision) => claims.settled(revision);
     close = async () => {
       await journal.close();

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { createToken, hashToken, isToken } from "../../src/access/token.js";
+import { createToken, hashToken, isToken } from "../../src/call/token.js";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { writeOnce } from "../../src/folder.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
@@ -16,8 +16,8 @@ import { type Installation, lostInstallation } from "../../src/store/installatio
 import { refuseServicesLeft } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
 import { contextSecretCreated, enrolmentCreated } from "./endpoints/enrolments.js";
-import type { Decide, LogEvent } from "./log/decide.js";
-import { type Journal, PORTICO } from "./log/journal.js";
+import type { Decide, LogEvent } from "./log/changelog/decide.js";
+import { type Journal, PORTICO } from "./log/changelog/journal.js";
 import { isPassword, type Passwords, randomPassword } from "./login/passwords.js";
 
 /** What the administrator must be told after a first start. */
@@ -44,7 +44,7 @@ export async function bootstrap(options: {
   const { journal, store, installation, passwords, dataFolder, adminPassword } = options;
   if (journal.state.revision > 0) return undefined;
   // A first start that was cut short leaves files, but no record of the store.
-  if (installation?.store !== undefined) {
+  if (installation !== undefined) {
     const lost = lostInstallation(store, dataFolder, installation);
     throw new StoreError(`store ${store} is without any entry, ${lost}`);
   }

@@ -4,7 +4,7 @@ import type { Store } from "../../src/store/store.js";
 import { openBeside } from "./beside.js";
 import { installationCreated } from "./bootstrap.js";
 import { contextSecretCreated } from "./endpoints/enrolments.js";
-import { type Journal, PORTICO } from "./log/journal.js";
+import { type Journal, PORTICO } from "./log/changelog/journal.js";
 
 /** @throws {StoreError} when the store cannot be used, or no authority has set it up yet. */
 export async function changeStore<T>(store: Store, log: Logger, change: (journal: Journal) => Promise<T>): Promise<T> {

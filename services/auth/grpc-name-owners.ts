@@ -1,7 +1,7 @@
 /** The gRPC names and their owners, as the registry uses them: the log keeps them, so all authorities on a store agree. */
 import { unauthenticated } from "../../src/errors.js";
-import type { GrpcNames } from "./log/grpc-names.js";
-import { type Follower, type Journal, PORTICO } from "./log/journal.js";
+import { type Follower, type Journal, PORTICO } from "./log/changelog/journal.js";
+import type { GrpcNames } from "./log/state/grpc-names.js";
 
 /**
  * Told of changes of owners.

@@ -5,14 +5,14 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { createToken, hashToken } from "../../src/access/token.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { writeOnce } from "../../src/folder.js";
 import type { Store } from "../../src/store/store.js";
 import { changeStore } from "./change-store.js";
 import { checkName } from "./endpoints/checks.js";
 import { checkRoom, enrolmentCreated } from "./endpoints/enrolments.js";
-import { type Journal, PORTICO } from "./log/journal.js";
-import type { State } from "./log/state.js";
+import { type Journal, PORTICO } from "./log/changelog/journal.js";
+import type { State } from "./log/state/state.js";
 
 /**
  * Makes sure that the file of a service's enrolment token, `enrolment/<name>`, holds a valid one. A token that was revoked

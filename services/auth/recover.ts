@@ -9,9 +9,9 @@ import { otherStore } from "../../src/store/installation.js";
 import { type Store, StoreError } from "../../src/store/store.js";
 import { openBeside } from "./beside.js";
 import { ADMIN, deletePasswordFile } from "./bootstrap.js";
-import type { Decide } from "./log/decide.js";
-import { PORTICO } from "./log/journal.js";
-import type { State } from "./log/state.js";
+import type { Decide } from "./log/changelog/decide.js";
+import { PORTICO } from "./log/changelog/journal.js";
+import type { State } from "./log/state/state.js";
 import { checkPassword, type PasswordCost, Passwords, randomPassword } from "./login/passwords.js";
 
 interface Options {

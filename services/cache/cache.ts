@@ -9,8 +9,8 @@ import {
   toTimestamp,
   type Write,
 } from "../../src/kit/index.js";
-import { checkBytes, checkDuration, checkNumber, checkPrintable, PAGE } from "../checks.js";
-import { Room } from "../room.js";
+import { checkBytes, checkDuration, checkNumber, checkPrintable, PAGE } from "../patterns/checks.js";
+import { Room } from "../patterns/room.js";
 
 const DAY = 86_400_000;
 const KEY = { min: 1, max: 256 };

@@ -16,9 +16,9 @@ import {
   toTimestamp,
   type Write,
 } from "../../src/kit/index.js";
-import { checkAfter, checkName, checkNumber, PAGE } from "../checks.js";
-import { retry } from "../retry.js";
-import { emptyTrash, trashWrite } from "../trash.js";
+import { checkAfter, checkName, checkNumber, PAGE } from "../patterns/checks.js";
+import { retry } from "../patterns/retry.js";
+import { emptyTrash, trashWrite } from "../patterns/trash.js";
 import { checkNumbers, compileFilter, type JsonObject } from "./filter.js";
 import { type Indexed, indexKeys } from "./indexes.js";
 import { countRecords, type Found, findRecords } from "./search.js";

@@ -3,7 +3,6 @@
  * the order of values, and whose value is the record's ID. An index says which records may match; the filter decides.
  */
 import { type Filter, Operator } from "../../src/gen/db/db.js";
-import type { Call, Entry } from "../../src/kit/index.js";
 import { type Json, type JsonObject, valueAt } from "./filter.js";
 
 /** A table, as records and indexes are kept for it. */
@@ -99,28 +98,6 @@ function prefixOf(value: Json): string | undefined {
   const key = keyOf(value);
   const cut = typeof value === "string" && key !== `s${value}`;
   return key === undefined || cut ? key : `${key}${END}`;
-}
-
-/** The key of a number that JSON does not have: its exponent has all bits set, which the key of a negative one turns. */
-const NOT_FINITE = /^[^/]*\/\d+\/n(fff|000)/;
-/** Entries that one commit deletes. */
-const MAX_DELETED = 100;
-
-/**
- * Tells entries of an index from those that an earlier version has left there: it indexed NaN and infinity, which no record has,
- * and did not find the entries again when the record changed.
- */
-export function splitLeftOvers<T extends { readonly key: string }>(entries: readonly T[]) {
-  const valid: T[] = [];
-  const leftOver: T[] = [];
-  for (const entry of entries) (NOT_FINITE.test(entry.key) ? leftOver : valid).push(entry);
-  return { valid, leftOver };
-}
-
-/** Deletes some of them; others when they are met again. No record gets such an entry any more, so nothing races with it. */
-export async function deleteLeftOvers(call: Call, entries: readonly Pick<Entry<string>, "key">[]): Promise<void> {
-  const some = entries.slice(0, MAX_DELETED);
-  if (some.length > 0) await call.store("indexes").commit(some.map(({ key }) => ({ delete: key })));
 }
 
 /** 16 hexadecimal digits that sort as numbers do: those of the double, with all bits of negative ones turned, else the sign's. */

@@ -1,9 +1,9 @@
 /** Finds the records of a table that match a filter: by an index where one serves the filter, else by reading every record. */
 import type { Filter } from "../../src/gen/db/db.js";
 import type { Call, Entry } from "../../src/kit/index.js";
-import { MAX_PAGE } from "../pages.js";
+import { MAX_PAGE } from "../patterns/pages.js";
 import { compileFilter, type Matcher } from "./filter.js";
-import { deleteLeftOvers, type Indexed, placesFor, splitLeftOvers } from "./indexes.js";
+import { type Indexed, placesFor } from "./indexes.js";
 import { recordsOf, type StoredRecord } from "./tables.js";
 
 /** What one call reads at most. A record costs 1, and a page of 4 MiB as much as if 16 were all. */
@@ -67,9 +67,7 @@ async function indexedIds(call: Call, table: Indexed, filter: Filter | undefined
     let after = start;
     do {
       const page = await call.store<string>("indexes").range({ prefix, after, reverse, limit: MAX_RANGE });
-      const { valid, leftOver } = splitLeftOvers(page.entries);
-      for (const { value } of valid) ids.add(value);
-      await deleteLeftOvers(call, leftOver);
+      for (const { value } of page.entries) ids.add(value);
       if (ids.size > MAX_COST) return undefined;
       after = page.next;
     } while (after !== undefined);

@@ -8,7 +8,7 @@ import {
   notFound,
   resourceExhausted,
 } from "../../src/kit/index.js";
-import { checkName } from "../checks.js";
+import { checkName } from "../patterns/checks.js";
 import { checkField, type JsonObject } from "./filter.js";
 import type { Indexed } from "./indexes.js";
 

@@ -10,9 +10,9 @@ import {
   timestampMs,
   toTimestamp,
 } from "../../src/kit/index.js";
-import { Bell } from "../bell.js";
-import { checkAfter, checkName, checkNumber, PAGE } from "../checks.js";
-import { pageOf } from "../pages.js";
+import { Bell } from "../patterns/bell.js";
+import { checkAfter, checkName, checkNumber, PAGE } from "../patterns/checks.js";
+import { pageOf } from "../patterns/pages.js";
 import {
   acknowledge,
   acknowledgedBy,

@@ -9,8 +9,8 @@ import {
   type Store,
   type Write,
 } from "../../src/kit/index.js";
-import { retry } from "../retry.js";
-import { emptyTrash, trashWrite } from "../trash.js";
+import { retry } from "../patterns/retry.js";
+import { emptyTrash, trashWrite } from "../patterns/trash.js";
 
 /** Topics of a namespace. */
 const MAX_TOPICS = 1000;

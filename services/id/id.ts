@@ -4,7 +4,7 @@ import { monotonicFactory } from "ulid";
 import { v4, v7 } from "uuid";
 import { IdService, Type } from "../../src/gen/id/id.js";
 import { invalidArgument, part } from "../../src/kit/index.js";
-import { checkNumber } from "../checks.js";
+import { checkNumber } from "../patterns/checks.js";
 
 const COUNT = { min: 1, max: 1000, absent: 1 };
 /** Characters of a Nano ID. */

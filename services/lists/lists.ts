@@ -5,10 +5,10 @@
 import { randomUUID } from "node:crypto";
 import { End, ListsService } from "../../src/gen/lists/lists.js";
 import { type Call, type Entry, invalidArgument, part, resourceExhausted, type Write } from "../../src/kit/index.js";
-import { checkAfter, checkBytes, checkName, checkNumber, PAGE } from "../checks.js";
-import { pageOf } from "../pages.js";
-import { retry } from "../retry.js";
-import { emptyTrash, trashWrite } from "../trash.js";
+import { checkAfter, checkBytes, checkName, checkNumber, PAGE } from "../patterns/checks.js";
+import { pageOf } from "../patterns/pages.js";
+import { retry } from "../patterns/retry.js";
+import { emptyTrash, trashWrite } from "../patterns/trash.js";
 
 /** Items that a call adds or takes: as many as fit into a commit beside the list itself. */
 const MAX_PUSH = 64;

@@ -15,10 +15,10 @@ import {
   toTimestamp,
   type Write,
 } from "../../src/kit/index.js";
-import { Bell } from "../bell.js";
-import { accountOf, checkBytes, checkName, checkNumber, checkText } from "../checks.js";
-import { pageOf } from "../pages.js";
-import { retry } from "../retry.js";
+import { Bell } from "../patterns/bell.js";
+import { accountOf, checkBytes, checkName, checkNumber, checkText } from "../patterns/checks.js";
+import { pageOf } from "../patterns/pages.js";
+import { retry } from "../patterns/retry.js";
 
 const TITLE = { min: 0, max: 200 };
 const TEXT = { min: 0, max: 65_536 };

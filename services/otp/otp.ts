@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { generateSecret, generateSync, verifySync } from "otplib";
 import { OtpService } from "../../src/gen/otp/otp.js";
 import { type Entry, invalidArgument, part, toTimestamp, type Write } from "../../src/kit/index.js";
-import { accountOf, checkDuration, checkNumber, checkText } from "../checks.js";
-import { once } from "../once.js";
-import { Room } from "../room.js";
+import { accountOf, checkDuration, checkNumber, checkText } from "../patterns/checks.js";
+import { once } from "../patterns/once.js";
+import { Room } from "../patterns/room.js";
 
 const SUBJECT = { min: 1, max: 256 };
 const LIFETIME = { min: 30_000, max: 86_400_000, absent: 300_000 };

@@ -2,7 +2,7 @@
 import { type QRCodeErrorCorrectionLevel, toBuffer, toString as toText } from "qrcode";
 import { Correction, Format, QrService } from "../../src/gen/qr/qr.js";
 import { invalidArgument, part } from "../../src/kit/index.js";
-import { checkBytes, checkNumber } from "../checks.js";
+import { checkBytes, checkNumber } from "../patterns/checks.js";
 
 /** Fits into a QR code of the highest correction, which holds 1273 bytes (ISO/IEC 18004, table 7). */
 const TEXT = { min: 1, max: 1024 };

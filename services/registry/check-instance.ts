@@ -1,6 +1,6 @@
 /** Checks the names and addresses with which instances register. */
 
-import { isUnixSocket } from "../../src/address.js";
+import { isUnixSocket } from "../../src/address/address.js";
 import { isMetadataNames, METADATA_NAMES } from "../../src/contract/metadata-names.js";
 import { BINDING_PREFIX, NAME, RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";

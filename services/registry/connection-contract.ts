@@ -6,7 +6,7 @@ import { fromBinary, type Registry, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { DescriptorSet, type SharedFile, withoutSourceInfo } from "../../src/contract/descriptor-set.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
-import { inTurns, type Steps } from "../../src/pace.js";
+import { inTurns, type Steps } from "../../src/overload/pace.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { typesOf } from "./contract.js";
 import { ContractReader } from "./contract-reader.js";

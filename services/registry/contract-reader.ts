@@ -5,8 +5,8 @@
 import { resourceExhausted } from "../../src/errors.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
-import { inTurns } from "../../src/pace.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
+import { inTurns } from "../../src/overload/pace.js";
 import { type Contract, readingSteps } from "./contract.js";
 import { ContractReadings, keyOfContract } from "./contract-readings.js";
 

@@ -8,7 +8,6 @@ import { protoCamelCase } from "@bufbuild/protobuf/reflect";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import * as wkt from "@bufbuild/protobuf/wkt";
 import { type DescriptorProto, type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { asBuffer } from "../../src/buffer.js";
 import {
   DescriptorSet,
   filesOf,
@@ -23,7 +22,8 @@ import { bindingsOf } from "../../src/contract/http-rule.js";
 import { isReservedGrpcName } from "../../src/contract/names.js";
 import { isOwnSet } from "../../src/contract/own-files.js";
 import { MAX_SEARCH, SearchCost } from "../../src/contract/search-cost.js";
-import { atOnce, type Steps } from "../../src/pace.js";
+import { atOnce, type Steps } from "../../src/overload/pace.js";
+import { asBuffer } from "../../src/wire/buffer.js";
 
 /** In bytes; leaves room for the rest of an instance in a message of 4 MiB. */
 export const MAX_DESCRIPTORS = 4 * 1024 ** 2 - 64 * 1024;

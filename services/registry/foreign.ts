@@ -6,12 +6,12 @@
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
-import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
-import { ConfigError, SETTINGS } from "../../src/config.js";
+import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
+import { ConfigError, SETTINGS } from "../../src/config/config.js";
+import type { ForeignService } from "../../src/config/configured-services.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { onFileChange } from "../../src/file-changes.js";
 import { type Attempt, follow } from "../../src/follow.js";
-import type { ForeignService } from "../../src/foreign-services.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { checkServiceName } from "./check-instance.js";
@@ -110,6 +110,28 @@ export function checkNames(services: readonly ForeignService[]): void {
   }
 }
 
+/**
+ * The contract of a service, by the first of its targets that tells it.
+ * @param connect as of `ForeignOptions`
+ * @throws {Error} (rejects) with what went wrong at the first target and what to do, for the operator
+ */
+export async function readOnce(
+  service: ForeignService,
+  connect: ForeignOptions["connect"],
+  timeMs: number,
+): Promise<Reflected> {
+  const decided = new AbortController();
+  const reading = service.targets.map((target) => read(service, () => connect(target), decided.signal, timeMs));
+  try {
+    return await Promise.any(reading);
+  } catch (error) {
+    const [first] = (error as AggregateError).errors;
+    throw new Error(explain(service, formatGrpcTarget(service.targets[0]!), first), { cause: first });
+  } finally {
+    decided.abort();
+  }
+}
+
 /** Reads a target's contract again and again, and keeps its instance as it was read last. */
 async function followTarget(
   service: ForeignService,
@@ -198,12 +220,17 @@ class Pauses {
   }
 }
 
-async function read(service: ForeignService, connect: () => Channel, signal: AbortSignal): Promise<Reflected> {
+async function read(
+  service: ForeignService,
+  connect: () => Channel,
+  signal: AbortSignal,
+  timeMs = READ_TIME,
+): Promise<Reflected> {
   if (service.descriptors !== undefined) return readDescriptorFile(service.descriptors);
   // A new channel each time, as one that failed would wait before it tries again.
   const channel = connect();
   try {
-    return await reflect(channel, performance.now() + READ_TIME, signal);
+    return await reflect(channel, performance.now() + timeMs, signal);
   } finally {
     channel.close();
   }

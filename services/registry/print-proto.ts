@@ -15,7 +15,7 @@ import type {
   DescService,
 } from "@bufbuild/protobuf";
 import { isFieldSet, ScalarType } from "@bufbuild/protobuf";
-import { protoCamelCase, usedTypes } from "@bufbuild/protobuf/reflect";
+import { protoCamelCase } from "@bufbuild/protobuf/reflect";
 import {
   Edition,
   FieldDescriptorProto_Label,
@@ -23,7 +23,7 @@ import {
   MethodOptions_IdempotencyLevel,
 } from "@bufbuild/protobuf/wkt";
 import { commentOf } from "../../src/contract/comments.js";
-import { atOnce, type Steps } from "../../src/pace.js";
+import { atOnce, type Steps } from "../../src/overload/pace.js";
 
 type Type = DescMessage | DescEnum;
 type Lines = string[];
@@ -35,7 +35,7 @@ export function printProto(methods: readonly DescMethod[]): string {
 
 /** The same in steps: a type in each. */
 export function* printSteps(methods: readonly DescMethod[]): Steps<string> {
-  const types = reachableFrom(methods);
+  const types = yield* reachableFrom(methods);
   const byFile = new Map<DescFile, Type[]>();
   for (const { parent } of methods) byFile.set(parent.file, []);
   for (const type of types) {
@@ -50,7 +50,7 @@ export function* printSteps(methods: readonly DescMethod[]): Steps<string> {
 }
 
 /** Every type that the methods' messages reach, in the order they are met, with the messages they are declared in. */
-function reachableFrom(methods: readonly DescMethod[]): Set<Type> {
+function* reachableFrom(methods: readonly DescMethod[]): Steps<Set<Type>> {
   const found = new Set<Type>();
   const open: (Type | undefined)[] = methods.flatMap(({ input, output }) => [input, output]).reverse();
   while (open.length > 0) {
@@ -58,10 +58,16 @@ function reachableFrom(methods: readonly DescMethod[]): Set<Type> {
     if (type === undefined || found.has(type)) continue;
     found.add(type);
     // One by one: a message may have more fields than a call has arguments.
-    if (type.kind === "message") for (const used of [...usedTypes(type)].reverse()) open.push(used);
+    if (type.kind === "message") for (const used of typesOfFields(type).reverse()) open.push(used);
     open.push(type.parent);
+    yield;
   }
   return found;
+}
+
+/** The types of a message's own fields. Types refer to each other in chains that are too long to follow by calls. */
+function typesOfFields({ fields }: DescMessage): Type[] {
+  return fields.flatMap((field) => field.enum ?? field.message ?? []);
 }
 
 function isWellKnown(file: DescFile): boolean {
@@ -101,7 +107,7 @@ function header({ edition }: DescFile): string {
 /** The files of the types that this file's part uses. */
 function importsOf(file: DescFile, methods: readonly DescMethod[], types: readonly Type[]): string[] {
   const used = new Set<DescFile>(methods.flatMap(({ input, output }) => [input.file, output.file]));
-  for (const type of types) if (type.kind === "message") for (const one of usedTypes(type)) used.add(one.file);
+  for (const type of types) if (type.kind === "message") for (const one of typesOfFields(type)) used.add(one.file);
   used.delete(file);
   return [...used].map(({ proto }) => proto.name).sort();
 }

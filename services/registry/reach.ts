@@ -4,9 +4,9 @@
  * once a second for each target, however often callers ask.
  */
 import { connect } from "node:net";
-import { formatGrpcTarget, type GrpcTarget } from "../../src/address.js";
+import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
+import type { ForeignService } from "../../src/config/configured-services.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
-import type { ForeignService } from "../../src/foreign-services.js";
 import type { Entry } from "./entry.js";
 
 /** How long a target may take to accept a connection, in milliseconds. */

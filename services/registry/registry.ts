@@ -3,15 +3,15 @@
  * It keeps everything in memory, because every service registers again after a restart.
  */
 import type { Logger } from "pino";
-import { type Guard, isAdmin, isVisible } from "../../src/access/admission.js";
-import type { KnownCaller } from "../../src/access/known-caller.js";
-import { type GrpcTarget, isUnixSocket } from "../../src/address.js";
+import type { KnownCaller } from "../../src/access/callers/known-caller.js";
+import { type GrpcTarget, isUnixSocket } from "../../src/address/address.js";
+import { type Guard, isAdmin, isVisible } from "../../src/call/admission.js";
+import type { ForeignService } from "../../src/config/configured-services.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
-import type { ForeignService } from "../../src/foreign-services.js";
 import {
   type DescribeRequest,
   type DescribeResponse,
@@ -24,10 +24,10 @@ import {
   RegistryService,
   type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
-import type { MemoryBudget } from "../../src/memory-budget.js";
-import { inTurns } from "../../src/pace.js";
+import type { MemoryBudget } from "../../src/memory/memory-budget.js";
+import { inTurns } from "../../src/overload/pace.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { type Context, part, type Service } from "../../src/rpc/service.js";
+import { type OwnContext, part, type Service } from "../../src/rpc/service.js";
 import { Directory } from "./directory.js";
 import type { Entry } from "./entry.js";
 import { ForeignServices } from "./foreign.js";
@@ -91,9 +91,9 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
   configure(foreign);
 
-  const visibleTo = (context: Context) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
+  const visibleTo = (context: OwnContext) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
 
-  const describe = async ({ service }: DescribeRequest, context: Context): Promise<DescribeResponse> => {
+  const describe = async ({ service }: DescribeRequest, context: OwnContext): Promise<DescribeResponse> => {
     const name = service.toLowerCase();
     const entries = directory.services.get(name) ?? [];
     const endpoints = endpointsOf(entries).filter(visibleTo(context));
@@ -111,7 +111,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       name: "registry",
       descriptors: descriptorsOf("portico.registry.v1"),
       parts: [
-        part("portico.registry.v1.Registry", RegistryService, {
+        part(RegistryService, {
           register: (requests, context) => register(directory, requests, context),
           watch: (_request, context) => watch(directory, context),
           resolve: ({ service }) => ({ addresses: addressesOf(directory.services.get(service) ?? []) }),
@@ -136,7 +136,7 @@ export function createRegistry(options: RegistryOptions): Registry {
 async function list(
   directory: Directory,
   reach: Reach,
-  { caller, system }: Context,
+  { caller, system }: OwnContext,
   isVisible: (endpoint: Endpoint) => boolean,
 ): Promise<ListResponse> {
   const visible = [...directory.services].flatMap(([name, entries]) => {
@@ -156,7 +156,7 @@ async function list(
   return { services: services.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
-function watch(directory: Directory, context: Context): AsyncGenerator<WatchResponse, void, undefined> {
+function watch(directory: Directory, context: OwnContext): AsyncGenerator<WatchResponse, void, undefined> {
   checkGateway(context);
   return directory.watch(context.signal);
 }
@@ -165,7 +165,7 @@ function watch(directory: Directory, context: Context): AsyncGenerator<WatchResp
 async function* register(
   directory: Directory,
   requests: AsyncIterable<RegisterRequest>,
-  context: Context,
+  context: OwnContext,
 ): AsyncGenerator<RegisterResponse, void, undefined> {
   const stream = requests[Symbol.asyncIterator]();
   const instance = await firstInstance(stream);
@@ -207,12 +207,12 @@ async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<In
 }
 
 /** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: an enrolled service need not know of others. */
-function checkGateway({ caller, system, endpoint }: Context): void {
+function checkGateway({ caller, system, endpoint }: OwnContext): void {
   if (system || caller?.enrolment === GATEWAY) return;
   throw permissionDenied(`Forbidden call made to ${endpoint}: only gateways may`);
 }
 
-function checkEnrolment({ service }: Instance, { caller, system }: Context): void {
+function checkEnrolment({ service }: Instance, { caller, system }: OwnContext): void {
   if (system || (caller?.enrolment !== undefined && caller.enrolment === service)) return;
   const shown = JSON.stringify(service.slice(0, 80));
   const has = caller?.enrolment === undefined ? "none was given" : `this one is for "${caller.enrolment}"`;

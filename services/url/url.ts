@@ -12,8 +12,8 @@ import {
   type Store,
   toTimestamp,
 } from "../../src/kit/index.js";
-import { accountOf, checkAfter, checkName, checkNumber, checkSeen, checkText } from "../checks.js";
-import { retry } from "../retry.js";
+import { accountOf, checkAfter, checkName, checkNumber, checkSeen, checkText } from "../patterns/checks.js";
+import { retry } from "../patterns/retry.js";
 
 const MAX_ADDRESS = 2048;
 const LIMIT = { min: 1, max: 100, absent: 100 };

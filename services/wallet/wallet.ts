@@ -16,10 +16,10 @@ import {
   toTimestamp,
   type Write,
 } from "../../src/kit/index.js";
-import { accountOf, checkAfter, checkName, checkNumber, checkText, PAGE } from "../checks.js";
-import { once } from "../once.js";
-import { retry } from "../retry.js";
-import { emptyTrash, trashWrite } from "../trash.js";
+import { accountOf, checkAfter, checkName, checkNumber, checkText, PAGE } from "../patterns/checks.js";
+import { once } from "../patterns/once.js";
+import { retry } from "../patterns/retry.js";
+import { emptyTrash, trashWrite } from "../patterns/trash.js";
 
 const DAY = 86_400_000;
 const TEXT = { min: 0, max: 200 };

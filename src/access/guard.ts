@@ -10,14 +10,14 @@
  * is looked up once and kept (caller-cache.ts); a call from a gateway or a service carries a signed context instead
  * (call-context.ts, context-cache.ts). Streams that are open are judged again whenever rules or callers change
  * (open-streams.ts). So a call with a known token is decided at once, from memory.
+ *
+ * This room knows no password.
  */
 
-import { Callers } from "../contract/endpoint.js";
-import { DEFAULT_NAMESPACE } from "../contract/names.js";
+import type { Decision, Judgement } from "../call/admission.js";
 import {
   type Admission,
   authorityUnreachable,
-  type Caller,
   type Credentials,
   type FollowedStream,
   type Guarded,
@@ -28,17 +28,19 @@ import {
   type SigningGuard,
   type StreamListener,
   serviceScope,
-} from "./admission.js";
-import type { AuthorityAccess } from "./authority-access.js";
-import { CallerCache, UNKNOWN_TOKEN } from "./caller-cache.js";
-import { badContext, ContextCache, lateContext, type Verified } from "./context-cache.js";
-import type { KnownCaller } from "./known-caller.js";
-import { withinLimits } from "./limits.js";
-import { OpenStreams } from "./open-streams.js";
-import { Policy } from "./policy.js";
-import type { Decision, Judgement } from "./rules.js";
+} from "../call/admission.js";
+import type { Caller } from "../call/caller.js";
+import { Callers } from "../contract/endpoint.js";
+import { DEFAULT_NAMESPACE } from "../contract/names.js";
+import { badContext, ContextCache, lateContext, type Verified } from "./assertions/context-cache.js";
+import { CallerCache, UNKNOWN_TOKEN } from "./callers/caller-cache.js";
+import type { KnownCaller } from "./callers/known-caller.js";
+import { withinLimits } from "./decide/limits.js";
+import type { AuthorityAccess } from "./follow/authority-access.js";
+import { Policy } from "./follow/policy.js";
+import { OpenStreams } from "./streams/open-streams.js";
 
-export * from "./admission.js";
+export * from "../call/admission.js";
 
 const EVERY_CALLER = { has: () => true };
 

@@ -1,6 +1,6 @@
 /** Reads lists that come in pages. */
 
-/** A page, and the token of the next one; an older Portico gives all items at once, and no token. */
+/** A page, and the token of the next one. */
 interface Page<T> {
   readonly items: readonly T[];
   readonly nextPageToken: string | undefined;

@@ -4,33 +4,6 @@
  * response a field is optional only where its comment says when it is absent. In a request every field may be left out.
  */
 
-export interface ListAuditResponse {
-  readonly records: readonly AuditRecord[];
-}
-
-export interface AuditRecord {
-  /** Position in the log of changes. */
-  readonly revision: string;
-  readonly time: Timestamp;
-  /**
-   * The account that made the change; `portico` for the authority itself. For a failed login, the account in the
-   * request, or `unknown account` where no account has that name: it may be a password in the wrong field.
-   */
-  readonly actor: string;
-  /** What was done, such as `rule created` or `login failed`. */
-  readonly action: string;
-  /** What was changed, such as the ID of a rule. For a failed login, the client's address. Never a secret. */
-  readonly subject: string;
-  /**
-   * Whether an administrator or the authority itself made the change. These records have their own share of the trail,
-   * which other accounts cannot fill.
-   */
-  readonly administrator: boolean;
-}
-
-/** Such as `2026-01-31T12:00:00Z` (RFC 3339). */
-type Timestamp = string;
-
 export interface ListKeysResponse {
   readonly keys: readonly Key[];
   /** Gives the next page; empty when there is none. */
@@ -49,6 +22,9 @@ export interface Key {
   /** Resource patterns that the key is limited to; none means no limit. */
   readonly resources: readonly string[];
 }
+
+/** Such as `2026-01-31T12:00:00Z` (RFC 3339). */
+type Timestamp = string;
 
 export interface CreateKeyResponse {
   /** The key itself, `ptk_…`. Keep it: it cannot be shown again. */
@@ -127,6 +103,39 @@ export interface Account {
   /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   readonly scopes: readonly string[];
   readonly created: Timestamp;
+}
+
+export interface ListAuditResponse {
+  readonly records: readonly AuditRecord[];
+}
+
+export interface AuditRecord {
+  /** Position in the log of changes. */
+  readonly revision: string;
+  readonly time: Timestamp;
+  /**
+   * The account that made the change; `portico` for the authority itself. For a failed login, the account in the
+   * request, or `unknown account` where no account has that name: it may be a password in the wrong field.
+   */
+  readonly actor: string;
+  /** What was done, such as `rule created` or `login failed`. */
+  readonly action: string;
+  /** What was changed, such as the ID of a rule. For a failed login, the client's address. Never a secret. */
+  readonly subject: string;
+  /**
+   * Whether an administrator or the authority itself made the change. These records are kept for as long as the trail
+   * goes back. Each other account, and failed logins, have a share of the trail, whose oldest record gives way.
+   */
+  readonly administrator: boolean;
+  /** The client's address. Empty where no call made the change. */
+  readonly address: string;
+  /**
+   * The ID of the request, by which its lines in the logs are found. Empty where no call made the change, or its client sent
+   * none that may be logged.
+   */
+  readonly requestId: string;
+  /** The prefix of the API key that the call was made with; empty for another token. */
+  readonly key: string;
 }
 
 export interface Tokens {
@@ -278,13 +287,6 @@ export interface DescribeResponse {
   readonly proto: string;
 }
 
-export interface ListAuditRequest {
-  /** Only records before this revision; 0 means from the newest. */
-  readonly before?: number | string;
-  /** 1 to 1000; 0 means 100. */
-  readonly limit?: number | string;
-}
-
 export interface ListKeysRequest {
   /** Most keys in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
   readonly pageSize?: number | string;
@@ -402,6 +404,13 @@ export interface SetPasswordRequest {
   readonly newPassword?: string;
 }
 
+export interface ListAuditRequest {
+  /** Only records before this revision; 0 means from the newest. */
+  readonly before?: number | string;
+  /** 1 to 1000; 0 means 100. */
+  readonly limit?: number | string;
+}
+
 export interface LoginRequest {
   /** The account's name, such as `admin`. */
   readonly account?: string;
@@ -462,12 +471,6 @@ export interface DescribeRequest {
 
 /** Every endpoint by its path: below `/` without a token, below `/v1/` with one. */
 export interface Endpoints {
-  /**
-   * Lists the latest changes and failed logins, newest first. A failed login is a wrong password, also the current one when
-   * another is set, or an attempt that comes too soon after others. In a minute, the first failure of each account and
-   * address has a record, at most ten in all. One record counts the other failures of that minute when it is over.
-   */
-  "auth/Audit/List": { readonly request: ListAuditRequest; readonly response: ListAuditResponse };
   /** Lists the keys by account, oldest first, in pages. */
   "auth/Keys/List": { readonly request: ListKeysRequest; readonly response: ListKeysResponse };
   /** Creates a key. Only this answer has its secret. A key cannot create a key that outlives it. */
@@ -502,6 +505,12 @@ export interface Endpoints {
    * them one by one. An administrator may set any password. Others set their own, and give the current one.
    */
   "auth/Accounts/SetPassword": { readonly request: SetPasswordRequest; readonly response: Empty };
+  /**
+   * Lists the latest changes and failed logins, newest first. A failed login is a wrong password, also the current one when
+   * another is set, or an attempt that comes too soon after others. In a minute, the first failure of each account and
+   * address has a record, at most ten in all. One record counts the other failures of that minute when it is over.
+   */
+  "auth/Audit/List": { readonly request: ListAuditRequest; readonly response: ListAuditResponse };
   /** Exchanges an account's password for tokens. */
   "auth/Auth/Login": { readonly request: LoginRequest; readonly response: Tokens };
   /**

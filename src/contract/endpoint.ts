@@ -1,4 +1,8 @@
-/** Endpoints: what can be called of a service, by the one canonical name that rules, routes, logs, metrics and errors use. */
+/**
+ * Endpoints: what can be called of a service, by the one canonical name that rules, routes, logs, metrics and errors use.
+ *
+ * This room knows no socket and no file.
+ */
 import { type DescMethod, type DescService, getOption, hasExtension, type Registry } from "@bufbuild/protobuf";
 import {
   type MethodDescriptorProto,

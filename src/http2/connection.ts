@@ -5,9 +5,11 @@
  *
  *     socket → FrameReader → Connection → Stream
  *     socket ← Output ← FrameWriter ← Stream, in its turn (SendQueue)
+ *
+ * This room knows no gRPC.
  */
 import type { Duplex } from "node:stream";
-import type { ConnectionMemory } from "../memory-budget.js";
+import type { ConnectionMemory } from "../memory/memory-budget.js";
 import { Allowance, EARNED_BY_WORK, IDLE_FRAMES, RESETS } from "./allowance.js";
 import { ConnectionError, ErrorCode, protocolError } from "./errors.js";
 import { CONNECTION_WINDOW, ReceiveWindow } from "./flow-control.js";

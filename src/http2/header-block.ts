@@ -1,5 +1,5 @@
 /** A header block that comes in several frames: HEADERS, then CONTINUATION (RFC 9113, sections 4.3 and 6.10). */
-import type { ConnectionMemory } from "../memory-budget.js";
+import type { ConnectionMemory } from "../memory/memory-budget.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
 
 /**

@@ -5,7 +5,7 @@
  * wait; a peer that does not read at all is cut off.
  */
 import type { Duplex } from "node:stream";
-import type { ConnectionMemory } from "../memory-budget.js";
+import type { ConnectionMemory } from "../memory/memory-budget.js";
 import type { Output } from "./output.js";
 import type { Stream } from "./stream.js";
 

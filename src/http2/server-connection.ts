@@ -3,7 +3,7 @@
  * a request is, and how it is answered, is for the subclass.
  */
 import type { Duplex } from "node:stream";
-import type { ConnectionMemory } from "../memory-budget.js";
+import type { ConnectionMemory } from "../memory/memory-budget.js";
 import { Connection } from "./connection.js";
 import { ConnectionError, ErrorCode, protocolError } from "./errors.js";
 import { CONNECTION_WINDOW, STREAM_WINDOW } from "./flow-control.js";

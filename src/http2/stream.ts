@@ -2,7 +2,7 @@
  * A stream of HTTP/2 (RFC 9113, section 5), at either end: its flow-control windows, its share of the memory budget, and
  * its place in the connection. What its bytes mean is for the subclass, which holds them and is told of them.
  */
-import type { ConnectionMemory, RequestMemory, UnfinishedBody } from "../memory-budget.js";
+import type { ConnectionMemory, RequestMemory, UnfinishedBody } from "../memory/memory-budget.js";
 import { ErrorCode } from "./errors.js";
 import { ReceiveWindow, STREAM_WINDOW } from "./flow-control.js";
 import type { FrameWriter } from "./frame-writer.js";

@@ -1,6 +1,8 @@
 /**
  * Converts one message type between canonical proto3 JSON (https://protobuf.dev/programming-guides/json/) and protobuf
  * wire format, without making a message object in between. compile.ts makes codecs.
+ *
+ * This room knows neither HTTP nor gRPC.
  */
 export interface Codec {
   /**

@@ -1,19 +1,11 @@
-/** What a handler is told of the call that it answers, and what it may use: log, store, clients of other services. */
-import type { ServiceDefinition } from "../rpc/definition.js";
-import type { Metadata } from "../rpc/metadata.js";
+/**
+ * A service on the kit: the model of src/rpc/service.ts, whose handlers get a Call. Beside the
+ * context it has what they may use: log, store, clients of other services.
+ */
+import type { ClientDefinition, ServiceDefinition } from "../rpc/definition.js";
+import type * as model from "../rpc/service.js";
 import type { Client } from "./client.js";
 import type { Store } from "./store.js";
-
-/** The account that calls. */
-export interface Caller {
-  /** Its name; empty for a service that calls for itself. */
-  readonly account: string;
-  /** The namespace of the account. */
-  readonly namespace: string;
-  readonly scopes: readonly string[];
-  /** The name of a service that calls for itself. */
-  readonly enrolment?: string | undefined;
-}
 
 /** Writes lines of the service's log, as JSON with the given members. */
 export interface Log {
@@ -28,21 +20,7 @@ export interface Log {
 }
 
 /** The call that a handler answers. What a handler does not ask for is not made. */
-export interface Call {
-  /** Undefined for a call without a token. */
-  readonly caller: Caller | undefined;
-  /** The namespace of the call, `default` where it asks for none. */
-  readonly namespace: string;
-  /** Canonical name of the endpoint, `helloworld:Helloworld.Call`. */
-  readonly endpoint: string;
-  /** Pairs of lower-case name and value. */
-  readonly metadata: Metadata;
-  /** When the call must have ended, in milliseconds of `Date.now()`. */
-  readonly deadline: number | undefined;
-  /** Aborted when the caller has gone or the deadline has passed. */
-  readonly signal: AbortSignal;
-  /** The address of the outermost client, as far as a trusted peer has forwarded it; else that of the peer. */
-  readonly clientAddress: string;
+export interface Call extends model.Context {
   /** Names the request and the endpoint in each line. */
   readonly log: Log;
   /**
@@ -62,9 +40,28 @@ export interface Call {
    * @param definition as ts-proto generates it
    * @param service the name under which it is registered
    */
-  client<D extends ServiceDefinition>(definition: D, service: string): Client<D>;
-  /** Sends response headers ahead of the first message; no effect once headers have gone. */
-  sendHeaders(metadata: Metadata): void;
-  /** Sets the trailers, which are sent with the status, OK or not. */
-  setTrailers(metadata: Metadata): void;
+  client<D extends ClientDefinition>(definition: D, service: string): Client<D>;
+}
+
+/** The handler of a method, by the method's kind. */
+export type Handler<M> = model.Handler<M, Call>;
+
+/** A handler for each method of a definition. What it throws that is no StatusError, the caller sees as INTERNAL. */
+export type Implementation<D> = model.Implementation<D, Call>;
+
+/** One gRPC service of a service. */
+export type Part = model.Part<Call>;
+
+/**
+ * Pairs a definition with its implementation, whose types are checked.
+ * @param definition as ts-proto generates it (`outputServices=grpc-js`), or @grpc/proto-loader loads it
+ */
+export function part<D extends ServiceDefinition>(definition: D, implementation: Implementation<D>): Part {
+  return { definition: byMethod(definition), implementation };
+}
+
+/** @grpc/proto-loader names methods as the `.proto` does, and gives `originalName` in lower camel case. */
+function byMethod(definition: ServiceDefinition): ServiceDefinition {
+  const nameOf = (key: string, method: object) => ("originalName" in method ? String(method.originalName) : key);
+  return Object.fromEntries(Object.entries(definition).map(([key, method]) => [nameOf(key, method), method]));
 }

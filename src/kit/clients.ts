@@ -2,20 +2,20 @@
  * Makes `call.client`: for each call to another service the authority is asked once for a context, which is kept as long as
  * it is good, and the registry for the addresses of a service of another process, which are asked for again after a while.
  */
-import { CONTEXT } from "../access/call-context.js";
-import { type Delegated, delegate } from "../access/delegation.js";
-import { type GrpcTarget, parseGrpcTarget } from "../address.js";
-import { BoundedMap } from "../bounded-map.js";
+
+import { type Delegated, delegate } from "../access/assertions/delegation.js";
+import { type GrpcTarget, parseGrpcTarget } from "../address/address.js";
+import { CLIENT_ADDRESS, CONTEXT, first, type Metadata } from "../call/metadata.js";
 import { Code, StatusError } from "../errors.js";
 import { RegistryService } from "../gen/portico/registry/v1/registry.js";
+import { BoundedMap } from "../memory/bounded-map.js";
 import type { ProcessContext } from "../process/context.js";
 import type { Joined } from "../process/join.js";
 import { Balancer } from "../rpc/balancer.js";
 import type { Channel } from "../rpc/channel.js";
 import { type CallOptions, repeated, stream, unary } from "../rpc/client.js";
-import type { MethodDefinition, ServiceDefinition } from "../rpc/definition.js";
-import { CLIENT_ADDRESS, first, type Metadata } from "../rpc/metadata.js";
-import type { Context } from "../rpc/service.js";
+import type { ClientDefinition, MethodDefinition } from "../rpc/definition.js";
+import type { OwnContext } from "../rpc/service.js";
 import type { Client } from "./client.js";
 
 /** Contexts that are kept. */
@@ -59,7 +59,7 @@ export class Clients {
   }
 
   /** A client that acts for the caller of the call with this context. */
-  clientOf<D extends ServiceDefinition>(definition: D, service: string, context: Context): Client<D> {
+  clientOf<D extends ClientDefinition>(definition: D, service: string, context: OwnContext): Client<D> {
     const methods = Object.entries(definition).map(([key, method]) => [key, this.#methodOf(method, service, context)]);
     return Object.fromEntries(methods) as Client<D>;
   }
@@ -69,7 +69,7 @@ export class Clients {
     this.#targets.clear();
   }
 
-  #methodOf(method: MethodDefinition<unknown, unknown>, service: string, context: Context) {
+  #methodOf(method: MethodDefinition<unknown, unknown>, service: string, context: OwnContext) {
     const open = async () => {
       const [channel, options] = await Promise.all([
         this.#channelTo(service),
@@ -104,7 +104,7 @@ export class Clients {
   async #callOptions(
     { path }: MethodDefinition<unknown, unknown>,
     service: string,
-    context: Context,
+    context: OwnContext,
   ): Promise<CallOptions> {
     const resource = resourceOf(service, path);
     const key = `${resource} ${first(context.metadata, CONTEXT)}`;
@@ -118,7 +118,7 @@ export class Clients {
     const client = [CLIENT_ADDRESS, context.clientAddress] as const;
     return {
       metadata: [...delegated.metadata, ...passedOn, client],
-      deadline: context.deadline,
+      deadline: context.deadlineMonotonicMs,
       signal: context.signal,
     };
   }

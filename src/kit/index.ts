@@ -1,5 +1,10 @@
-/** `portico/service`: what a service is written with. */
+/**
+ * `portico/service`: what a service is written with.
+ *
+ * This room knows no HTTP.
+ */
 
+export type { CallerIdentity as Caller } from "../call/caller.js";
 export {
   aborted,
   alreadyExists,
@@ -18,9 +23,8 @@ export { durationMs, timestampMs, toTimestamp } from "../time.js";
 export { setEntry } from "../wire/entry.js";
 export { BinaryReader } from "../wire/reader.js";
 export { BinaryWriter } from "../wire/writer.js";
-export type { Call, Caller, Log } from "./call.js";
+export { type Call, type Handler, type Implementation, type Log, type Part, part } from "./call.js";
 export type { Client } from "./client.js";
-export { type Handler, type Implementation, type Part, part } from "./part.js";
 export { type Served, type ServeOptions, serve } from "./serve.js";
 export type {
   Committed,

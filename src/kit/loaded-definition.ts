@@ -12,7 +12,7 @@ import {
   FileDescriptorProtoSchema,
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
-import type { Part } from "./part.js";
+import type { Part } from "./call.js";
 
 /** What @grpc/proto-loader adds to a method. */
 interface LoadedMethod {

@@ -2,8 +2,8 @@
  * Keeps what services store for a namespace apart from what an earlier namespace of the same name has left, and deletes the
  * latter, 30 days after the authority no longer knew the namespace.
  *
- * In the store's keys a namespace is `acme@<id>`: it has an identity from its creation on. For `default`, and for those that a
- * version before identities created, it is the name alone. What is under another identity cannot be reached by any call.
+ * In the store's keys a namespace is `acme@<id>`: it has an identity from its creation on. For `default` it is the name alone. What
+ * is under another identity cannot be reached by any call.
  *
  * The trash is a mark for each of these, `~trash/<service>/acme@<id>`. The data stays where it is: calls reach it again, and the
  * mark goes, where the namespace is back, such as after a failover or the restoration of a backup of the authority.
@@ -13,7 +13,7 @@
  *      └─ back ◄┘
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { AuthorityAccess } from "../access/authority-access.js";
+import type { AuthorityAccess } from "../access/follow/authority-access.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { PolicyService } from "../gen/portico/auth/v1/policy.js";
 import type { Logger } from "../log.js";
@@ -33,7 +33,7 @@ const PAUSE_MS = 20;
 
 /** What the authority knows. */
 export interface KnownNamespaces {
-  /** The ID of its installation; empty where an older version does not say. */
+  /** The ID of its installation. */
   readonly installation: string;
   /** The identities of the namespaces that there are, by their names; empty for one without. */
   readonly ids: ReadonlyMap<string, string>;
@@ -54,7 +54,7 @@ export function listNamespacesOf(access: Pick<AuthorityAccess, "channel" | "meta
     const answer = await repeated(channel, PolicyService.listNamespaceIds, {}, { metadata, admission });
     return {
       installation: answer.installationId,
-      ids: new Map(answer.namespaces.map(({ name, id }) => [name, id ?? ""])),
+      ids: new Map(answer.namespaces.map(({ name, id }) => [name, id])),
     };
   };
 }
@@ -106,7 +106,6 @@ export async function sweepNamespaces(
 
 /** Why the list must not be gone by; undefined where it may. */
 function doubtOf({ installation, ids }: KnownNamespaces, owner: string | undefined): string | undefined {
-  if (installation === "") return "the authority is of a version that does not say which installation it is of";
   if (installation !== owner) return `the store belongs to the installation ${owner}, the authority to ${installation}`;
   return ids.has(DEFAULT_NAMESPACE) ? undefined : `the authority knows no namespace ${DEFAULT_NAMESPACE}`;
 }
@@ -143,8 +142,7 @@ async function placesOf(store: ServiceStore, service: string): Promise<Place[]> 
 function isGone(segment: string, ids: ReadonlyMap<string, string>): boolean {
   const [name = "", id = ""] = segment.split("@", 2);
   const current = ids.get(name);
-  // A namespace without identity never comes after one that had: an authority of an older version has lost it then.
-  return current === undefined || (current !== "" && current !== id);
+  return current !== id;
 }
 
 async function markOrDelete(store: ServiceStore, place: Place, options: SweepOptions): Promise<void> {

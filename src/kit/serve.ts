@@ -1,7 +1,7 @@
 /** Runs a service in a process of its own, joined to a Portico: `await serve(GreeterService, { … }, { name: "greeter" })`. */
 import { readFileSync } from "node:fs";
-import { formatGrpcTarget } from "../address.js";
-import { ConfigError, loadConfig, SETTINGS } from "../config.js";
+import { formatGrpcTarget } from "../address/address.js";
+import { ConfigError, loadConfig, SETTINGS } from "../config/config.js";
 import { isMetadataNames, METADATA_NAMES } from "../contract/metadata-names.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import { createLog } from "../log.js";
@@ -12,10 +12,10 @@ import { openServiceProcess } from "../process/service.js";
 import { Shutdown } from "../process/shutdown.js";
 import type { ServiceDefinition } from "../rpc/definition.js";
 import { StoreError } from "../store/store.js";
+import { type Implementation, type Part, part } from "./call.js";
 import { clientsOf } from "./clients.js";
 import { descriptorsOf } from "./loaded-definition.js";
 import { listNamespacesOf } from "./namespace-data.js";
-import { type Implementation, type Part, part } from "./part.js";
 import { createService } from "./service.js";
 import { installationStore } from "./shared-store.js";
 

@@ -1,10 +1,10 @@
 /** A call as handlers see it, over the context that src/rpc has made of it. */
 import type { Logger } from "pino";
-import type { ServiceDefinition } from "../rpc/definition.js";
-import { type Metadata, requestIdOf } from "../rpc/metadata.js";
-import type { Context } from "../rpc/service.js";
-import { toWallClock } from "../time.js";
-import type { Call, Caller } from "./call.js";
+import type { CallerIdentity } from "../call/caller.js";
+import { type Metadata, requestIdOf } from "../call/metadata.js";
+import type { ClientDefinition } from "../rpc/definition.js";
+import type { OwnContext } from "../rpc/service.js";
+import type { Call } from "./call.js";
 import type { Client } from "./client.js";
 import type { Clients } from "./clients.js";
 import { CollectionStore } from "./collection-store.js";
@@ -24,17 +24,17 @@ export interface Environment {
 
 /** A call, over the context that src/rpc has made of it. */
 export class ServiceCall implements Call {
-  readonly #context: Context;
+  readonly #context: OwnContext;
   readonly #environment: Environment;
   #log: Logger | undefined;
   #reads: CallReads | undefined;
 
-  constructor(context: Context, environment: Environment) {
+  constructor(context: OwnContext, environment: Environment) {
     this.#context = context;
     this.#environment = environment;
   }
 
-  get caller(): Caller | undefined {
+  get caller(): CallerIdentity | undefined {
     return this.#context.caller;
   }
 
@@ -51,8 +51,7 @@ export class ServiceCall implements Call {
   }
 
   get deadline(): number | undefined {
-    const { deadline } = this.#context;
-    return deadline === undefined ? undefined : toWallClock(deadline);
+    return this.#context.deadline;
   }
 
   get signal(): AbortSignal {
@@ -86,7 +85,7 @@ export class ServiceCall implements Call {
     return this.#readsOf().search(act);
   }
 
-  client<D extends ServiceDefinition>(definition: D, service: string): Client<D> {
+  client<D extends ClientDefinition>(definition: D, service: string): Client<D> {
     return this.#environment.clients().clientOf(definition, service, this.#context);
   }
 

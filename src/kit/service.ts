@@ -1,10 +1,8 @@
 /** Makes a service of parts that are written on the kit, so that src/rpc can serve it. */
 import { readDescriptors } from "../contract/endpoint.js";
 import { Code, StatusError } from "../errors.js";
-import type { ServiceDefinition } from "../rpc/definition.js";
-import type { Context, Part as RpcPart, Service } from "../rpc/service.js";
-import type { Call } from "./call.js";
-import type { Part } from "./part.js";
+import { grpcServiceOf, type OwnContext, type Part as OwnPart, type Service } from "../rpc/service.js";
+import type { Call, Part } from "./call.js";
 import { type Environment, ServiceCall } from "./service-call.js";
 
 /** A service and what its calls share. */
@@ -43,8 +41,8 @@ export function createLazyService(
     if (type.kind === "service" && type.file.proto.package === service) names.push(type.typeName);
   }
   if (names.length === 0) throw new Error(`service ${service}: no gRPC service is in the proto package ${service}`);
-  let loading: Promise<ReadonlyMap<string, RpcPart>> | undefined;
-  const loadOnce = (): Promise<ReadonlyMap<string, RpcPart>> => {
+  let loading: Promise<ReadonlyMap<string, OwnPart>> | undefined;
+  const loadOnce = (): Promise<ReadonlyMap<string, OwnPart>> => {
     loading ??= load().then((parts) => byName(parts.map((part) => bindPart(part, environment))));
     loading.catch(() => {
       loading = undefined;
@@ -62,27 +60,21 @@ export function createLazyService(
   return { name: service, descriptors, store, parts };
 }
 
-function byName(parts: readonly RpcPart[]): ReadonlyMap<string, RpcPart> {
-  return new Map(parts.map((part) => [part.grpcService, part]));
+function byName(parts: readonly OwnPart[]): ReadonlyMap<string, OwnPart> {
+  return new Map(parts.map((part) => [grpcServiceOf(part), part]));
 }
 
-/** The part as src/rpc serves it: each handler gets a Call over the context. */
-function bindPart({ definition, implementation }: Part, environment: Environment): RpcPart {
-  const bound: Record<string, (request: unknown, context: Context) => unknown> = {};
+/** The part as the dispatcher serves it: each handler gets a Call over the context. */
+function bindPart({ definition, implementation }: Part, environment: Environment): OwnPart {
+  const bound: Record<string, (request: unknown, context: OwnContext) => unknown> = {};
   for (const key of Object.keys(definition)) {
     const handler = implementation[key] ?? notImplemented;
     bound[key] = (request, context) => handler.call(implementation, request, new ServiceCall(context, environment));
   }
-  return { grpcService: grpcServiceOf(definition), definition, implementation: bound };
+  return { definition, implementation: bound };
 }
 
 /** For a method that a contract has got, and the code has not yet. */
 function notImplemented(_request: unknown, { endpoint }: Call): never {
   throw new StatusError(Code.UNIMPLEMENTED, `${endpoint} is not implemented yet`);
-}
-
-/** Full name, `helloworld.Helloworld` of `/helloworld.Helloworld/Call`. */
-function grpcServiceOf(definition: ServiceDefinition): string {
-  const [, name = ""] = Object.values(definition)[0]?.path.split("/") ?? [];
-  return name;
 }

@@ -2,7 +2,7 @@
 
 import { StatusError } from "../errors.js";
 import type { Logger } from "../log.js";
-import type { MemoryBudget } from "../memory-budget.js";
+import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { ServiceStore } from "../store/service-store.js";
 import { StoreError } from "../store/store.js";
 import { LeftData, type ListNamespaces } from "./namespace-data.js";
@@ -102,17 +102,13 @@ export function installationStore(options: ServicesStoreOptions): InstallationSt
   return { ...store, check };
 }
 
-/** @throws {StoreError} (rejects) where the authority does not answer, or is of an older version. */
+/** @throws {StoreError} (rejects) where the authority does not answer. */
 async function installationOf(list: ListNamespaces): Promise<string> {
   const unopened = "the store of services cannot be opened before the authority says which installation it belongs to";
-  let installation: string;
   try {
-    installation = (await list()).installation;
+    return (await list()).installation;
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     throw new StoreError(`${unopened}: ${error.message}`, { cause: error });
   }
-  if (installation === "")
-    throw new StoreError(`${unopened}, and it is of an older version: upgrade the authority first`);
-  return installation;
 }

@@ -3,8 +3,8 @@
  * more than one entry take turns, and so do searches, which make many of them. Turns are fair between callers.
  */
 import { resourceExhausted } from "../errors.js";
-import { type ConnectionMemory, MemoryBudget } from "../memory-budget.js";
-import { mapPaced } from "../pace.js";
+import { type ConnectionMemory, MemoryBudget } from "../memory/memory-budget.js";
+import { mapPaced } from "../overload/pace.js";
 import type { Context } from "../rpc/service.js";
 import type { StoredEntry } from "../store/service-store.js";
 import { FairTurns } from "./fair-turns.js";

@@ -2,10 +2,10 @@
  * Connects a process to the authorities of PORTICO_AUTHORITY: a channel to each, and where a host name has several
  * addresses, a channel to each of these. The names are resolved again and again, and the authorities follow.
  */
-import { Authorities, type Authority } from "../access/authorities.js";
-import { formatGrpcTarget, type GrpcTarget } from "../address.js";
+import { Authorities, type Authority } from "../access/follow/authorities.js";
+import { formatGrpcTarget, type GrpcTarget } from "../address/address.js";
+import { hostNameOf, type Lookup, lookupAll, ResolvedNames } from "../address/resolved-names.js";
 import type { Logger } from "../log.js";
-import { hostNameOf, type Lookup, lookupAll, ResolvedNames } from "../resolved-names.js";
 import type { Channel } from "../rpc/channel.js";
 import type { Transport } from "../rpc/transport.js";
 import type { Shutdown } from "./shutdown.js";

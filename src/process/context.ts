@@ -1,9 +1,9 @@
 /** What all parts of a process share. */
 import { totalmem } from "node:os";
-import { followCertificates } from "../certificates.js";
-import type { Config } from "../config.js";
+import { followCertificates } from "../config/certificates.js";
+import type { Config } from "../config/config.js";
 import type { Logger } from "../log.js";
-import { MemoryBudget } from "../memory-budget.js";
+import { MemoryBudget } from "../memory/memory-budget.js";
 import { Metrics } from "../metrics.js";
 import { loadTransport } from "../rpc/load-transport.js";
 import type { Transport } from "../rpc/transport.js";

@@ -1,17 +1,17 @@
 /** The gRPC port of a process: what it serves, what the registry is told of it, and its health. */
 import { randomUUID } from "node:crypto";
 import type { Guard, OpenGuard } from "../access/guard.js";
-import { type Address, formatGrpcTarget, type GrpcTarget } from "../address.js";
-import { asBuffer } from "../buffer.js";
-import type { Config } from "../config.js";
+import { type Address, formatGrpcTarget, type GrpcTarget } from "../address/address.js";
+import { requestIdOf } from "../call/metadata.js";
+import type { Config } from "../config/config.js";
 import { Code } from "../errors.js";
 import { Instance } from "../gen/portico/registry/v1/registry.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
-import type { Overload } from "../overload.js";
+import type { CallQueue } from "../overload/call-queue.js";
 import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
-import { requestIdOf } from "../rpc/metadata.js";
-import type { Service } from "../rpc/service.js";
+import { grpcServiceOf, type Service } from "../rpc/service.js";
+import { asBuffer } from "../wire/buffer.js";
 import { messageLimits, type ProcessContext } from "./context.js";
 import { listening } from "./listen.js";
 import type { Shutdown } from "./shutdown.js";
@@ -36,10 +36,10 @@ export async function openGrpcPort(
   { config, log, metrics, transport, shutdown }: ProcessContext,
   services: readonly Service[],
   guard: Guard,
-  overload?: Overload,
+  callQueue?: CallQueue,
 ): Promise<GrpcPort> {
   const onEnd = recordCall(metrics, log);
-  const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, overload });
+  const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, callQueue });
   const server = await listening("grpc", config, () => transport.serve(dispatcher, config.grpc));
   shutdown.add((drainMs) => server.close(drainMs));
   return { dispatcher, target: withTls(server.address, config) };
@@ -74,7 +74,7 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
     addresses: [formatGrpcTarget(advertised)],
     // The same object where possible: by its identity the registry knows what it has read before.
     descriptors: asBuffer(service.descriptors),
-    grpcServices: service.parts.map((part) => part.grpcService),
+    grpcServices: service.parts.map(grpcServiceOf),
     reflected: true,
     bindingPrefix: service.bindingPrefix ?? "",
     metadata: [...(service.metadata ?? [])],

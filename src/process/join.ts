@@ -1,14 +1,14 @@
 /** How a gateway or a service alone joins the authorities, which are other processes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Authorities } from "../access/authorities.js";
+import type { Authorities } from "../access/follow/authorities.js";
 import { OpenGuard } from "../access/guard.js";
-import { formatGrpcTarget } from "../address.js";
-import { type Config, ConfigError } from "../config.js";
+import { formatGrpcTarget } from "../address/address.js";
+import type { Metadata } from "../call/metadata.js";
+import { type Config, ConfigError } from "../config/config.js";
 import { GATEWAY } from "../contract/names.js";
 import type { Logger } from "../log.js";
 import type { Channel } from "../rpc/channel.js";
-import type { Metadata } from "../rpc/metadata.js";
 import { connectAuthorities } from "./authorities.js";
 import type { ProcessContext } from "./context.js";
 

@@ -1,6 +1,6 @@
 /** How a failure to listen is reported. */
-import { formatAddress } from "../address.js";
-import { type Config, SETTINGS } from "../config.js";
+import { formatAddress } from "../address/address.js";
+import { type Config, SETTINGS } from "../config/config.js";
 
 /** A port that cannot be opened. The message says why, and names the setting. */
 export class ListenError extends Error {

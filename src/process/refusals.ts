@@ -1,17 +1,17 @@
 /** Metrics and log lines about calls that are refused because there are more than can be answered. */
 import type { Logger } from "../log.js";
-import { Overload } from "../overload.js";
+import { CallQueue } from "../overload/call-queue.js";
 import type { ProcessContext } from "./context.js";
 
 /** How often the log says how many calls were refused, in milliseconds. */
 const REPORT_MS = 10_000;
 
 /** The turns of a port's calls, which are refused where this process has more than it can answer. */
-export function openOverload({ log, metrics, shutdown }: ProcessContext): Overload {
-  const overload = new Overload();
-  metrics.overload = overload;
-  atIntervals(shutdown, reporterOf(overload, log));
-  return overload;
+export function openCallQueue({ log, metrics, shutdown }: ProcessContext): CallQueue {
+  const callQueue = new CallQueue();
+  metrics.overload = callQueue;
+  atIntervals(shutdown, reporterOf(callQueue, log));
+  return callQueue;
 }
 
 function atIntervals(shutdown: ProcessContext["shutdown"], report: () => void): void {
@@ -19,11 +19,11 @@ function atIntervals(shutdown: ProcessContext["shutdown"], report: () => void): 
   shutdown.add(() => clearInterval(reports));
 }
 
-function reporterOf(overload: Overload, log: Logger): () => void {
+function reporterOf(callQueue: CallQueue, log: Logger): () => void {
   let reported = 0;
   return () => {
-    const refused = overload.refused - reported;
-    reported = overload.refused;
+    const refused = callQueue.refused - reported;
+    reported = callQueue.refused;
     if (refused > 0) log.warn({ refused }, "calls were refused with 503: more came than this process can answer");
   };
 }

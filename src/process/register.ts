@@ -1,6 +1,6 @@
 /** Keeps an instance of a service registered with each of the authorities, as these come and go. */
-import type { Authorities, Authority } from "../access/authorities.js";
-import { ConfigError } from "../config.js";
+import type { Authorities, Authority } from "../access/follow/authorities.js";
+import { ConfigError } from "../config/config.js";
 import { type Registration, type RegistrationOptions, register, registrationClosed } from "../rpc/registration.js";
 
 /** The instance, and the authorities. */

@@ -9,7 +9,7 @@ import type { Service } from "../rpc/service.js";
 import type { ProcessContext } from "./context.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "./grpc-port.js";
 import type { Joined } from "./join.js";
-import { openOverload } from "./refusals.js";
+import { openCallQueue } from "./refusals.js";
 import { registerWithEach } from "./register.js";
 
 /** A service that runs. */
@@ -38,7 +38,7 @@ export async function openServiceProcess(
   service: Service,
 ): Promise<ServiceProcess> {
   const { config, shutdown } = context;
-  const grpc = await openGrpcPort(context, [service], guard, openOverload(context));
+  const grpc = await openGrpcPort(context, [service], guard, openCallQueue(context));
   keepGrpcHealth(shutdown, grpc.dispatcher, guard);
   const instance = instanceOf(service, grpc, config);
   const closing = new AbortController();

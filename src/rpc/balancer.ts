@@ -8,11 +8,12 @@
  * effects; only while nothing of it was answered; and never at an instance with another contract. One that was refused
  * for overload is not retried: the other instances most likely have too many calls, too.
  */
+
+import type { Metadata } from "../call/metadata.js";
 import { Code } from "../errors.js";
+import type { CallEnding, ConcurrencyLimit } from "../overload/concurrency-limit.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
-import type { CallEnding, ConcurrencyLimit } from "./concurrency-limit.js";
 import { Instance } from "./instance.js";
-import type { Metadata } from "./metadata.js";
 import { isOverload, overloaded, status } from "./status.js";
 
 /** Retries of calls that an instance may have seen: so many are earned by each call, up to a maximum. */
@@ -43,11 +44,6 @@ export class Balancer implements Channel {
     if (this.#closed) return "closed";
     const states = this.#order.map(({ channel }) => channel.state);
     return (["ready", "idle", "connecting"] as const).find((state) => states.includes(state)) ?? "broken";
-  }
-
-  /** Whether the channels to all instances are. */
-  get isFull(): boolean {
-    return this.#order.length > 0 && this.#order.every(({ channel }) => channel.isFull === true);
   }
 
   /**

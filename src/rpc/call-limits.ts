@@ -1,5 +1,5 @@
 /** What bounds a call of a service. */
-import type { Config } from "../config.js";
+import type { Config } from "../config/config.js";
 import type { MethodDefinition } from "./definition.js";
 
 /** `maxBody` is that of a request message: the caller's end has its own limit for responses. */

@@ -7,12 +7,14 @@
  *
  * A call has two ends: its caller has a Call and a CallListener, the dispatcher at the service has a Reply and an
  * IncomingListener. A transport, or the in-process channel, is between them.
+ *
+ * This room knows no rule.
  */
 
-import type { Admission, SignedContext, SYSTEM } from "../access/admission.js";
+import type { Admission, SignedContext, SYSTEM } from "../call/admission.js";
+import type { Metadata } from "../call/metadata.js";
 import type { Code } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
-import type { Metadata } from "./metadata.js";
 
 export interface CallStart {
   /** gRPC path, `/helloworld.Helloworld/Call`. */
@@ -93,8 +95,6 @@ export interface Channel {
   open(start: CallStart, listener: CallListener): Call;
   /** Whether calls can be sent now. `idle` has no connection, and makes one for the next call. */
   readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
-  /** Whether as many calls wait for a stream as a service is likely to begin before the next ones are read; undefined for no. */
-  readonly isFull?: boolean | undefined;
   /**
    * Ends the pause after a connection that failed, for a call that no other channel can carry. The call waits for the next
    * attempt, which comes at least RECONNECT_MS after the last one. Absent where the transport has no such thing.

@@ -3,11 +3,12 @@
  *
  *     const { rules } = await unary(channel, RulesService.list, {});
  */
+
+import { type Metadata, NO_METADATA } from "../call/metadata.js";
 import { Code, StatusError } from "../errors.js";
 import type { Call, CallStart, Channel, Status } from "./channel.js";
 import type { MethodDefinition } from "./definition.js";
 import { MessageQueue } from "./message-queue.js";
-import { type Metadata, NO_METADATA } from "./metadata.js";
 import { cancelled, toError } from "./status.js";
 
 /** How long a unary call without a deadline may take, in milliseconds. */

@@ -7,22 +7,21 @@
  */
 import type { Registry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
-import { type Admission, type Guard, SYSTEM } from "../access/admission.js";
-import { CONTEXT } from "../access/call-context.js";
-import { bearerOf } from "../access/token.js";
+import { type Admission, type Guard, SYSTEM } from "../call/admission.js";
+import { CLIENT_ADDRESS, CONTEXT, first, type Metadata } from "../call/metadata.js";
+import { bearerOf } from "../call/token.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contract/endpoint.js";
 import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
-import { Overload } from "../overload.js";
+import { CallQueue } from "../overload/call-queue.js";
 import type { CallLimits } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply } from "./channel.js";
-import type { MethodDefinition } from "./definition.js";
+import type { ServedMethodDefinition } from "./definition.js";
 import { Health } from "./health.js";
-import { CLIENT_ADDRESS, first, type Metadata } from "./metadata.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
-import type { LazyPart, Part, Service } from "./service.js";
+import { grpcServiceOf, type LazyPart, type Part, type Service } from "./service.js";
 import { overloaded, status, toError, toStatus } from "./status.js";
 
 export interface DispatcherOptions {
@@ -31,7 +30,7 @@ export interface DispatcherOptions {
   readonly limits: CallLimits;
   readonly log: Logger;
   readonly onEnd?: CallEnvironment["onEnd"];
-  readonly overload?: CallEnvironment["overload"];
+  readonly callQueue?: CallEnvironment["callQueue"];
   /** Served without a guard; default the health of this process and reflection of the services. */
   readonly unguarded?: readonly Service[];
 }
@@ -60,24 +59,24 @@ export class Dispatcher {
   /** Of calls whose endpoint's code is not loaded yet. */
   readonly #loading: CallEnvironment;
   /** By which those calls take turns once it is. */
-  readonly #loadedTurns: Overload;
+  readonly #loadedTurns: CallQueue;
 
   /** @throws {Error} when the descriptors do not describe the services, or two services serve one path */
-  constructor({ services, guard, limits, log, onEnd, overload, unguarded }: DispatcherOptions) {
+  constructor({ services, guard, limits, log, onEnd, callQueue, unguarded }: DispatcherOptions) {
     this.#guard = guard;
     this.maxMessage = limits.maxBody;
     this.#environment = {
       guard,
       admit: this.#admit,
       log,
-      overload,
+      callQueue,
       limits,
       deadlines: new Deadlines(),
       onEnd,
     };
     this.#loading = { ...this.#environment, admit: this.#admitLoaded };
-    this.#loadedTurns = overload ?? new Overload();
-    this.health = new Health(services.flatMap((service) => service.parts.map((part) => part.grpcService)));
+    this.#loadedTurns = callQueue ?? new CallQueue();
+    this.health = new Health(services.flatMap((service) => service.parts.map(grpcServiceOf)));
     const open = unguarded ?? [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, Registry>();
     for (const service of [...services, ...open]) {
@@ -133,7 +132,7 @@ export class Dispatcher {
   }
 
   #add(service: Service, registry: Registry, unguarded: boolean): void {
-    const names = service.parts.map((part) => part.grpcService);
+    const names = service.parts.map(grpcServiceOf);
     const endpoints = new Map(endpointsOf(service.name, registry, names).map((endpoint) => [endpoint.path, endpoint]));
     for (const part of service.parts) {
       if ("load" in part) {
@@ -237,7 +236,7 @@ const NO_CALL: IncomingListener = { onMessage() {}, onEnd() {}, onDrain() {}, on
 function serve(
   { implementation }: Part,
   key: string,
-  definition: MethodDefinition<unknown, unknown>,
+  definition: ServedMethodDefinition<unknown, unknown>,
   endpoint: Endpoint,
   unguarded: boolean,
 ): ServedMethod {

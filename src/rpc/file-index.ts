@@ -13,8 +13,8 @@ import {
   type FieldDescriptorProto,
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
-import { asBuffer } from "../buffer.js";
 import { DescriptorSet, filesOf, headOf } from "../contract/descriptor-set.js";
+import { asBuffer } from "../wire/buffer.js";
 
 /** A gRPC service of a descriptor set, and who it is for the caller of the index. */
 export interface Owned<Owner> {

@@ -29,7 +29,7 @@ export class Health {
       name: "health",
       descriptors: descriptorsOf("grpc.health.v1"),
       parts: [
-        part(HEALTH_SERVICE, HealthService, {
+        part(HealthService, {
           check: ({ service }) => this.#check(service),
           list: () => ({ statuses: Object.fromEntries([...this.#names].map((name) => [name, this.#state(name)])) }),
           watch: (request, context) => this.#watch(request, context),

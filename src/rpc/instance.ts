@@ -6,8 +6,8 @@
  * succeeds (outlier detection; docs/decisions/0029).
  */
 import { Code } from "../errors.js";
+import { ConcurrencyLimit } from "../overload/concurrency-limit.js";
 import type { Channel, Status } from "./channel.js";
-import { ConcurrencyLimit } from "./concurrency-limit.js";
 import { isOverload } from "./status.js";
 
 /** How long an instance is set aside, in milliseconds: the first time, and at most. It doubles in between. */

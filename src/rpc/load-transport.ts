@@ -1,8 +1,8 @@
 /** Loads the transport that is configured. @grpc/grpc-js takes 3 MB of a process, so it is loaded only where chosen. */
-import type { GrpcTarget } from "../address.js";
-import type { Certificates } from "../certificates.js";
-import type { Config } from "../config.js";
-import type { MemoryBudget } from "../memory-budget.js";
+import type { GrpcTarget } from "../address/address.js";
+import type { Certificates } from "../config/certificates.js";
+import type { Config } from "../config/config.js";
+import type { MemoryBudget } from "../memory/memory-budget.js";
 import { Http2Channel } from "./http2/channel.js";
 import { serveHttp2 } from "./http2/server.js";
 import type { ServerLimits, Transport } from "./transport.js";

@@ -13,7 +13,7 @@ import {
 } from "../gen/grpc/reflection/v1/reflection.js";
 import { ServerReflectionService as ServerReflectionAlphaService } from "../gen/grpc/reflection/v1alpha/reflection.js";
 import { FileIndex, type FoundFile, type Sees, withImports } from "./file-index.js";
-import { type Context, type Part, part, type Service } from "./service.js";
+import { type Context, grpcServiceOf, type Part, part, type Service } from "./service.js";
 
 const V1 = "grpc.reflection.v1.ServerReflection";
 const V1_ALPHA = "grpc.reflection.v1alpha.ServerReflection";
@@ -33,7 +33,7 @@ export interface Reflected<Owner> {
 
 /** The reflection service over the given services and itself. */
 export function createReflection(services: readonly Service[]): Service {
-  const grpcServices = services.flatMap((service) => service.parts.map(({ grpcService }) => grpcService));
+  const grpcServices = services.flatMap((service) => service.parts.map(grpcServiceOf));
   const served = [...grpcServices, ...REFLECTION_SERVICES].sort();
   const descriptors = descriptorsOf("grpc.reflection.v1", "grpc.reflection.v1alpha");
   // Made for the first request: few processes get one.
@@ -73,8 +73,8 @@ export function reflectionParts<Owner>(
     }
   }
   return [
-    part(V1, ServerReflectionService, { serverReflectionInfo }),
-    part(V1_ALPHA, ServerReflectionAlphaService, { serverReflectionInfo }),
+    part(ServerReflectionService, { serverReflectionInfo }),
+    part(ServerReflectionAlphaService, { serverReflectionInfo }),
   ];
 }
 

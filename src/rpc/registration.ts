@@ -3,13 +3,13 @@
  * it breaks. Each reason for a failure is logged once, however often it repeats.
  */
 import type { Logger } from "pino";
-import { ConfigError } from "../config.js";
+import type { Metadata } from "../call/metadata.js";
+import { ConfigError } from "../config/config.js";
 import { Code, StatusError } from "../errors.js";
 import { follow } from "../follow.js";
 import { type Instance, type RegisterResponse, RegistryService } from "../gen/portico/registry/v1/registry.js";
 import type { Channel } from "./channel.js";
 import { stream } from "./client.js";
-import type { Metadata } from "./metadata.js";
 
 /** How long the registry may take to answer, in milliseconds. */
 const ANSWER_TIME = 10_000;

@@ -11,17 +11,18 @@
  * A unary call whose endpoint answers synchronously costs no promise, and no AbortController unless it asks for `signal`.
  */
 import type { Logger } from "pino";
-import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../access/admission.js";
+import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../call/admission.js";
+import { type Metadata, NO_METADATA } from "../call/metadata.js";
 import type { Endpoint } from "../contract/endpoint.js";
 import { Code, isStatusCode, StatusError } from "../errors.js";
 import { logFailure } from "../log.js";
-import type { Overload, WaitingPlace } from "../overload.js";
+import type { CallQueue, WaitingPlace } from "../overload/call-queue.js";
 import { type CallLimits, deadlineOf } from "./call-limits.js";
 import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
+import { EndpointContext } from "./endpoint-context.js";
 import { MessageQueue } from "./message-queue.js";
-import { type Metadata, NO_METADATA } from "./metadata.js";
 import type { Deadlines, Expiring } from "./open-calls.js";
-import { type Context, EndpointContext } from "./service.js";
+import type { OwnContext } from "./service.js";
 import { cancelled, deadlineExceeded, overloaded, toError, toStatus } from "./status.js";
 
 /** An endpoint as the dispatcher has prepared it for its calls. */
@@ -37,7 +38,7 @@ export interface ServedMethod {
   /** @throws {StatusError} INVALID_ARGUMENT for bytes that are not the endpoint's message. */
   readonly decode: (bytes: Uint8Array) => unknown;
   readonly encode: (response: unknown) => Uint8Array;
-  readonly run: (request: unknown, context: Context) => unknown;
+  readonly run: (request: unknown, context: OwnContext) => unknown;
   /** Loads the endpoint's code, without which it cannot run; undefined where that is loaded. */
   readonly load: (() => Promise<void>) | undefined;
   /** The open calls of an endpoint whose calls never end by themselves: they are ended when the process stops. */
@@ -66,7 +67,7 @@ export interface CallEnvironment {
   ) => Admitted | Promise<Admitted>;
   readonly log: Logger;
   /** By which calls with one request take turns, or are refused; without it all begin at once. */
-  readonly overload: Overload | undefined;
+  readonly callQueue: CallQueue | undefined;
   readonly limits: CallLimits;
   readonly deadlines: Deadlines;
   /** Called when a call to a service has ended that came from another process. */
@@ -220,13 +221,13 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   /** Health is never refused: then this process would be taken out of service. */
   #takeTurn(): void {
-    const { overload } = this.#environment;
+    const { callQueue } = this.#environment;
     const { endpoint, path } = this.#method;
-    if (overload === undefined || endpoint === undefined || overload.mayBegin() || overload.tryBegin(path))
+    if (callQueue === undefined || endpoint === undefined || callQueue.mayBegin() || callQueue.tryBegin(path))
       this.admit();
     else {
       const refuse = (): void => this.#end(overloaded(endpoint.service));
-      this.#waiting = overload.wait(path, { begin: () => this.admit(), refuse });
+      this.#waiting = callQueue.wait(path, { begin: () => this.admit(), refuse });
     }
   }
 
@@ -269,14 +270,8 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   #run(request: unknown, { admission, clientAddress }: Admitted): void {
     if (this.#ended) return;
-    this.#context = new EndpointContext(
-      this.#method.name,
-      this.#start,
-      this.#reply,
-      this.deadline,
-      admission,
-      clientAddress,
-    );
+    const { name } = this.#method;
+    this.#context = new EndpointContext(name, this.#start, this.#reply, this.deadline, admission, clientAddress);
     const streams = this.#method.requestStream || this.#method.responseStream;
     if (streams && admission !== undefined && admission !== SYSTEM) {
       this.#followed = this.#environment.guard.follow(admission, this);

@@ -1,32 +1,31 @@
 /**
- * A service as it is written: a ts-proto definition and one function for each endpoint. It runs behind every transport and
- * in process.
+ * The model of a service: definitions, as ts-proto generates them, with a handler for each method.
+ * It runs behind every transport and in process.
  *
  *     const helloworld: Service = {
  *       name: "helloworld",
- *       parts: [part("helloworld.Helloworld", HelloworldService, { call: ({ name }) => ({ … }) })],
+ *       descriptors,
+ *       parts: [part(HelloworldService, { call: ({ name }) => ({ … }) })],
  *     };
+ *
+ * The types of `portico/service` (src/kit) refer to these. So the package publishes them with what
+ * this file imports, which must not need other packages.
  */
+import type { Caller, CallerIdentity } from "../call/caller.js";
+import type { Metadata } from "../call/metadata.js";
+import type { ServedMethodDefinition, ServiceDefinition } from "./definition.js";
 
-import { type Admission, type Caller, SYSTEM } from "../access/admission.js";
-import { DEFAULT_NAMESPACE } from "../contract/names.js";
-import { type CallStart, type Reply, sentMetadata } from "./channel.js";
-import type { MethodDefinition, ServiceDefinition } from "./definition.js";
-import { type Metadata, NO_METADATA } from "./metadata.js";
-
-/** The call that a function answers, as the function sees it. */
+/** What every handler is told of the call that it answers. */
 export interface Context {
   /** Undefined for a call without a token. */
-  readonly caller: Caller | undefined;
+  readonly caller: CallerIdentity | undefined;
+  /** The namespace of the call, `default` where it asks for none. */
   readonly namespace: string;
-  /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
-  readonly namespaceId?: string | undefined;
-  /** Whether this process itself calls (SYSTEM); it may do what any enrolled caller may. */
-  readonly system: boolean;
   /** Canonical name of the endpoint, `helloworld:Helloworld.Call`. */
   readonly endpoint: string;
+  /** Pairs of lower-case name and value. */
   readonly metadata: Metadata;
-  /** When the call must have ended, in milliseconds of `performance.now()`. */
+  /** When the call must have ended, in milliseconds of `Date.now()`. */
   readonly deadline: number | undefined;
   /** Aborted when the caller has gone or the deadline has passed. */
   readonly signal: AbortSignal;
@@ -38,29 +37,46 @@ export interface Context {
   setTrailers(metadata: Metadata): void;
 }
 
+/** What the handlers of Portico itself are told beside it. */
+export interface OwnContext extends Context {
+  readonly caller: Caller | undefined;
+  /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
+  readonly namespaceId?: string | undefined;
+  /** Whether this process itself calls (SYSTEM); it may do what any enrolled caller may. */
+  readonly system: boolean;
+  /** The deadline in milliseconds of `performance.now()`. */
+  readonly deadlineMonotonicMs: number | undefined;
+}
+
 type MaybePromise<T> = T | Promise<T>;
 
-/** The function that answers an endpoint of a definition. An error that it throws becomes a status (StatusError.from). */
-export type Handler<M> =
-  M extends MethodDefinition<infer Request, infer Response>
-    ? M extends { requestStream: true; responseStream: true }
-      ? (requests: AsyncIterable<Request>, context: Context) => AsyncIterable<Response>
-      : M extends { requestStream: true }
-        ? (requests: AsyncIterable<Request>, context: Context) => MaybePromise<Response>
-        : M extends { responseStream: true }
-          ? (request: Request, context: Context) => AsyncIterable<Response>
-          : (request: Request, context: Context) => MaybePromise<Response>
+/**
+ * The handler of a method, by the method's kind, with the context that it gets. A method of a
+ * definition that was made while the program runs, as @grpc/proto-loader does, has a kind that
+ * TypeScript does not know. An error that the handler throws becomes a status (StatusError.from).
+ */
+export type Handler<M, C extends Context = OwnContext> =
+  M extends ServedMethodDefinition<infer Request, infer Response>
+    ? boolean extends M["requestStream"]
+      ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known of the messages either.
+        (request: any, context: C) => any
+      : M extends { requestStream: true; responseStream: true }
+        ? (requests: AsyncIterable<Request>, context: C) => AsyncIterable<Response>
+        : M extends { requestStream: true }
+          ? (requests: AsyncIterable<Request>, context: C) => MaybePromise<Response>
+          : M extends { responseStream: true }
+            ? (request: Request, context: C) => AsyncIterable<Response>
+            : (request: Request, context: C) => MaybePromise<Response>
     : never;
 
-export type Implementation<D> = { readonly [M in keyof D]: Handler<D[M]> };
+/** A handler for each method of a definition. */
+export type Implementation<D, C extends Context = OwnContext> = { readonly [M in keyof D]: Handler<D[M], C> };
 
 /** One gRPC service of a service. */
-export interface Part {
-  /** Full name, `helloworld.Helloworld`. */
-  readonly grpcService: string;
+export interface Part<C extends Context = OwnContext> {
   readonly definition: ServiceDefinition;
-  // biome-ignore lint/suspicious/noExplicitAny: as above; `part` has checked the types.
-  readonly implementation: Readonly<Record<string, (request: any, context: Context) => any>>;
+  // biome-ignore lint/suspicious/noExplicitAny: `part` has checked the types.
+  readonly implementation: Readonly<Record<string, (request: any, context: C) => any>>;
 }
 
 /** One gRPC service of a service, whose code is loaded for its first call. Its contract is in the service's descriptors. */
@@ -72,14 +88,21 @@ export interface LazyPart {
 }
 
 /** Pairs a definition with its implementation, whose types are checked. */
-export function part<D extends ServiceDefinition>(
-  grpcService: string,
+export function part<D extends ServiceDefinition, C extends Context = OwnContext>(
   definition: D,
-  implementation: Implementation<D>,
-): Part {
-  return { grpcService, definition, implementation };
+  implementation: Implementation<D, C>,
+): Part<C> {
+  return { definition, implementation };
 }
 
+/** Full name, `helloworld.Helloworld` of a method with the path `/helloworld.Helloworld/Call`. */
+export function grpcServiceOf(part: Part<never> | LazyPart): string {
+  if ("load" in part) return part.grpcService;
+  const [, name = ""] = Object.values(part.definition)[0]?.path.split("/") ?? [];
+  return name;
+}
+
+/** A service, with the code of its parts or what loads it. */
 export interface Service {
   /** The name callers use, `helloworld`. */
   readonly name: string;
@@ -96,73 +119,4 @@ export interface Service {
   readonly bindingPrefix?: string | undefined;
   /** Names of headers and metadata that pass between its callers and it, in lower case. */
   readonly metadata?: readonly string[] | undefined;
-}
-
-/** The context of one call. An AbortController is made only for an endpoint that asks for `signal`. */
-export class EndpointContext implements Context {
-  readonly caller: Context["caller"];
-  readonly namespace: string;
-  readonly namespaceId: string | undefined;
-  readonly system: boolean;
-  readonly endpoint: string;
-  readonly deadline: number | undefined;
-  readonly clientAddress: string;
-  /** What the endpoint has set by `setTrailers`. */
-  trailers: Metadata = NO_METADATA;
-  readonly #start: CallStart;
-  readonly #reply: Reply;
-  #metadata: Metadata | undefined;
-  #controller: AbortController | undefined;
-  #aborted: Error | undefined;
-
-  /**
-   * @param endpoint canonical name
-   * @param deadline in milliseconds of `performance.now()`; Infinity for none
-   */
-  constructor(
-    endpoint: string,
-    start: CallStart,
-    reply: Reply,
-    deadline: number,
-    admission: Admission | typeof SYSTEM | undefined,
-    clientAddress: string,
-  ) {
-    const proof = admission === SYSTEM ? undefined : admission;
-    this.caller = proof?.caller;
-    this.namespace = proof?.namespace ?? DEFAULT_NAMESPACE;
-    this.namespaceId = proof?.namespaceId;
-    this.system = admission === SYSTEM;
-    this.endpoint = endpoint;
-    this.deadline = deadline === Number.POSITIVE_INFINITY ? undefined : deadline;
-    this.clientAddress = clientAddress;
-    this.#start = start;
-    this.#reply = reply;
-  }
-
-  get metadata(): Metadata {
-    this.#metadata ??= sentMetadata(this.#start);
-    return this.#metadata;
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
-    }
-    return this.#controller.signal;
-  }
-
-  /** The call ends before the endpoint has answered. */
-  abort(reason: Error): void {
-    this.#aborted = reason;
-    this.#controller?.abort(reason);
-  }
-
-  sendHeaders(metadata: Metadata): void {
-    this.#reply.sendHeaders(metadata);
-  }
-
-  setTrailers(metadata: Metadata): void {
-    this.trailers = metadata;
-  }
 }

@@ -7,12 +7,13 @@
  * HTTP status and no grpc-status, or its stream was reset (gRPC's PROTOCOL-HTTP2.md, "Errors", and
  * http-grpc-status-mapping.md).
  */
+
+import { type Metadata, NO_METADATA } from "../call/metadata.js";
 import { Code, StatusError } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
 import { Status as StatusMessage } from "../gen/google/rpc/status.js";
 import { ErrorCode } from "../http2/errors.js";
 import type { Status } from "./channel.js";
-import { type Metadata, NO_METADATA } from "./metadata.js";
 
 export const DETAILS_TRAILER = "grpc-status-details-bin";
 
@@ -83,6 +84,12 @@ export function unsendable(error: Error): Status {
 export const NO_MEMORY: Status = status(
   Code.RESOURCE_EXHAUSTED,
   "too much is waiting to be received or read; try again",
+);
+
+/** The answer to a call whose message was not complete, and was the oldest such of its client, when memory was needed. */
+export const GIVEN_UP: Status = status(
+  Code.RESOURCE_EXHAUSTED,
+  "the message was given up: too many messages of this client are unfinished, and it was the oldest; send fewer at once",
 );
 
 /** google.rpc.RetryInfo { retry_delay { seconds: 1 } }: over HTTP it becomes Retry-After. */

@@ -3,10 +3,10 @@
  * test/contract/channel.ts describes it: `http2/`, which is Portico's own, and `grpc-js/`. load-transport.ts chooses.
  */
 import type { AddressInfo, Server } from "node:net";
-import { type Address, formatGrpcTarget, type GrpcTarget } from "../address.js";
-import type { Certificates } from "../certificates.js";
-import type { Config } from "../config.js";
-import type { MemoryBudget } from "../memory-budget.js";
+import { type Address, formatGrpcTarget, type GrpcTarget } from "../address/address.js";
+import type { Certificates } from "../config/certificates.js";
+import type { Config } from "../config/config.js";
+import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Channel, Verify } from "./channel.js";
 import type { Dispatcher } from "./dispatch.js";
 

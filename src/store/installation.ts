@@ -1,9 +1,9 @@
 /**
  * What shows that a data folder belongs to an installation: the file `store-location`, written when the store holds
  * the installation. It names the store, so that one that is gone is never taken for a fresh installation, whose public rule
- * would open what was closed. Folders of versions that did not write the file show it by what a first start leaves there.
+ * would open what was closed.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeAnew } from "../folder.js";
 import { StoreError } from "./store.js";
@@ -13,8 +13,8 @@ const ID_FILE = "installation-id";
 
 /** What a data folder says of the installation that it belongs to. */
 export interface Installation {
-  /** The store that it was set up with; undefined where the folder does not say. */
-  readonly store: string | undefined;
+  /** The store that it was set up with. */
+  readonly store: string;
 }
 
 /**
@@ -24,15 +24,11 @@ export interface Installation {
 export function readInstallation(dataFolder: string): Installation | undefined {
   const file = fileIn(dataFolder);
   try {
-    if (existsSync(file)) return { store: readFileSync(file, "utf8").trim() };
+    return existsSync(file) ? { store: readFileSync(file, "utf8").trim() } : undefined;
   } catch (error) {
     const remedy = "put the file back, or give this user the right to read it";
     throw new StoreError(`${file} cannot be read (${(error as Error).message}); ${remedy}`, { cause: error });
   }
-  const enrolments = join(dataFolder, "enrolment");
-  const setUp =
-    existsSync(join(dataFolder, "admin-password")) || (existsSync(enrolments) && readdirSync(enrolments).length > 0);
-  return setUp ? { store: undefined } : undefined;
 }
 
 /**
@@ -58,7 +54,7 @@ export function otherStore(dataFolder: string, store: string): string | undefine
 }
 
 /**
- * The ID of the installation whose authority uses the data folder; undefined where none does, or none of this version yet.
+ * The ID of the installation whose authority uses the data folder; undefined where none does.
  * @throws {StoreError} when it cannot be read.
  */
 export function readInstallationId(dataFolder: string): string | undefined {
@@ -78,7 +74,7 @@ export function recordInstallationId(dataFolder: string, id: string): void {
 
 /** What is wrong and what to do, where `store` holds nothing of the installation. */
 export function lostInstallation(store: string, dataFolder: string, installation: Installation): string {
-  const where = installation.store === undefined || installation.store === store ? "" : ` in ${installation.store}`;
+  const where = installation.store === store ? "" : ` in ${installation.store}`;
   return (
     `but the data folder ${dataFolder} belongs to an installation${where}: restore the store from a backup, or name it in ` +
     "PORTICO_STORE. To start anew on purpose, without its accounts and rules, name an empty folder in PORTICO_DATA"

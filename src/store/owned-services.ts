@@ -4,12 +4,12 @@
  *     belongs to the installation   it is opened
  *     belongs to another one        it is refused
  *     belongs to none, and empty    it belongs to the installation from now on
- *     belongs to none, has entries  the same in the installation's own data folder, where a version before owners wrote it;
- *                                   elsewhere it is refused, since the entries may be another installation's
+ *     belongs to none, has entries  it is a copy that was made for another installation: the same in that one's own data
+ *                                   folder; elsewhere it is refused, since the entries may be for another one
  */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readInstallation, readInstallationId } from "./installation.js";
+import { readInstallationId } from "./installation.js";
 import { type OpenOptions, openServiceStore, serviceFileOf } from "./open.js";
 import { isPostgresUrl } from "./postgres-url.js";
 import type { ServiceStore } from "./service-store.js";
@@ -30,20 +30,12 @@ export interface OwnedOptions extends Pick<OpenOptions, "warn" | "isNew"> {
 /**
  * The store's file, `/var/lib/portico/services.sqlite`; of a database its URL. `sqlite:` is services.sqlite in the data folder. A
  * process that has joined an installation uses that of its own folder, `services/<name>` in the data folder, unless the data
- * folder is the installation's own, or has a services.sqlite and no authority: a version before owners made it for the service.
+ * folder is the installation's own.
  */
 export function serviceStoreOf({ url, dataFolder, installation, joined }: OwnedOptions): string {
   if (isPostgresUrl(url)) return url;
-  const file = serviceFileOf(url, dataFolder);
-  if (url !== "sqlite:" || joined === undefined || readInstallationId(dataFolder) === installation) return file;
-  const isOwn = existsSync(file) && !hasAuthority(dataFolder);
-  return isOwn ? file : serviceFileOf(url, join(dataFolder, "services", joined));
-}
-
-/** Whether an authority, perhaps of an older version, has used the data folder. */
-function hasAuthority(dataFolder: string): boolean {
-  if (readInstallationId(dataFolder) !== undefined || readInstallation(dataFolder)?.store !== undefined) return true;
-  return ["portico.sqlite", "admin-password"].some((name) => existsSync(join(dataFolder, name)));
+  const isOwn = joined !== undefined && url === "sqlite:" && readInstallationId(dataFolder) !== installation;
+  return serviceFileOf(url, isOwn ? join(dataFolder, "services", joined) : dataFolder);
 }
 
 /** Whether a file is there, and not in the installation's own data folder. */
@@ -92,7 +84,7 @@ function foreign(name: string, owner: string, installation: string): string {
 
 function unowned(name: string, place: string, installation: string): string {
   return (
-    `store ${name} has data of services, and does not say of which installation: an older version wrote it. If it is the ` +
+    `store ${name} has data of services, and does not say of which installation: it is a copy. If it is for the ` +
     `installation that this process has joined, type: portico services adopt ${quoted(place)} --installation ${installation}\n` +
     "If not, name another store in PORTICO_SERVICE_STORE, or another folder in PORTICO_DATA"
   );

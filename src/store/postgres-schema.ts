@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Statement } from "./postgres-connection.js";
-import { StoreError } from "./store.js";
+import { StoreError, unreleased } from "./store.js";
 
 /** What distinguishes a kind of schema. */
 export interface SchemaKind {
@@ -17,7 +17,11 @@ export interface SchemaKind {
   readonly mark: string;
   /** Where the URL names no other. */
   readonly defaultSchema: string;
-  /** For each format, from 1 on, the statements that lead to it from the one before. The newest is what this version uses. */
+  /** The setting that names another store. */
+  readonly setting: string;
+  /** The oldest format that this version reads: the first one that was released. */
+  readonly oldest: number;
+  /** For each format, from the oldest on, the statements that lead to it from the one before. The newest is what this version uses. */
   readonly formats: readonly (readonly string[])[];
   /** Tables that are made where they are absent, whatever the format: newer versions may have added some. */
   readonly tables: Readonly<Record<string, string>>;
@@ -33,6 +37,9 @@ export function finishing(schema: string): Statement {
   return { name: "finish", text: `UPDATE ${schema}.format SET mark = $1` };
 }
 
+/** The format of a schema that was made in this transaction, and has no tables yet. */
+const NEW = 0;
+
 interface Prepare {
   readonly kind: SchemaKind;
   /** The store, for messages. */
@@ -46,7 +53,7 @@ interface Prepare {
  * Makes the schema where it is absent, and upgrades it where it is of an older format.
  * @param client a connection of its own
  * @returns the store's ID.
- * @throws {StoreError} where the schema is not of this kind, or of a newer version, or lost.
+ * @throws {StoreError} where the schema is not of this kind, of a newer version or from before the first release, or lost.
  */
 export async function prepareSchema(client: pg.ClientBase, { kind, name, schema, lost }: Prepare): Promise<string> {
   await client.query("BEGIN");
@@ -62,10 +69,14 @@ export async function prepareSchema(client: pg.ClientBase, { kind, name, schema,
   if (mark !== kind.mark) {
     throw new StoreError(`store ${name}: the schema ${schema} is not ${kind.title}; it is marked as ${mark}`);
   }
-  if (format > kind.formats.length) throw new StoreError(newer(name, format, kind.formats.length));
+  const newest = newestOf(kind);
+  if (format > newest) throw new StoreError(newer(name, format, newest));
+  if (format > NEW && format < kind.oldest)
+    throw new StoreError(`store ${name} ${unreleased(format, kind.oldest, kind.setting)}`);
   await client.query(`SET LOCAL search_path TO ${schema}`);
-  for (const statement of kind.formats.slice(format).flat()) await client.query(statement);
-  if (format < kind.formats.length) await client.query("UPDATE format SET format = $1", [kind.formats.length]);
+  const done = Math.max(format - kind.oldest + 1, 0);
+  for (const statement of kind.formats.slice(done).flat()) await client.query(statement);
+  if (format < newest) await client.query("UPDATE format SET format = $1", [newest]);
   for (const [table, definition] of Object.entries(kind.tables)) {
     if (!tables.includes(table)) await client.query(`CREATE TABLE ${table} ${definition}`);
   }
@@ -84,7 +95,7 @@ export async function checkSchema(
   if (id === undefined) return;
   const { rows } = await client.query(`SELECT id, format FROM ${schema}.format`);
   if (rows[0]?.id !== id) throw new Error("it is another store than the one that this process started with");
-  if (rows[0].format > kind.formats.length) throw new Error("a newer Portico has upgraded it; run that version");
+  if (rows[0].format > newestOf(kind)) throw new Error("a newer Portico has upgraded it; run that version");
 }
 
 async function tablesIn(client: pg.ClientBase, schema: string): Promise<string[]> {
@@ -97,7 +108,11 @@ async function createSchema(client: pg.ClientBase, schema: string, mark: string)
   const { rowCount } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
   if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
   await client.query(`CREATE TABLE ${schema}.format (mark text NOT NULL, format integer NOT NULL, id uuid NOT NULL)`);
-  await client.query(`INSERT INTO ${schema}.format VALUES ($1, 0, $2)`, [mark, randomUUID()]);
+  await client.query(`INSERT INTO ${schema}.format VALUES ($1, $2, $3)`, [mark, NEW, randomUUID()]);
+}
+
+function newestOf({ oldest, formats }: SchemaKind): number {
+  return oldest + formats.length - 1;
 }
 
 function newer(name: string, format: number, newest: number): string {

@@ -14,14 +14,16 @@ import { readPostgresUrl } from "./postgres-url.js";
 import { COLLECTIONS, type Collection, type CollectionName, type Entry, type Fill, type Store } from "./store.js";
 
 const TABLE = "(key bytea PRIMARY KEY, value bytea NOT NULL)";
+const SETTING = "PORTICO_STORE";
 const KIND: SchemaKind = {
   title: "a store of Portico",
   mark: "authority",
   defaultSchema: "portico",
+  setting: SETTING,
+  oldest: 2,
   formats: [[]],
   tables: Object.fromEntries(COLLECTIONS.map((name) => [name, TABLE])),
 };
-const SETTING = "PORTICO_STORE";
 /** As text: a number would come damaged (see `queryOf`). */
 const TIME: Statement = {
   name: "time",
@@ -122,18 +124,15 @@ function collectionOf(database: Database, schema: string, name: CollectionName, 
   const get = statement("get", `SELECT value FROM ${table} WHERE key = $1`);
   const getMany = statement("getMany", `SELECT key, value FROM ${table} WHERE key = ANY($1::bytea[])`);
   const after = statement("after", `SELECT key, value FROM ${table} WHERE key > $1 ORDER BY key LIMIT $2::bigint`);
+  const before = statement(
+    "before",
+    `SELECT key, value FROM ${table} WHERE key < $1 ORDER BY key DESC LIMIT $2::bigint`,
+  );
+  const size = statement("size", `SELECT pg_total_relation_size('${table}'::regclass)::text AS bytes`);
   const keys = statement("keys", `SELECT key FROM ${table} ORDER BY key`);
   const create = statement(
     "create",
     `INSERT INTO ${table} (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING RETURNING true`,
-  );
-  // The lock on the previous entry is held until the commit: whoever deletes or replaces that entry comes before or after.
-  const createAfter = statement(
-    "createAfter",
-    `WITH previous AS (SELECT FROM ${table} WHERE key = $1 AND value = $2 FOR SHARE),
-     first AS (INSERT INTO ${table} (key, value) SELECT $3, $4 FROM previous ON CONFLICT (key) DO NOTHING RETURNING true),
-     others AS (INSERT INTO ${table} (key, value) SELECT key, value FROM first, unnest($5::bytea[], $6::bytea[]) AS other (key, value))
-     SELECT FROM first`,
   );
   const replace = statement("replace", `UPDATE ${table} SET value = $2 WHERE key = $1 RETURNING true`);
   const replaceSoon = statement(
@@ -141,7 +140,7 @@ function collectionOf(database: Database, schema: string, name: CollectionName, 
     `WITH soon AS (SELECT set_config('synchronous_commit', 'off', true))
      UPDATE ${table} SET value = $2 FROM soon WHERE key = $1 RETURNING true`,
   );
-  // Found by the index, and so locked in the order of keys, as createAfter locks them: no two wait for each other.
+  // Found by the index, and so locked in the order of keys, as a commit locks them: no two wait for each other.
   const remove = statement("delete", `DELETE FROM ${table} WHERE key = ANY($1::bytea[])`);
   const removeIf = statement("deleteIf", `DELETE FROM ${table} WHERE key = $1 AND value = $2 RETURNING true`);
   const write = async (statement: Statement, values: readonly Value[], durable = true): Promise<boolean> => {
@@ -161,18 +160,55 @@ function collectionOf(database: Database, schema: string, name: CollectionName, 
       return keys.map((key) => values.get(key));
     },
     after: async (key, limit) => (await database.read(after, [bytes(key), limit])).map(entryOf),
+    before: async (key, limit) => (await database.read(before, [bytes(key), limit])).map(entryOf),
     create: (key, value) => write(create, [key, value]),
-    createAfter: (previous, [first, ...others]) => {
-      const [keys, values] = [0, 1].map((column) => others.map((entry) => entry[column]!));
-      return write(createAfter, [...previous, ...first!, keys!, values!]);
-    },
+    commit: ({ expect, create: [first, ...others], beside }) =>
+      write(commitStatement(schema, name, { expects: expect !== undefined, beside: beside?.collection }), [
+        ...first!,
+        ...columnsOf(others),
+        ...(expect ?? []),
+        ...(beside === undefined ? [] : [...columnsOf(beside.set), beside.delete]),
+      ]),
     replace: (key, value, { durable = true } = {}) => write(durable ? replace : replaceSoon, [key, value], durable),
     async delete(keys) {
       if (keys.length > 0) await database.write(remove, [keys.map(bytes)]);
     },
     deleteIf: async (key, value) => (await database.write(removeIf, [bytes(key), bytes(value)])).length === 1,
     keys: async () => (await database.read(keys, [])).map(({ key }) => textOf(key)),
+    size: async () => Number((await database.read(size, []))[0]?.bytes),
   };
+}
+
+/** The statement of a commit to a collection, whose values are in the order of the parameters. */
+function commitStatement(
+  schema: string,
+  name: CollectionName,
+  { expects, beside }: { readonly expects: boolean; readonly beside: CollectionName | undefined },
+): Statement {
+  const table = `${schema}.${name}`;
+  const other = `${schema}.${beside}`;
+  const [set, values, removed] = (expects ? [7, 8, 9] : [5, 6, 7]).map((number) => `$${number}::bytea[]`);
+  // The lock on the expected entry is held until the commit: whoever deletes or replaces that entry comes before or after.
+  const expected = `expected AS (SELECT FROM ${table} WHERE key = $5 AND value = $6 FOR SHARE),`;
+  const others = `, upserted AS (INSERT INTO ${other} (key, value)
+      SELECT key, value FROM first, unnest(${set}, ${values}) AS given (key, value)
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value),
+    removed AS (DELETE FROM ${other} WHERE key = ANY(${removed}) AND EXISTS (SELECT FROM first))`;
+  return {
+    name: `commit ${name} ${expects ? "after" : "anew"} ${beside ?? "alone"}`,
+    text: `WITH ${expects ? expected : ""}
+    first AS (INSERT INTO ${table} (key, value) SELECT $1::bytea, $2::bytea ${expects ? "FROM expected" : ""}
+      ON CONFLICT (key) DO NOTHING RETURNING true),
+    created AS (INSERT INTO ${table} (key, value)
+      SELECT key, value FROM first, unnest($3::bytea[], $4::bytea[]) AS given (key, value))
+    ${beside === undefined ? "" : others}
+    SELECT FROM first`,
+  };
+}
+
+/** The keys of entries, and their values. */
+function columnsOf(entries: readonly Entry[]): [keys: string[], values: string[]] {
+  return [entries.map(([key]) => key), entries.map(([, value]) => value)];
 }
 
 function bytes(text: string): Buffer {

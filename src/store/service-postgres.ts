@@ -32,10 +32,13 @@ import {
 } from "./service-store.js";
 import { startSweeper } from "./sweeper.js";
 
+const SETTING = "PORTICO_SERVICE_STORE";
 const KIND: SchemaKind = {
   title: "a store of Portico's services",
   mark: "services",
   defaultSchema: "portico_services",
+  setting: SETTING,
+  oldest: 2,
   formats: [
     [
       "CREATE TABLE entries (key bytea PRIMARY KEY, value bytea NOT NULL, version text NOT NULL, expires bigint)",
@@ -45,7 +48,6 @@ const KIND: SchemaKind = {
   // The ID of the installation that it belongs to, in at most one row.
   tables: { installation: "(one boolean PRIMARY KEY DEFAULT true CHECK (one), id text NOT NULL)" },
 };
-const SETTING = "PORTICO_SERVICE_STORE";
 
 /** Writes, and so locks, of the commits that are made together. By default, a server has room for 6400 locks. */
 const MAX_TOGETHER = 200;

@@ -39,23 +39,23 @@ import { startSweeper } from "./sweeper.js";
 const KIND: FileKind = {
   title: "a store of Portico's services",
   applicationId: 0x506f7273,
-  format: 0,
+  format: 1,
   setting: "PORTICO_SERVICE_STORE",
 };
 
 const TABLE = "entries";
+/** The store's ID, in a table of one row. */
+const IDENTITY = "identity";
+/** The ID of the installation that it belongs to, in a table of at most one row. */
+const OWNER = "installation";
 /** Completes the table that Keyv's adapter makes, of `key` and `value`. */
 const COMPLETE = [
   `ALTER TABLE ${TABLE} ADD COLUMN version TEXT`,
   `ALTER TABLE ${TABLE} ADD COLUMN expires INTEGER`,
   `CREATE INDEX expiring ON ${TABLE} (expires) WHERE expires IS NOT NULL`,
+  `CREATE TABLE ${IDENTITY} (id TEXT NOT NULL)`,
+  `CREATE TABLE ${OWNER} (id TEXT NOT NULL)`,
 ];
-
-/** The store's ID, in a table of one row. Files of versions without IDs get one. */
-const IDENTITY = "identity";
-
-/** The ID of the installation that it belongs to, in a table of at most one row. Files of older versions get the table. */
-const OWNER = "installation";
 
 /** Writes of the commits that are made together. */
 const MAX_TOGETHER = 1024;
@@ -71,7 +71,7 @@ export async function openServiceSqlite(file: string, deadline: number, mustExis
   try {
     if (!readHeader(KIND, file)) {
       if (mustExist) throw new StoreError(`store ${file} does not exist`);
-      await createFile(KIND, file, (draft, mark) => complete(draft, mark, deadline));
+      await createFile(KIND, file, (draft, marks) => complete(draft, marks, deadline));
     }
     return await openFile(file, file, deadline);
   } catch (error) {
@@ -84,16 +84,16 @@ export async function openServiceSqlite(file: string, deadline: number, mustExis
  * @throws {StoreError} when the file is there.
  */
 export async function fillServiceSqlite(file: string, deadline: number, fill: FillServices): Promise<void> {
-  await fillFile(KIND, file, async (draft, mark) => {
-    await complete(draft, mark, deadline);
+  await fillFile(KIND, file, async (draft, marks) => {
+    await complete(draft, marks, deadline);
     const store = await openFile(draft, file, deadline);
     await fill(store).finally(() => store.close());
   });
 }
 
 /** Makes the tables of a new file, and marks it. */
-async function complete(draft: string, mark: string, deadline: number): Promise<void> {
-  const setup = [mark, ...COMPLETE];
+async function complete(draft: string, marks: readonly string[], deadline: number): Promise<void> {
+  const setup = [...marks, ...COMPLETE, `INSERT INTO ${IDENTITY} VALUES ('${randomUUID()}')`];
   await (await connect({ kind: KIND, file: draft, table: TABLE, deadline, setup })).close();
 }
 
@@ -102,7 +102,7 @@ async function openFile(file: string, name: string, deadline: number): Promise<S
   const open = () => connect({ kind: KIND, file, table: TABLE, deadline });
   const reader = await open();
   const writer = await open();
-  const id = await readId(writer);
+  const [{ id }] = await writer.query(`SELECT id FROM ${IDENTITY}`);
   return new SqliteServiceStore({ name, id, reader, writer, checkFile: keepsFile(file, name), deadline });
 }
 
@@ -120,17 +120,6 @@ interface Opened {
   /** @throws {StoreError} where the file is not the one that was opened. */
   readonly checkFile: () => void;
   readonly deadline: number;
-}
-
-async function readId(writer: KeyvSqlite): Promise<string> {
-  for (const table of [IDENTITY, OWNER]) {
-    const tables = await writer.query("SELECT 1 FROM sqlite_schema WHERE name = ?", table);
-    if (tables.length === 0) await writer.query(`CREATE TABLE IF NOT EXISTS ${table} (id TEXT NOT NULL)`);
-  }
-  const read = () => writer.query(`SELECT id FROM ${IDENTITY}`);
-  const statement = `INSERT INTO ${IDENTITY} SELECT ? WHERE NOT EXISTS (SELECT 1 FROM ${IDENTITY})`;
-  if ((await read()).length === 0) await writer.query(statement, randomUUID());
-  return (await read())[0].id;
 }
 
 class SqliteServiceStore implements ServiceStore {

@@ -11,7 +11,7 @@ import { dirname } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import { StatusError } from "../errors.js";
 import { makeFolder, syncFolder } from "../folder.js";
-import { StoreError, type WriteRefusal } from "./store.js";
+import { StoreError, unreleased, type WriteRefusal } from "./store.js";
 
 /** What distinguishes a kind of file. */
 export interface FileKind {
@@ -19,7 +19,7 @@ export interface FileKind {
   readonly title: string;
   /** Marks the file in its header (https://www.sqlite.org/fileformat2.html, 1.3.14). */
   readonly applicationId: number;
-  /** The newest format (SQLite's user_version) that this version reads and writes. */
+  /** The one format (SQLite's user_version) that this version reads and writes. */
   readonly format: number;
   /** The setting that names another file. */
   readonly setting: string;
@@ -55,12 +55,12 @@ export function readHeader(kind: FileKind, file: string): boolean {
 
 /**
  * Makes a file, and gives it its name unless another process was first; whether it did.
- * @param fill opens the draft, runs the statement that marks it, makes its tables, and closes it
+ * @param fill opens the draft, runs the statements that mark it, makes its tables, and closes it
  */
 export async function createFile(
   kind: FileKind,
   file: string,
-  fill: (draft: string, mark: string) => Promise<void>,
+  fill: (draft: string, marks: readonly string[]) => Promise<void>,
 ): Promise<boolean> {
   const folder = dirname(file);
   try {
@@ -76,7 +76,7 @@ export async function createFile(
   // SQLite gives its other files the permissions of this one.
   closeSync(openSync(draft, "wx", 0o600));
   try {
-    await fill(draft, `PRAGMA application_id = ${kind.applicationId}`);
+    await fill(draft, [`PRAGMA application_id = ${kind.applicationId}`, `PRAGMA user_version = ${kind.format}`]);
     readHeader(kind, draft);
     linkSync(draft, file);
     syncFolder(folder);
@@ -97,7 +97,7 @@ export async function createFile(
 export async function fillFile(
   kind: FileKind,
   file: string,
-  fill: (draft: string, mark: string) => Promise<void>,
+  fill: (draft: string, marks: readonly string[]) => Promise<void>,
 ): Promise<void> {
   try {
     const made = !readHeader(kind, file) && (await createFile(kind, file, fill));
@@ -107,9 +107,10 @@ export async function fillFile(
   }
 }
 
-/** @throws {StoreError} when a newer version wrote the file. */
+/** @throws {StoreError} when the file is not of this version's format. */
 function checkFormat(kind: FileKind, file: string, format: number): void {
-  if (format <= kind.format) return;
+  if (format === kind.format) return;
+  if (format < kind.format) throw new StoreError(`store ${file} ${unreleased(format, kind.format, kind.setting)}`);
   const known = `its format is ${format}, and this version of Portico knows formats up to ${kind.format}`;
   throw new StoreError(
     `store ${file} was written by a newer Portico: ${known}; run that version, or ${remedyOf(kind)}`,
@@ -142,7 +143,7 @@ export interface ConnectOptions {
   readonly table: string;
   /** How long an operation may take, in milliseconds. */
   readonly deadline: number;
-  /** Run before anything is written. */
+  /** Run before anything is written. With any, the file is new, and its format is not looked at. */
   readonly setup?: readonly string[];
 }
 
@@ -153,8 +154,7 @@ export async function connect({ kind, file, table, deadline, setup = [] }: Conne
   engine.on("error", () => undefined);
   const query = (statement: string) => endWithin(kind, file, deadline, engine.query(statement));
   try {
-    const [{ user_version: format }] = await query("PRAGMA user_version");
-    checkFormat(kind, file, format);
+    if (setup.length === 0) checkFormat(kind, file, (await query("PRAGMA user_version"))[0].user_version);
     for (const statement of setup) await query(statement);
     const [{ journal_mode: mode }] = await query("PRAGMA journal_mode = WAL");
     if (mode !== "wal") throw new Error(`the file system does not support SQLite's write-ahead log (got ${mode})`);
@@ -195,17 +195,37 @@ export function lateError(file: string, deadline: number): StoreError {
 export function toStoreError(kind: FileKind, file: string, error: Error): StoreError {
   if (error instanceof StoreError && error.message.startsWith(`store ${file} `)) return error;
   const cause = error instanceof StoreError && error.cause instanceof Error ? error.cause : error;
-  return new StoreError(`store ${file} ${reasonOf(kind, cause)}`, { cause, reason: writeRefusalOf(cause) });
+  const code = codeOf(file, cause);
+  return new StoreError(`store ${file} ${reasonOf(kind, code, cause.message)}`, {
+    cause,
+    reason: writeRefusalOf(code),
+  });
 }
 
-function writeRefusalOf({ code = "" }: Error & { code?: string }): WriteRefusal | undefined {
+const READ_ONLY: readonly string[] = ["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"];
+
+/**
+ * The code of a failure. SQLite says SQLITE_IOERR whatever the system refused, so its log is opened once more to hear why.
+ * Never the file itself: closing it would drop the locks that SQLite has on it.
+ */
+function codeOf(file: string, { code = "" }: Error & { code?: string }): string {
+  if (code !== "SQLITE_IOERR") return code;
+  try {
+    closeSync(openSync(`${file}-wal`, constants.O_RDWR));
+    return code;
+  } catch (error) {
+    const { code: refusal = "" } = error as NodeJS.ErrnoException;
+    return READ_ONLY.includes(refusal) ? refusal : code;
+  }
+}
+
+function writeRefusalOf(code: string): WriteRefusal | undefined {
   if (["SQLITE_FULL", "ENOSPC", "EDQUOT"].includes(code)) return "disk_full";
-  return ["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"].includes(code) ? "read_only" : undefined;
+  return READ_ONLY.includes(code) ? "read_only" : undefined;
 }
 
 /** Why an operation failed and what to do, for the person who runs the process. */
-function reasonOf(kind: FileKind, error: Error & { code?: string }): string {
-  const { code = "", message } = error;
+function reasonOf(kind: FileKind, code: string, message: string): string {
   if (code === "SQLITE_BUSY" || code === "SQLITE_LOCKED") {
     return `is locked by another process; stop that process, or name another file in ${kind.setting}`;
   }
@@ -213,7 +233,10 @@ function reasonOf(kind: FileKind, error: Error & { code?: string }): string {
   // SQLite says no more where the disk is full when it makes its other files.
   if (code === "SQLITE_IOERR")
     return `cannot be read or written (${message}); see whether its disk is full, or failing`;
-  if (["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"].includes(code)) {
+  if (code === "EROFS") {
+    return "is on a read-only file system; see in the system's log whether its disk failed, and mount it writable";
+  }
+  if (READ_ONLY.includes(code)) {
     return "may not be read and written, or its folder may not; give this user the right to";
   }
   if (code === "ENOTDIR") {

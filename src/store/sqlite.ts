@@ -18,10 +18,12 @@ import {
   readHeader,
   toStoreError,
 } from "./sqlite-file.js";
+import { type Query, type Writer, writerOf } from "./sqlite-writer.js";
 import {
   COLLECTIONS,
   type Collection,
   type CollectionName,
+  type Commit,
   type Entry,
   type Fill,
   type Store,
@@ -29,7 +31,7 @@ import {
 } from "./store.js";
 
 /** Its mark is "Port". */
-const KIND: FileKind = { title: "a store of Portico", applicationId: 0x506f7274, format: 0, setting: "PORTICO_STORE" };
+const KIND: FileKind = { title: "a store of Portico", applicationId: 0x506f7274, format: 1, setting: "PORTICO_STORE" };
 
 interface OpenSqlite {
   /** How long an operation may take, in milliseconds. */
@@ -56,7 +58,7 @@ export async function openSqlite(
         const lost = lostInstallation(file, dataFolder, installation);
         throw new StoreError(`store ${file} does not exist, ${lost}`);
       }
-      await createFile(KIND, file, async (draft, mark) => (await connectAll(draft, deadline, [mark])).close());
+      await createFile(KIND, file, async (draft, marks) => (await connectAll(draft, deadline, marks)).close());
     }
     return await connectAll(file, deadline);
   } catch (error) {
@@ -69,16 +71,15 @@ export async function openSqlite(
  * @throws {StoreError} when the file is there.
  */
 export async function fillSqlite(file: string, deadline: number, fill: Fill): Promise<void> {
-  await fillFile(KIND, file, async (draft, mark) => {
-    const store = await connectAll(draft, deadline, [mark]);
+  await fillFile(KIND, file, async (draft, marks) => {
+    const store = await connectAll(draft, deadline, marks);
     await fill({ ...store, name: file }).finally(() => store.close());
   });
 }
 
 /**
  * Opens a connection for each collection, because Keyv's adapter has one table and cannot share a connection; these read.
- * All writes go through one more connection, one at a time. SQLite holds a connection, and a thread of Node's few, for as
- * long as a write waits for another process's lock; on connections of their own, reads are answered meanwhile.
+ * All writes go through one more connection, one at a time, on which reads would wait with them for another process's lock.
  */
 async function connectAll(file: string, deadline: number, setup: readonly string[] = []): Promise<Store> {
   const within: Within = (operation) => endWithin(KIND, file, deadline, operation);
@@ -94,14 +95,9 @@ async function connectAll(file: string, deadline: number, setup: readonly string
     const writer = await open("log");
     const [{ quick_check: verdict }] = await within(writer.query("PRAGMA quick_check(1)"));
     if (verdict !== "ok") throw new Error(`quick_check: ${verdict.replace(/\s+/g, " ")}`);
+    await within(writer.query("PRAGMA busy_timeout = 0"));
     const checkFile = keepsFile(file);
-    const writeKept: Query = async (statement, ...values) => {
-      checkFile();
-      const rows = await writer.query(statement, ...values);
-      checkFile();
-      return rows;
-    };
-    const write = oneAtATime(writeKept, deadline);
+    const write = writerOf(writer, checkFile, deadline);
     const collections = new Map(
       COLLECTIONS.map((name) => [name, collectionOf(name, readers.get(name)!, write, within)]),
     );
@@ -122,22 +118,6 @@ async function connectAll(file: string, deadline: number, setup: readonly string
   }
 }
 
-type Query = KeyvSqlite["query"];
-
-/** Runs each query when those before it have ended, unless its deadline has passed by then. */
-function oneAtATime(query: Query, deadline: number): Query {
-  let turn: Promise<unknown> = Promise.resolve();
-  return (statement, ...values) => {
-    const latest = performance.now() + deadline;
-    const result = turn.then(() => {
-      if (performance.now() > latest) throw new Error("the writes before it took too long");
-      return query(statement, ...values);
-    });
-    turn = result.catch(() => undefined);
-    return result;
-  };
-}
-
 /** A row as Keyv writes it: the key with its namespace, `log:…`, and the value as JSON. */
 interface Row {
   readonly key: string;
@@ -146,20 +126,19 @@ interface Row {
 
 /**
  * @param reader a connection of this collection, for its reads
- * @param write runs a statement on the connection of all writes
+ * @param writer the connection of all writes
  * @param within ends an operation that takes too long, and says why one failed
  */
-function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, within: Within): Collection {
+function collectionOf(table: CollectionName, reader: KeyvSqlite, writer: Writer, within: Within): Collection {
+  const { write } = writer;
   const keyv = new Keyv({ store: reader, namespace: table, useKeyPrefix: false, throwOnErrors: true });
   // Each operation reports its own failure; without a listener Keyv would lose what happens between them.
   keyv.on("error", () => undefined);
   const prefix = `${table}:`;
   const insert = `INSERT INTO ${table} (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`;
-  const insertAfter = `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?)
-    WHERE EXISTS (SELECT 1 FROM ${table} WHERE key = ? AND value = ?) AND NOT EXISTS (SELECT 1 FROM ${table} WHERE key = ?)
-    RETURNING key`;
   const textOf = async (value: string): Promise<string> => String(await keyv.serializeData({ value }));
-  const rowOf = async ([key, value]: Entry) => [prefix + key, await textOf(value)] as const;
+  const rowsOf = (entries: readonly Entry[], name: CollectionName = table) =>
+    Promise.all(entries.map(async ([key, value]) => [`${name}:${key}`, await textOf(value)] as const));
   const entryOf = async ({ key, value }: Row): Promise<Entry> => {
     const content = await keyv.deserializeData<string>(value);
     return [key.slice(prefix.length), content?.value ?? ""];
@@ -172,21 +151,22 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, w
       const rows: Row[] = await within(reader.query(query, prefix + key, limit));
       return Promise.all(rows.map(entryOf));
     },
+    async before(key, limit) {
+      const query = `SELECT key, value FROM ${table} WHERE key < ? ORDER BY key DESC LIMIT ?`;
+      const rows: Row[] = await within(reader.query(query, prefix + key, limit));
+      return Promise.all(rows.map(entryOf));
+    },
     async create(key, value) {
       return (await within(write(insert, prefix + key, await textOf(value)))).length === 1;
     },
-    async createAfter(previous, entries) {
-      const [before, ...rows] = await Promise.all([previous, ...entries].map(rowOf));
-      return (await within(write(insertAfter, JSON.stringify(rows), ...before!, rows[0]![0]))).length > 0;
-    },
+    commit: (given) => commitTo(table, given, { writer, within, rowsOf }),
     async replace(key, value) {
       const statement = `UPDATE ${table} SET value = ? WHERE key = ? RETURNING key`;
       return (await within(write(statement, await textOf(value), prefix + key))).length === 1;
     },
     async delete(keys) {
       if (keys.length === 0) return;
-      const statement = `DELETE FROM ${table} WHERE key IN (SELECT value FROM json_each(?))`;
-      await within(write(statement, JSON.stringify(keys.map((key) => prefix + key))));
+      await within(write(deleteFrom(table), JSON.stringify(keys.map((key) => prefix + key))));
     },
     async deleteIf(key, value) {
       const statement = `DELETE FROM ${table} WHERE key = ? AND value = ? RETURNING key`;
@@ -196,7 +176,56 @@ function collectionOf(table: CollectionName, reader: KeyvSqlite, write: Query, w
       const rows: Row[] = await within(reader.query(`SELECT key FROM ${table} ORDER BY key`));
       return rows.map(({ key }) => key.slice(prefix.length));
     },
+    async size() {
+      const query = `SELECT (page_count - freelist_count) * page_size AS bytes
+        FROM pragma_page_count, pragma_freelist_count, pragma_page_size`;
+      return (await within(reader.query(query)))[0].bytes;
+    },
   };
+}
+
+interface CommitOptions {
+  readonly writer: Writer;
+  readonly within: Within;
+  /** Entries as Keyv writes them. */
+  readonly rowsOf: (entries: readonly Entry[], name?: CollectionName) => Promise<(readonly [string, string])[]>;
+}
+
+async function commitTo(
+  table: CollectionName,
+  { expect, create, beside }: Commit,
+  { writer, within, rowsOf }: CommitOptions,
+): Promise<boolean> {
+  const rows = await rowsOf(create);
+  const [[expectedKey, expectedValue] = [null, null]] = await rowsOf(expect === undefined ? [] : [expect]);
+  const statement = `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?1)
+    WHERE (?2 IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ?2 AND value = ?3))
+    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE key = ?4) RETURNING key`;
+  const insert = async (query: Query): Promise<boolean> => {
+    const made = await query(statement, JSON.stringify(rows), expectedKey, expectedValue, rows[0]![0]);
+    return made.length > 0;
+  };
+  if (beside === undefined) return within(insert(writer.write));
+  const { collection, set, delete: removed } = beside;
+  const setRows = JSON.stringify(await rowsOf(set, collection));
+  const removedKeys = JSON.stringify(removed.map((key) => `${collection}:${key}`));
+  return within(
+    writer.transact(async (query) => {
+      if (!(await insert(query))) return false;
+      if (set.length > 0) await query(upsertInto(collection), setRows);
+      if (removed.length > 0) await query(deleteFrom(collection), removedKeys);
+      return true;
+    }),
+  );
+}
+
+function upsertInto(table: CollectionName): string {
+  return `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?) WHERE true
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
+}
+
+function deleteFrom(table: CollectionName): string {
+  return `DELETE FROM ${table} WHERE key IN (SELECT value FROM json_each(?))`;
 }
 
 type Within = <T>(operation: Promise<T>) => Promise<T>;

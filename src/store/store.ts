@@ -2,6 +2,8 @@
  * The store: a few collections of text by key, which survive a crash. This file is the interface; each engine implements
  * it in a file of its own (sqlite.ts, postgres.ts), open.ts opens the one that a URL names, and test/contract/store.ts has a test for
  * each sentence below, which runs on every engine.
+ *
+ * This room does not know what the texts mean.
  */
 
 /** Why a store takes no writes, where it can tell. */
@@ -22,8 +24,35 @@ export class StoreError extends Error {
 /** What to do about a store that cannot be used. */
 export const REMEDY = "restore it from a backup, or name another store in PORTICO_STORE";
 
+/** What is wrong with a store of a format from before the first release, and what to do. */
+export function unreleased(format: number, oldest: number, setting: string): string {
+  return (
+    `was written before Portico's first release: its format is ${format}, and this version reads formats from ${oldest} on; ` +
+    `run the build that wrote it, or start anew with an empty folder in PORTICO_DATA, and another store in ${setting} if it is set`
+  );
+}
+
 /** A key with its value. */
 export type Entry = readonly [key: string, value: string];
+
+/** What a commit writes. */
+export interface Commit {
+  /** An entry that must be there with its value. */
+  readonly expect?: Entry | undefined;
+  /** Entries whose keys must be absent, at least one. */
+  readonly create: readonly Entry[];
+  /** What is written with them in another collection, or in the same one under other keys. */
+  readonly beside?: Beside | undefined;
+}
+
+/** What a commit writes without a condition. */
+export interface Beside {
+  readonly collection: CollectionName;
+  /** Entries that replace those of the same keys, each key once. */
+  readonly set: readonly Entry[];
+  /** Keys to delete, none of them in `set`. Absent keys are ignored. */
+  readonly delete: readonly string[];
+}
 
 /**
  * Text by key; keys are ASCII. Every operation ends within the store's deadline, else it rejects with StoreError. A
@@ -39,6 +68,8 @@ export interface Collection {
    * sees. Costs no more than what it returns.
    */
   after(key: string, limit: number): Promise<Entry[]>;
+  /** The last `limit` entries whose key is less than `key`, descending; else as `after`. */
+  before(key: string, limit: number): Promise<Entry[]>;
   /**
    * Writes the value where the key is absent. Resolves to whether it was written. Of several writers of a key, in any
    * processes, one gets `true`. Once it resolves, the value is on disk, and on the synchronous standbys of a server. Where
@@ -46,12 +77,12 @@ export interface Collection {
    */
   create(key: string, value: string): Promise<boolean>;
   /**
-   * Writes entries, at least one, with one wait for the disk: all of them where the first one's key is absent and
-   * `previous` is there with its value, else none; all that at one moment. Resolves to whether they were written, as
-   * `create` does. Where it rejects, all of them may have been written all the same, or none; where another key than
-   * the first one is taken, it rejects, and none was.
+   * Makes a commit, with one wait for the disk: all that it writes where the first of the entries to create is absent, and
+   * the expected one is there with its value, else nothing; all that at one moment. Resolves to whether it was made; once it
+   * has, all of it is where that of `create` is. Where it rejects, all of it may have been written all the same, or nothing;
+   * where another entry to create than the first is there, it rejects, and nothing was written.
    */
-  createAfter(previous: Entry, entries: readonly Entry[]): Promise<boolean>;
+  commit(commit: Commit): Promise<boolean>;
   /**
    * Writes the value where the key is present, and resolves to whether it was. Once it resolves, the value is where that
    * of `create` is; with `durable: false` it need not be: a crash may bring back the value before it. Where it rejects,
@@ -64,10 +95,12 @@ export interface Collection {
   deleteIf(key: string, value: string): Promise<boolean>;
   /** Every key, ascending, as they were at one moment. Sees what `get` sees. */
   keys(): Promise<string[]>;
+  /** How many bytes the collection takes on disk; of an engine that can tell it only for the whole store, what that takes. */
+  size(): Promise<number>;
 }
 
 /** The collections of the authority, each described by the file that uses it. */
-export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time"] as const;
+export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time", "audit"] as const;
 /** The name of a collection. */
 export type CollectionName = (typeof COLLECTIONS)[number];
 

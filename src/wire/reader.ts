@@ -1,9 +1,11 @@
 /**
  * Reads protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) for the generated code: the methods of
  * @bufbuild/protobuf's BinaryReader that it calls, without the DataView that each of that library's readers makes.
+ *
+ * This room knows no message and no field, only bytes.
  */
 import { type Buffer, isUtf8 } from "node:buffer";
-import { asBuffer } from "../buffer.js";
+import { asBuffer } from "./buffer.js";
 
 /** Wire types. */
 const VARINT = 0;

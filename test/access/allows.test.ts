@@ -1,6 +1,6 @@
 // What a list may show: the same decision as at the door, for a caller already known.
 import t from "tap";
-import type { Caller } from "../../src/access/guard.js";
+import type { Caller } from "../../src/call/caller.js";
 import { Callers } from "../../src/contract/endpoint.js";
 import { declaring, endpointAt } from "./endpoints.js";
 import { start } from "./scripted-authority.js";

@@ -1,7 +1,7 @@
 // A bounded map keeps what is used, and never more than its bound.
 import fc from "fast-check";
 import t from "tap";
-import { BoundedMap } from "../../src/bounded-map.js";
+import { BoundedMap } from "../../src/memory/bounded-map.js";
 
 t.test("a bounded map is never larger than its bound, and returns what was set", async (t) => {
   const step = fc.record({ key: fc.integer({ min: 0, max: 30 }), set: fc.boolean() });

@@ -1,14 +1,14 @@
 // A kept caller counts as right only if no change since was about it, whatever else has changed, and how often.
 import fc from "fast-check";
 import t from "tap";
-import { CallerChanges, ChangedCallers } from "../../src/access/caller-changes.js";
-import { KnownCaller } from "../../src/access/known-caller.js";
+import { CallerChanges, ChangedCallers } from "../../src/access/callers/caller-changes.js";
+import { KnownCaller } from "../../src/access/callers/known-caller.js";
 
 function callerOf(hash: string, account: string, namespace: string, confirmedAt: number, enrolment = ""): KnownCaller {
   const expires = { seconds: 4_000_000_000n, nanos: 0 };
   return new KnownCaller(
     Buffer.from(hash, "latin1"),
-    { namespace, account, scopes: [], expires, resources: [], reportUse: false, enrolment },
+    { namespace, namespaceId: "", account, scopes: [], expires, resources: [], reportUse: false, enrolment },
     confirmedAt,
   );
 }

@@ -1,7 +1,7 @@
 // The callers that a guard keeps take no more room than they may, and those that are used stay.
 import t from "tap";
-import { CallerTable } from "../../src/access/caller-table.js";
-import { KnownCaller } from "../../src/access/known-caller.js";
+import { CallerTable } from "../../src/access/callers/caller-table.js";
+import { KnownCaller } from "../../src/access/callers/known-caller.js";
 
 interface Given {
   readonly account?: string;
@@ -11,7 +11,16 @@ interface Given {
 
 function callerOf({ account = "bob", scopes = ["staff"], resources = [] }: Given = {}): KnownCaller {
   const expires = { seconds: 4_000_000_000n, nanos: 0 };
-  const caller = { namespace: "default", account, scopes, expires, resources, reportUse: false, enrolment: "" };
+  const caller = {
+    namespace: "default",
+    namespaceId: "",
+    account,
+    scopes,
+    expires,
+    resources,
+    reportUse: false,
+    enrolment: "",
+  };
   return new KnownCaller(Buffer.alloc(32), caller, 0);
 }
 

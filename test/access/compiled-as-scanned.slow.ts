@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { Access, type Rule, RuleSet } from "../../src/access/rules.js";
+import { Access, type Rule, RuleSet } from "../../src/access/decide/rules.js";
 import { scan } from "./scan.js";
 
 // Few letters and many wildcards, so that patterns and resources meet often.

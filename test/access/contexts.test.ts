@@ -1,8 +1,9 @@
 // A signed context stands for its caller at one endpoint of one service, for as long as the lease by which it was signed.
 import t from "tap";
-import { CONTEXT, readContext, signContext } from "../../src/access/call-context.js";
+import { readContext, signContext } from "../../src/access/assertions/call-context.js";
+import type { KnownCaller } from "../../src/access/callers/known-caller.js";
 import type { OpenGuard } from "../../src/access/guard.js";
-import type { KnownCaller } from "../../src/access/known-caller.js";
+import { CONTEXT } from "../../src/call/metadata.js";
 import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
@@ -22,7 +23,7 @@ const PASSWORD = "a password for bob";
 /** The keys that a token is sent. */
 async function keysOf(channel: Channel, token: string): Promise<ContextKey[]> {
   const watch = stream(channel, PolicyService.watch, { metadata: [["authorization", `Bearer ${token}`]] });
-  watch.send({ message: { $case: "start", value: { service: "" } } });
+  watch.send({ message: { $case: "start", value: { service: "", restrictions: [] } } });
   for await (const { message } of watch.responses) {
     if (message?.$case === "snapshot" && message.value.last) return message.value.contextKeys;
   }

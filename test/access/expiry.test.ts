@@ -1,6 +1,6 @@
 // A token is good until the authority's clock says otherwise, to the moment, at each use.
 import t from "tap";
-import { createToken, hashToken } from "../../src/access/token.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { Code } from "../../src/errors.js";
 import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";

@@ -2,7 +2,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import fc from "fast-check";
 import t from "tap";
-import { hmacSha256 } from "../../src/access/hmac.js";
+import { hmacSha256 } from "../../src/access/assertions/hmac.js";
 
 const expected = (text: string, key: Uint8Array) => createHmac("sha256", key).update(text).digest("base64url");
 

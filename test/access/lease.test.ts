@@ -56,7 +56,9 @@ t.test("changes without a snapshot before them give no lease", async (t) => {
 });
 
 t.test("a snapshot in parts holds when its last part has come", async (t) => {
-  const rules = (rule: string) => [{ namespace: "default", rules: [readRule(rule, rule.slice(1, 4))] }];
+  const rules = (rule: string) => [
+    { namespace: "default", namespaceId: "", rules: [readRule(rule, rule.slice(1, 4))] },
+  ];
   const { script, guard } = await start(t, {
     snapshot: () => ({
       $case: "snapshot",
@@ -268,14 +270,15 @@ const incomprehensible: readonly [what: string, send: (script: ScriptedAuthority
   ],
   [
     "the creation of a rule that is there",
-    (script) => script.change({ $case: "ruleCreated", value: { namespace: "default", rule: ruleOf(script) } }),
+    (script) =>
+      script.change({ $case: "ruleCreated", value: { namespace: "default", namespaceId: "", rule: ruleOf(script) } }),
   ],
   [
     "a rule of unknown access",
     (script) =>
       script.change({
         $case: "ruleCreated",
-        value: { namespace: "default", rule: { ...ruleOf(script), id: "new", access: 3 as never } },
+        value: { namespace: "default", namespaceId: "", rule: { ...ruleOf(script), id: "new", access: 3 as never } },
       }),
   ],
 ];

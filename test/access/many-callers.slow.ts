@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
-import { createToken, hashToken } from "../../src/access/token.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { Code } from "../../src/errors.js";
 import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
@@ -36,7 +36,13 @@ t.test("200,000 callers of one guard, each of an account of its own", async (t) 
     return {
       revision: script.revision,
       caller: {
-        ...{ namespace: "default", account, scopes: ["staff", `team-${account.slice(-2)}`], resources: [] },
+        ...{
+          namespace: "default",
+          namespaceId: "",
+          account,
+          scopes: ["staff", `team-${account.slice(-2)}`],
+          resources: [],
+        },
         ...{ expires: { seconds: 4_000_000_000n, nanos: 0 }, reportUse: false, enrolment: "" },
       },
     };

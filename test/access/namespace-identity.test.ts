@@ -1,6 +1,6 @@
 // A namespace that was deleted and created again is another one, with an identity of its own, for every guard.
 import t from "tap";
-import { createToken, hashToken } from "../../src/access/token.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { Code } from "../../src/errors.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
@@ -57,7 +57,7 @@ t.test("by a token, by a context and without either, a call has the identity of 
   }
 });
 
-t.test("default has no identity, so that what an older version kept is found", async (t) => {
+t.test("default has no identity", async (t) => {
   const { service, guard, contextOf, idOf } = await scene(t);
   t.equal(await idOf("default"), "");
   t.equal((await ask(service, endpoint)).namespaceId, "");

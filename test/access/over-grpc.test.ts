@@ -1,7 +1,7 @@
 // A guard and its authority over a wire, as a gateway on another machine has it.
 import t from "tap";
-import type { Admission, Credentials } from "../../src/access/admission.js";
 import type { OpenGuard } from "../../src/access/guard.js";
+import type { Admission, Credentials } from "../../src/call/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";

@@ -1,5 +1,5 @@
 /** Rules as the tables write them: `scope access resource [priority]`. */
-import { Access, type Rule } from "../../src/access/rules.js";
+import { Access, type Rule } from "../../src/access/decide/rules.js";
 
 const ACCESS: Record<string, Access> = { granted: Access.GRANTED, denied: Access.DENIED };
 

@@ -1,7 +1,7 @@
 /** A guard that lost its authority is back soon after the authority is, while its lease still runs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
-import { createToken, hashToken } from "../../src/access/token.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { until } from "../support/until.js";
 import { ask } from "./door.js";

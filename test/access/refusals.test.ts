@@ -1,6 +1,7 @@
 // The error of a refused call costs no stack trace: a flood of refused calls must stay cheap.
 import t from "tap";
-import { authorityUnreachable, type Caller, namespaceReplaced, refusal } from "../../src/access/admission.js";
+import { authorityUnreachable, namespaceReplaced, refusal } from "../../src/call/admission.js";
+import type { Caller } from "../../src/call/caller.js";
 import { Code, invalidArgument } from "../../src/errors.js";
 import { call } from "./endpoints.js";
 

@@ -1,6 +1,6 @@
 // What a rule must look like, and what its writer is told when it does not.
 import t from "tap";
-import { Access, checkRule, checkScope, type Rule, RuleSet } from "../../src/access/rules.js";
+import { Access, checkRule, checkScope, type Rule, RuleSet } from "../../src/access/decide/rules.js";
 
 const good: Rule = { id: "a", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
 

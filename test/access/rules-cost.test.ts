@@ -1,6 +1,6 @@
 // What a decision costs does not grow with the rules that do not match, even where one service has them all.
 import t from "tap";
-import { Access, RuleSet } from "../../src/access/rules.js";
+import { Access, RuleSet } from "../../src/access/decide/rules.js";
 
 const resource = { type: "service", name: "big", endpoint: "big.e7" };
 const scopes = ["s1", "staff", "admin"];

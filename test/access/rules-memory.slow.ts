@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
-import { Access, RuleSet } from "../../src/access/rules.js";
+import { Access, RuleSet } from "../../src/access/decide/rules.js";
 import { Rule } from "../../src/gen/portico/auth/v1/rules.js";
 
 setFlagsFromString("--expose-gc");

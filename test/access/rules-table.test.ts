@@ -1,6 +1,7 @@
 // Every row of the table, by the compiled rules and by a scan of them all.
 import t from "tap";
-import { type Decision, RuleSet } from "../../src/access/rules.js";
+import { RuleSet } from "../../src/access/decide/rules.js";
+import type { Decision } from "../../src/call/admission.js";
 import type { Resource } from "../../src/contract/resource.js";
 import { rows } from "../cases/rules.js";
 import { readRules } from "./read-rule.js";

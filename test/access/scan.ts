@@ -2,7 +2,8 @@
  * The rules by scanning them all: the meaning of design.md, section 2, word for word, and slow. What is compiled must
  * agree with it.
  */
-import { Access, type Decision, type Rule } from "../../src/access/rules.js";
+import { Access, type Rule } from "../../src/access/decide/rules.js";
+import type { Decision } from "../../src/call/admission.js";
 
 export function scan(
   rules: readonly Rule[],

@@ -4,17 +4,16 @@
  */
 
 import type { Test } from "tap";
-import type { AuthorityAccess } from "../../src/access/authority-access.js";
+import type { Resolved } from "../../src/access/callers/lookups.js";
+import type { Rule } from "../../src/access/decide/rules.js";
+import type { AuthorityAccess } from "../../src/access/follow/authority-access.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
-import type { Rule } from "../../src/access/rules.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code, StatusError } from "../../src/errors.js";
 import {
   type Caller,
   type Change,
   PolicyService,
-  type ResolveRequest,
-  type ResolveResponse,
   type WatchRequest,
   type WatchResponse,
 } from "../../src/gen/portico/auth/v1/policy.js";
@@ -23,6 +22,11 @@ import { part, type Service } from "../../src/rpc/service.js";
 import { dispatcherOf } from "../rpc/serve.js";
 import { silent } from "../services/auth/open.js";
 import { readRule } from "./read-rule.js";
+
+/** A token that a guard asks for. */
+interface Question {
+  readonly sha256: Buffer;
+}
 
 type Message = NonNullable<WatchResponse["message"]>;
 type Ping = {
@@ -118,12 +122,10 @@ export class ScriptedAuthority {
   /** Every question for a caller, by the SHA-256 of the token. */
   readonly asked: string[] = [];
   /** Answers a question for a caller. */
-  resolve: (request: ResolveRequest) => ResolveResponse | Promise<ResolveResponse> = (request) => this.answer(request);
+  resolve: (question: Question) => Resolved | Promise<Resolved> = (question) => this.answer(question);
   /** The number of tokens in each batch that was asked for. */
   readonly batches: number[] = [];
-  /** Whether it is of a version that answers batches … */
-  knowsBatches = true;
-  /** … and how many tokens of one at most. */
+  /** How many tokens of a batch it answers at most. */
   maxResults = Number.POSITIVE_INFINITY;
   readonly streams: Watched[] = [];
   readonly #waiting = new Set<() => void>();
@@ -136,13 +138,11 @@ export class ScriptedAuthority {
       name: "auth",
       descriptors: descriptorsOf(),
       parts: [
-        part("portico.auth.v1.Policy", PolicyService, {
+        part(PolicyService, {
           watch: (requests) => this.#watch(requests),
-          resolve: (request) => this.#resolve(request),
           listNamespaceIds: () => ({ namespaces: [], installationId: "" }),
           batchResolve: async ({ sha256 }) => {
             this.batches.push(sha256.length);
-            if (!this.knowsBatches) throw new StatusError(Code.UNIMPLEMENTED, "no endpoint is served at this path");
             const answers = await Promise.all(sha256.map(async (hash) => this.#resolve({ sha256: hash })));
             const revision = answers.reduce(
               (least, answer) => (answer.revision < least ? answer.revision : least),
@@ -157,10 +157,10 @@ export class ScriptedAuthority {
     this.access = { channel, admission: SYSTEM, log: silent };
   }
 
-  #resolve(request: ResolveRequest): ResolveResponse | Promise<ResolveResponse> {
-    this.asked.push(request.sha256.toString("hex"));
+  #resolve(question: Question): Resolved | Promise<Resolved> {
+    this.asked.push(question.sha256.toString("hex"));
     this.notify();
-    return this.resolve(request);
+    return this.resolve(question);
   }
 
   /** The stream that was opened last. */
@@ -170,7 +170,7 @@ export class ScriptedAuthority {
     return last;
   }
 
-  answer({ sha256 }: ResolveRequest): ResolveResponse {
+  answer({ sha256 }: Question): Resolved {
     const caller = this.callers.get(sha256.toString("hex"));
     return { revision: this.revision, caller: caller && { ...NO_CALLER, ...caller } };
   }
@@ -179,7 +179,12 @@ export class ScriptedAuthority {
     const rules: Rule[] = this.rules.map((rule, index) => readRule(rule, `r${index + 1}`));
     return {
       $case: "snapshot",
-      value: { revision: this.revision, namespaces: [{ namespace: "default", rules }], last: true, contextKeys: [] },
+      value: {
+        revision: this.revision,
+        namespaces: [{ namespace: "default", namespaceId: "", rules }],
+        last: true,
+        contextKeys: [],
+      },
     };
   }
 
@@ -220,6 +225,7 @@ export class ScriptedAuthority {
 
 const NO_CALLER: Caller = {
   namespace: "default",
+  namespaceId: "",
   account: "bob",
   scopes: [],
   expires: { seconds: 253_402_300_799n, nanos: 0 },

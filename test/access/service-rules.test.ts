@@ -1,7 +1,7 @@
 // The guard of a service has only the rules that can concern its calls, and decides as with all of them.
 import fc from "fast-check";
 import t from "tap";
-import { Access, type Rule, RuleSet } from "../../src/access/rules.js";
+import { Access, type Rule, RuleSet } from "../../src/access/decide/rules.js";
 import { coversService, matches, parsePattern } from "../../src/contract/resource.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";

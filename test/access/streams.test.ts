@@ -1,11 +1,11 @@
 // Streams that are open are judged again whenever something changes, and end with the token that opened them.
 
 import t, { type Test } from "tap";
+import type { Resolved } from "../../src/access/callers/lookups.js";
 import type { Admission, Credentials, OpenGuard } from "../../src/access/guard.js";
-import { createToken, hashToken } from "../../src/access/token.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { Callers } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { ResolveResponse } from "../../src/gen/portico/auth/v1/policy.js";
 import { deferred } from "../support/deferred.js";
 import { until } from "../support/until.js";
 import { ask } from "./door.js";
@@ -66,7 +66,7 @@ const deleted = (id: string) => ({
 });
 const created = (rule: string) => ({
   $case: "ruleCreated" as const,
-  value: { namespace: "default", rule: readRule(rule, "new") },
+  value: { namespace: "default", namespaceId: "", rule: readRule(rule, "new") },
 });
 const accountChanged = {
   $case: "accountChanged" as const,
@@ -183,7 +183,7 @@ t.test("a stream whose account changed is judged by the new scopes from then on"
 async function heldLookup(script: ScriptedAuthority): Promise<() => void> {
   let answer = (): void => {};
   script.resolve = () =>
-    new Promise<ResolveResponse>((resolve) => {
+    new Promise<Resolved>((resolve) => {
       answer = () => resolve({ revision: script.revision, caller: undefined });
       script.notify();
     });
@@ -221,7 +221,7 @@ t.test("a change that comes while a caller is looked up again makes it be asked 
   const { refusals } = await opened(t, guard, { token: issue(script) });
   const held: ((caller: boolean) => void)[] = [];
   script.resolve = (request) =>
-    new Promise<ResolveResponse>((resolve) => {
+    new Promise<Resolved>((resolve) => {
       const { revision, caller } = script.answer(request);
       held.push((known) => resolve({ revision, caller: known ? caller : undefined }));
       script.notify();
@@ -309,7 +309,7 @@ t.test("no message passes while the caller is looked up again, though a lease ru
   const other = await opened(t, guard, { token: issue(script, { account: "eve" }) });
   const answers: (() => void)[] = [];
   script.resolve = (request) =>
-    new Promise<ResolveResponse>((resolve) => {
+    new Promise<Resolved>((resolve) => {
       const answer = script.answer(request);
       answers.push(() => resolve(answer));
       script.notify();

@@ -1,7 +1,7 @@
 /** A guard that knows several authorities: it goes from one to another while its lease runs, and never to an older state. */
 import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
-import { Authorities } from "../../src/access/authorities.js";
+import { Authorities } from "../../src/access/follow/authorities.js";
 import { OpenGuard } from "../../src/access/guard.js";
 import { Code } from "../../src/errors.js";
 import { silent } from "../services/auth/open.js";

@@ -1,7 +1,7 @@
 /** Tokens are opaque, and a mistyped one is known as such without asking anyone. */
 import { createHash } from "node:crypto";
 import t from "tap";
-import { createToken, hashToken, isToken, PREFIXES, type TokenKind, tokenPrefix } from "../../src/access/token.js";
+import { createToken, hashToken, isToken, PREFIXES, type TokenKind, tokenPrefix } from "../../src/call/token.js";
 
 for (const [kind, prefix] of Object.entries(PREFIXES)) {
   t.test(kind, async (t) => {
@@ -13,7 +13,7 @@ for (const [kind, prefix] of Object.entries(PREFIXES)) {
   });
 }
 
-t.test("a token that an earlier version made is still one", async (t) => {
+t.test("a token keeps its format: one that was made long ago is still one", async (t) => {
   t.ok(isToken("ptk_DNWxONYOVnvCVpg1jq36US3m2GlFmjpZ7lob2Xy84ur4Hmcje"));
 });
 

@@ -1,7 +1,7 @@
 // What a token is worth: at endpoints open to all, to the logged-in, to a scope; in its namespace and in another; on
 // paths that need a token (`/v1`) and on those that do not.
 import t from "tap";
-import { createToken } from "../../src/access/token.js";
+import { createToken } from "../../src/call/token.js";
 import { Callers } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";

@@ -1,6 +1,6 @@
 // The authority learns by the pings which keys were used.
 import t from "tap";
-import { createToken, hashToken } from "../../src/access/token.js";
+import { createToken, hashToken } from "../../src/call/token.js";
 import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { start } from "./scripted-authority.js";

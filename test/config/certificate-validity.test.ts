@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { pino } from "pino";
 import t, { type Test } from "tap";
-import { followCertificates } from "../../src/certificates.js";
+import { followCertificates } from "../../src/config/certificates.js";
 import { createAuthority } from "../http2/certificates.js";
 
 const DAY = 86_400_000;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { pino } from "pino";
 import t from "tap";
-import { followCertificates } from "../../src/certificates.js";
+import { followCertificates } from "../../src/config/certificates.js";
 import { unary } from "../../src/rpc/client.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";

@@ -1,8 +1,8 @@
 // Files of certificates are read at the start; what is wrong with one stops it with a line that names file and setting.
 import { join } from "node:path";
 import t from "tap";
-import { HTTP_CERTIFICATES, readCertificates } from "../../src/certificates.js";
-import { type Config, loadConfig } from "../../src/config.js";
+import { HTTP_CERTIFICATES, readCertificates } from "../../src/config/certificates.js";
+import { type Config, loadConfig } from "../../src/config/config.js";
 import { createAuthority } from "../http2/certificates.js";
 
 const authority = createAuthority("authority");

@@ -1,6 +1,6 @@
 // Whatever the message of a refused setting names as an example, or as a bound, is accepted.
 import t from "tap";
-import { SETTINGS } from "../../src/config.js";
+import { SETTINGS } from "../../src/config/config.js";
 
 /** What no setting takes that checks its text. */
 const REFUSED = "\u0000 ?";

@@ -1,7 +1,7 @@
 // A setting comes from the flag, else the variable, else the configuration file, else the default.
 import { join } from "node:path";
 import t from "tap";
-import { loadConfig } from "../../src/config.js";
+import { loadConfig } from "../../src/config/config.js";
 
 const data = t.testdir({ "portico.json": JSON.stringify({ callTime: "3s", http: "127.0.0.1:3" }) });
 const base = { PORTICO_DATA: data };

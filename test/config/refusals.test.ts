@@ -1,7 +1,7 @@
 // A wrong setting stops the start with one line that names it and says what would be right.
 import { join } from "node:path";
 import t from "tap";
-import { ConfigError, loadConfig } from "../../src/config.js";
+import { ConfigError, loadConfig } from "../../src/config/config.js";
 
 const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_HTTP", "8080", /^PORTICO_HTTP is "8080": must be host:port/],

@@ -1,6 +1,6 @@
 // Which client addresses are trusted proxies, as PORTICO_TRUSTED_PROXIES names them.
 import t from "tap";
-import { loadConfig } from "../../src/config.js";
+import { loadConfig } from "../../src/config/config.js";
 
 const proxies = (value?: string) => {
   const env = { PORTICO_DATA: t.testdir(), ...(value === undefined ? {} : { PORTICO_TRUSTED_PROXIES: value }) };

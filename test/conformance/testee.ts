@@ -74,7 +74,7 @@ async function serve(): Promise<string> {
     const implementation: grpc.UntypedServiceImplementation = {};
     for (const [name, answer] of Object.entries(answers)) {
       definition[name] = {
-        path: `/portico.conformance.${service}/${name}`,
+        path: `/door.conformance.${service}/${name}`,
         requestStream: false,
         responseStream: false,
         requestSerialize: bytes,

@@ -1,7 +1,7 @@
 /** What claims must do on every store: a change waits for the leases of other authorities, each as long as it may run. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
-import { type Claims, leaseSpan } from "../../services/auth/log/claims.js";
+import { type Claims, leaseSpan } from "../../services/auth/log/leases/claims.js";
 import type { Collection, Store } from "../../src/store/store.js";
 
 const LONG = 600;

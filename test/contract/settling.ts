@@ -7,16 +7,17 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import type { Test } from "tap";
-import { leaseSpan } from "../../services/auth/log/claims.js";
+import { leaseSpan } from "../../services/auth/log/leases/claims.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
+import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import type { Store } from "../../src/store/store.js";
 import { again } from "../services/auth/again.js";
 import { FaultyStore } from "../services/auth/faulty-store.js";
 import { type Open, open, PASSWORD } from "../services/auth/open.js";
-import { ScriptedGuard } from "../services/auth/scripted-guard.js";
+import { ScriptedGuard, type ScriptedGuardOptions } from "../services/auth/scripted-guard.js";
 import { deferred } from "../support/deferred.js";
 import { inTime, until } from "../support/until.js";
 
@@ -33,7 +34,7 @@ interface Member extends Open {
   readonly store: FaultyStore;
   readonly said: Log[];
   /** A guard of another process that follows this authority. */
-  guard(): ScriptedGuard;
+  guard(options?: Pick<ScriptedGuardOptions, "restrictions">): ScriptedGuard;
 }
 
 /** The authorities on one store, and the guards of all. */
@@ -70,8 +71,8 @@ export class Members {
       store.reconnect();
     });
     this.#enrolment ??= await this.#enrol(opened);
-    const guard: Member["guard"] = () => {
-      const guard = new ScriptedGuard(t, opened.channel, { enrolment: this.#enrolment });
+    const guard: Member["guard"] = (options) => {
+      const guard = new ScriptedGuard(t, opened.channel, { ...options, enrolment: this.#enrolment });
       this.guards.push(guard);
       return guard;
     };
@@ -244,6 +245,40 @@ const BEHAVIOURS: Record<string, Check> = {
     goOn();
     await until(() => guard.leased.size > 0, { what: () => `the guard gets a lease: ${guard.status}` });
     t.notOk(guard.leased.has(RULE));
+  },
+  "a restriction that a guard of another authority does not understand": async (t, members) => {
+    const [here, there] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
+    const old = there.guard({ restrictions: [] });
+    await until(() => old.decides, { what: () => `the guard decides: ${old.status}` });
+    const request = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"] };
+    const limit = () => again(() => here.call(KeysService.create, request, members.token));
+    /** Tries again while a guard is said not to understand it: a guard that has left is told of for a moment more. */
+    const create = async (): Promise<void> => {
+      for (let isRefused = true; isRefused; ) {
+        isRefused = await limit().then(
+          () => false,
+          (error: StatusError) => {
+            if (error.code !== Code.FAILED_PRECONDITION) throw error;
+            return true;
+          },
+        );
+      }
+    };
+    await t.rejects(limit(), { code: Code.FAILED_PRECONDITION, message: /: gateway at the authority authority-2\./ });
+    // It gets its lease after the question: its authority tells of it only then.
+    old.leave();
+    const { reached, goOn } = pauseAt(here.store, "before create log");
+    const creating = create();
+    await reached;
+    const late = there.guard({ restrictions: [] });
+    await until(() => late.decides, { what: () => `the late guard decides: ${late.status}` });
+    goOn();
+    await creating;
+    t.notOk(late.decides, "is created when the guard has no lease any more, though it has applied the revision");
+    await until(() => (late.ended as StatusError)?.code === Code.FAILED_PRECONDITION, { what: () => late.status });
+    t.match(late.ended, { message: /^this guard gets no lease: .*\(limited-keys\)/ });
+    const understanding = there.guard();
+    await until(() => understanding.decides, { what: () => `another guard decides: ${understanding.status}` });
   },
   "each authority knows how many there are": async (t, members) => {
     const all = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT }), await members.add()];

@@ -5,7 +5,7 @@ import { BlockList, isIP } from "node:net";
 import { join } from "node:path";
 import t from "tap";
 import { parse, parseAllDocuments } from "yaml";
-import { TrustedProxies } from "../../src/client-address.js";
+import { TrustedProxies } from "../../src/address/client-address.js";
 
 interface ComposeService {
   readonly entrypoint?: readonly string[];

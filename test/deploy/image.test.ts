@@ -1,9 +1,9 @@
 // deploy/Dockerfile without a container engine: its edits of dist/ are made in a copy, which then runs as ENV, CMD and HEALTHCHECK say.
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import t from "tap";
-import { loadConfig } from "../../src/config.js";
+import t, { type Test } from "tap";
+import { loadConfig } from "../../src/config/config.js";
 import { freePort } from "../support/ports.js";
 import { start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
@@ -33,11 +33,42 @@ t.test("the program in the image names the commit that the build was told", asyn
   t.match(execFileSync(program, ["--version"], { encoding: "utf8" }), /^portico \S+ \(0123abc, /);
 });
 
-t.test("Node gets the flags of the systemd unit", async (t) => {
-  const [, flags] = /^#!.* node (.*)\n/.exec(readFileSync(program, "utf8")) ?? [];
-  t.ok(flags);
-  t.match(readFileSync("docs/deploying.md", "utf8"), `ExecStart=/usr/bin/node ${flags} /`);
-});
+/** Runs the command of the image, with these files in place of the system's, and gives what it runs. */
+function commandRun(t: Test, files: Record<string, string>): string {
+  const folder = t.testdir({ node: '#!/bin/sh\necho node "$@"\n', memory: {} });
+  chmodSync(join(folder, "node"), 0o755);
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text);
+  const script = readFileSync("deploy/portico.sh", "utf8");
+  // Relative, because the folder's path may have spaces.
+  const moved = script.replaceAll("/sys/fs/cgroup/", "./").replaceAll("/proc/", "./");
+  writeFileSync(join(folder, "portico"), moved);
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+  return execFileSync("sh", ["portico", "gateway", "--workers=2"], { cwd: folder, env, encoding: "utf8" }).trim();
+}
+
+const meminfo = (kilobytes: number) => `MemTotal:       ${kilobytes} kB\nMemFree:        1 kB\n`;
+const LARGE = meminfo(16_331_236);
+const memories: readonly (readonly [title: string, files: Record<string, string>, young: number])[] = [
+  ["no limit on a large machine", { meminfo: LARGE, "memory.max": "max\n" }, 32],
+  ["no limit on a small machine", { meminfo: meminfo(1_000_000), "memory.max": "max\n" }, 8],
+  ["a limit of 1 GiB", { meminfo: LARGE, "memory.max": `${2 ** 30}\n` }, 32],
+  ["the limit of the Kubernetes files", { meminfo: LARGE, "memory.max": `${768 * 2 ** 20}\n` }, 8],
+  ["a limit by cgroup v1", { meminfo: LARGE, "memory/memory.limit_in_bytes": `${768 * 2 ** 20}\n` }, 8],
+  ["none by cgroup v1", { meminfo: LARGE, "memory/memory.limit_in_bytes": "9223372036854771712\n" }, 32],
+  ["a limit above what the machine has", { meminfo: meminfo(1_000_000), "memory.max": `${2 ** 40}\n` }, 8],
+  ["no cgroups", { meminfo: LARGE }, 32],
+  ["a system that says nothing", { meminfo: "" }, 8],
+];
+for (const [title, files, young] of memories) {
+  t.test(`${title}: the young generation may grow to ${young} MB`, async (t) => {
+    const flags = `--max-semi-space-size=${young} --initial-old-space-size=64`;
+    t.equal(
+      commandRun(t, files),
+      `node ${flags} /usr/local/lib/node_modules/portico/dist/portico.js gateway --workers=2`,
+    );
+    if (young === 32) t.match(readFileSync("docs/deploying.md", "utf8"), `ExecStart=/usr/bin/node ${flags} /`);
+  });
+}
 
 t.test("a stop ends before Docker kills", async (t) => {
   t.ok(loadConfig({}, ENV).drain < DOCKER_GRACE);

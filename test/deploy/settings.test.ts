@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { OWN_SERVICES } from "../../cli/roles/own-services.js";
-import { loadConfig, SETTINGS } from "../../src/config.js";
+import { loadConfig, SETTINGS } from "../../src/config/config.js";
 
 const FILES = readdirSync("deploy", { recursive: true, encoding: "utf8" })
   .filter((name) => /Dockerfile$|\.yaml$/.test(name))

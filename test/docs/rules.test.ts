@@ -1,7 +1,8 @@
 // Every example of docs/rules.md, judged by the rules themselves.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { Access, checkRule, type Decision, type Rule, RuleSet } from "../../src/access/rules.js";
+import { Access, checkRule, type Rule, RuleSet } from "../../src/access/decide/rules.js";
+import type { Decision } from "../../src/call/admission.js";
 import type { Resource } from "../../src/contract/resource.js";
 import { replay } from "../scenarios/transcript.js";
 import { installation } from "../support/installation.js";

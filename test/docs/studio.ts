@@ -74,7 +74,7 @@ export function createStudio(): Service {
     name: "studio",
     descriptors,
     parts: [
-      part("studio.Studio", methods, {
+      part(methods, {
         async *talk(lines: AsyncIterable<Line>) {
           for await (const { text } of lines) yield { text: `${text} to you` };
         },

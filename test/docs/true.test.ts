@@ -7,7 +7,7 @@ import { filesOf } from "../../cli/new/files.js";
 import { createProgram } from "../../cli/program.js";
 import { OWN_SERVICES } from "../../cli/roles/own-services.js";
 import packageJson from "../../package.json" with { type: "json" };
-import { SETTINGS } from "../../src/config.js";
+import { SETTINGS } from "../../src/config/config.js";
 import { ioOf } from "../cli/command-line.js";
 
 function filesIn(folder: string, ending: string): string[] {

@@ -17,7 +17,7 @@ const clockBack: Fault = {
   safeguards: [
     {
       name: "the authority's time is at least the newest in the store",
-      file: "services/auth/log/clock.ts",
+      file: "services/auth/log/time/clock.ts",
       edits: [["this.#time = accept ? clock : Math.max(clock, stored ?? clock);", "this.#time = clock;"]],
     },
   ],
@@ -52,10 +52,7 @@ const lostStore: Fault = {
     {
       name: "a folder that was ever set up does not start without its store",
       file: "src/store/installation.ts",
-      edits: [
-        ['return { store: readFileSync(file, "utf8").trim() };', "return undefined;"],
-        ["return setUp ? { store: undefined } : undefined;", "return setUp ? undefined : undefined;"],
-      ],
+      edits: [['existsSync(file) ? { store: readFileSync(file, "utf8").trim() } : undefined', "undefined"]],
     },
   ],
   async run(cluster) {

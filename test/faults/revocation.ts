@@ -11,13 +11,13 @@ const SHORT = `${LEASE / 1_000}s`;
 
 const waitForGuards: Safeguard = {
   name: "the acknowledgement waits for every guard's lease",
-  file: "services/auth/log/leases.ts",
+  file: "services/auth/log/leases/leases.ts",
   edits: [["if (waitedFor.length === 0) return;", "return;"]],
 };
 
 const leaseEnds: Safeguard = {
   name: "a guard decides nothing outside its lease",
-  file: "src/access/lease.ts",
+  file: "src/access/follow/lease.ts",
   edits: [["    this.#end = ENDED;\n    return false;\n", "    return this.#end.monotonic > 0;\n"]],
 };
 
@@ -70,7 +70,7 @@ function cutOff(direction: Direction, what: string): Fault {
 
 const streamsPause: Safeguard = {
   name: "a stream passes no message without a lease",
-  file: "src/access/open-streams.ts",
+  file: "src/access/streams/open-streams.ts",
   edits: [["if (this.lookups === 0 && this.#streams.hasLease()) return true;", "if (this.lookups === 0) return true;"]],
 };
 
@@ -167,10 +167,8 @@ const shorterLease: Fault = {
   safeguards: [
     {
       name: "a claim states how long the leases under it run",
-      file: "services/auth/log/claims.ts",
-      edits: [
-        ["const span = /^\\d+(\\.\\d+)?$/.test(value) ? Number(value) : MAX_SPAN;", "const span = 525;void value;"],
-      ],
+      file: "services/auth/log/leases/claims.ts",
+      edits: [["return Math.min(Number(value) || MAX_SPAN, MAX_SPAN);", "void value; return 525;"]],
     },
   ],
   async run(cluster) {
@@ -198,7 +196,7 @@ const twoAuthorities: Fault = {
   safeguards: [
     {
       name: "the acknowledgement waits for the leases of other authorities",
-      file: "services/auth/log/leases.ts",
+      file: "services/auth/log/leases/leases.ts",
       edits: [[", this.#claims.settled(revision)]);", "]);"]],
     },
   ],

@@ -10,7 +10,7 @@ import {
   DecompressError,
   decompress,
   preferredCoding,
-} from "../../gateway/content-coding.js";
+} from "../../gateway/http/content-coding.js";
 
 const HAS_ZSTD = "zstdCompress" in zlib;
 const BEST: Coding = HAS_ZSTD ? "zstd" : "br";

@@ -5,14 +5,14 @@
 
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
+import { readHeaders } from "../../gateway/http/headers.js";
 import {
   type GatewayRequest,
   type GatewayResponse,
   type Handler,
   isStream,
   type OwnPaths,
-  readHeaders,
-} from "../../gateway/http.js";
+} from "../../gateway/http/message.js";
 import { type HttpPort, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { serveOwnGrpc } from "../../gateway/own/grpc.js";
@@ -22,20 +22,20 @@ import { openAuthority } from "../../services/auth/authority.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";
 import { OpenGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js";
-import { type Address, parseAddress } from "../../src/address.js";
-import { asBuffer } from "../../src/buffer.js";
-import type { Certificates } from "../../src/certificates.js";
-import { type Flags, loadConfig } from "../../src/config.js";
+import { type Address, parseAddress } from "../../src/address/address.js";
+import type { Certificates } from "../../src/config/certificates.js";
+import { type Flags, loadConfig } from "../../src/config/config.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../src/log.js";
-import type { MemoryBudget } from "../../src/memory-budget.js";
+import type { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { Metrics } from "../../src/metrics.js";
-import type { Overload } from "../../src/overload.js";
+import type { CallQueue } from "../../src/overload/call-queue.js";
 import type { CallStart, Channel, Verify } from "../../src/rpc/channel.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import type { Service } from "../../src/rpc/service.js";
+import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
+import { asBuffer } from "../../src/wire/buffer.js";
 import { withBindings } from "../support/bound.js";
 import { helloworld } from "../support/helloworld.js";
 import { openMemoryStore } from "../support/memory-store.js";
@@ -81,12 +81,12 @@ export interface DeployOptions {
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
   /** Of the port. */
-  readonly holdMs?: number;
+  readonly maxThrottleMs?: number;
   readonly budget?: MemoryBudget;
   /** With it the port speaks TLS. */
   readonly tls?: Certificates | undefined;
   /** Default: requests begin at once. */
-  readonly overload?: Overload;
+  readonly callQueue?: CallQueue;
   /** Of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default over our own HTTP/2. */
@@ -94,6 +94,8 @@ export interface DeployOptions {
   /** Of the catalog. */
   readonly lookup?: (host: string) => Promise<readonly string[]>;
   readonly lookMs?: number;
+  /** Of the catalog; default by reflection. */
+  readonly readTypes?: CatalogOptions["readTypes"];
 }
 
 export async function deploy(dataFolder: string, options: DeployOptions = {}): Promise<Deployment> {
@@ -162,7 +164,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     return () => void joined.then((leave) => leave());
   };
   for (const { name, parts, descriptors, bindingPrefix = "", metadata = [] } of services) {
-    const grpcServices = parts.map(({ grpcService }) => grpcService);
+    const grpcServices = parts.map(grpcServiceOf);
     const announced = options.bound ? withBindings(descriptors) : asBuffer(descriptors);
     await join({ service: name, descriptors: announced, grpcServices, bindingPrefix, metadata: [...metadata] });
   }
@@ -189,7 +191,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     admission: SYSTEM,
     connect,
     readContract,
-    readTypes,
+    readTypes: options.readTypes ?? readTypes,
     maxMessage,
     log,
     ...names,
@@ -221,16 +223,16 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     log,
     metrics,
     heartbeatMs: options.heartbeatMs,
-    overload: options.overload,
+    callQueue: options.callQueue,
   });
   const door = await listen(handler, config.http, {
     ...config,
     heartbeatMs: options.heartbeatMs,
     stallMs: options.stallMs,
-    holdMs: options.holdMs,
+    maxThrottleMs: options.maxThrottleMs,
     budget: options.budget,
     tls: options.tls,
-    overload: options.overload,
+    callQueue: options.callQueue,
   });
   await guard.ready();
   await arrival(catalog);

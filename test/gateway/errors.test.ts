@@ -2,7 +2,7 @@
 import { createRegistry, type DescMessage } from "@bufbuild/protobuf";
 import { AnySchema, anyPack, DurationSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
-import { toErrorReply } from "../../gateway/error-object.js";
+import { toErrorReply } from "../../gateway/http/error-object.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { compileCodecs } from "../../src/json/compile.js";
 

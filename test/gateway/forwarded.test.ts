@@ -1,7 +1,7 @@
 // Whom the headers of trusted proxies name as the client of a request, and that nothing a client forges counts.
 import t from "tap";
-import { forwardedClient } from "../../gateway/forwarded.js";
-import { TrustedProxies } from "../../src/client-address.js";
+import { forwardedClient } from "../../gateway/http/forwarded.js";
+import { TrustedProxies } from "../../src/address/client-address.js";
 
 const PROXY = "10.0.0.1";
 const proxies = TrustedProxies.parse("10.0.0.0/8, 2001:db8:ff::/48");

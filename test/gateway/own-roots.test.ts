@@ -6,7 +6,7 @@ import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { ADMIN_ROOTS } from "../../gateway/own/admin.js";
 import { OWN_SERVICE_ROOTS } from "../../gateway/own/grpc-services.js";
 import { Pages } from "../../gateway/own/pages.js";
-import { loadConfig } from "../../src/config.js";
+import { loadConfig } from "../../src/config/config.js";
 import { NAME, OWN_ROOTS, RESERVED_NAMES } from "../../src/contract/names.js";
 import { deploy } from "./deployment.js";
 

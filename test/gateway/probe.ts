@@ -1,10 +1,9 @@
 /** The service of probe.proto. Messages stay bytes where it only hands them back, so that it can answer with bad ones. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { CONTEXT } from "../../src/access/call-context.js";
+import { CLIENT_ADDRESS, CONTEXT } from "../../src/call/metadata.js";
 import { readDescriptors } from "../../src/contract/endpoint.js";
 import { type Code, StatusError } from "../../src/errors.js";
-import { CLIENT_ADDRESS } from "../../src/rpc/metadata.js";
-import { type Context, part, type Service } from "../../src/rpc/service.js";
+import { type OwnContext, part, type Service } from "../../src/rpc/service.js";
 import { BYTES } from "../rpc/raw-service.js";
 import { buildDescriptors } from "../support/descriptors.js";
 
@@ -32,8 +31,8 @@ export function createProbe(
   events: { onCall?: (endpoint: string) => void; onCancel?: (endpoint: string) => void } = {},
 ): Service {
   const heard =
-    <T>(answer: (request: Buffer, context: Context) => T) =>
-    (request: Buffer, context: Context): T => {
+    <T>(answer: (request: Buffer, context: OwnContext) => T) =>
+    (request: Buffer, context: OwnContext): T => {
       events.onCall?.(context.endpoint);
       return answer(request, context);
     };
@@ -49,7 +48,7 @@ export function createProbe(
     name: "probe",
     descriptors,
     parts: [
-      part("probe.Probe", probe, {
+      part(probe, {
         call: heard((request) => request),
         tell: heard((_request, context) => bytesOf("probe.Told", told(context))),
         fail: heard((request) => {
@@ -71,8 +70,8 @@ export function createProbe(
           yield NOTHING;
         }),
       }),
-      part("probe.Closed", { call: method("/probe.Closed/Call") }, { call: heard(() => NOTHING) }),
-      part("probe.Members", { call: method("/probe.Members/Call") }, { call: heard(() => NOTHING) }),
+      part({ call: method("/probe.Closed/Call") }, { call: heard(() => NOTHING) }),
+      part({ call: method("/probe.Members/Call") }, { call: heard(() => NOTHING) }),
     ],
   };
 }
@@ -83,12 +82,18 @@ function shown(name: string, value: string): string {
   return name === CLIENT_ADDRESS && ["127.0.0.1", "192.0.2.1"].includes(value) ? "its address" : value;
 }
 
-function told({ caller, namespace, clientAddress, metadata, deadline }: Context): Record<string, unknown> {
+function told({
+  caller,
+  namespace,
+  clientAddress,
+  metadata,
+  deadlineMonotonicMs,
+}: OwnContext): Record<string, unknown> {
   return {
     caller: caller?.account ?? "",
     namespace,
     clientAddress,
     metadata: Object.fromEntries(metadata.map(([name, value]) => [name, shown(name, String(value))])),
-    timeLeft: BigInt(deadline === undefined ? 0 : Math.round(deadline - performance.now())),
+    timeLeft: BigInt(deadlineMonotonicMs === undefined ? 0 : Math.round(deadlineMonotonicMs - performance.now())),
   };
 }

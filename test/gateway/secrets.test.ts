@@ -1,19 +1,35 @@
-// What is sent in a secret field (`debug_redact`) is found nowhere: not in errors, the log, the audit trail or the metrics.
+// What is sent in a secret field (`debug_redact`) is found nowhere, in whatever protocol it was sent: not in errors, the log,
+// the audit trail or the metrics. What describes such a field to others marks it.
+import { once } from "node:events";
 import { create, type DescField, toBinary } from "@bufbuild/protobuf";
 import { FieldDescriptorProto_Type, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import t from "tap";
+import { WebSocket } from "ws";
 import { Callers } from "../../src/contract/endpoint.js";
 import { isSecret } from "../../src/contract/secrets.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { part } from "../../src/rpc/service.js";
+import { portico } from "../cli/command-line.js";
 import { BYTES } from "../rpc/raw-service.js";
 import { ask, deploy, login, post } from "./deployment.js";
+import { send } from "./dialects/mcp/client.js";
 
 const CANARY = "hunter2canary";
 const LONG = CANARY.repeat(30);
 
 /** A service of somebody else, whose contract marks a secret, and whose errors quote it. */
-const Vault = { open: { path: "/vault.Vault/Open", requestStream: false, responseStream: false, ...BYTES } } as const;
+const Vault = {
+  open: { path: "/vault.Vault/Open", requestStream: false, responseStream: false, ...BYTES },
+  guess: { path: "/vault.Vault/Guess", requestStream: true, responseStream: true, ...BYTES },
+} as const;
+
+function opened(message: Buffer): never {
+  const text = message.toString("latin1");
+  if (text.includes("bug")) throw new TypeError(`cannot read ${text}`);
+  throw new StatusError(text.includes("internal") ? Code.INTERNAL : Code.UNAVAILABLE, `no vault opens by ${text}`);
+}
+
 const vault = {
   name: "vault",
   descriptors: toBinary(
@@ -39,21 +55,30 @@ const vault = {
             },
           ],
           service: [
-            { name: "Vault", method: [{ name: "Open", inputType: ".vault.Secret", outputType: ".vault.Secret" }] },
+            {
+              name: "Vault",
+              method: [
+                { name: "Open", inputType: ".vault.Secret", outputType: ".vault.Secret" },
+                {
+                  name: "Guess",
+                  inputType: ".vault.Secret",
+                  outputType: ".vault.Secret",
+                  clientStreaming: true,
+                  serverStreaming: true,
+                },
+              ],
+            },
           ],
         },
       ],
     }),
   ),
   parts: [
-    part("vault.Vault", Vault, {
-      open(message: Buffer): never {
-        const text = message.toString("latin1");
-        if (text.includes("bug")) throw new TypeError(`cannot read ${text}`);
-        throw new StatusError(
-          text.includes("internal") ? Code.INTERNAL : Code.UNAVAILABLE,
-          `no vault opens by ${text}`,
-        );
+    part(Vault, {
+      open: opened,
+      // biome-ignore lint/correctness/useYield: it fails with the first message.
+      async *guess(messages: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+        for await (const message of messages) opened(message);
       },
     }),
   ],
@@ -61,7 +86,7 @@ const vault = {
 
 const deployment = await deploy(t.testdir(), { services: [vault], level: "debug" });
 t.teardown(() => deployment.close());
-const { handler, logged, catalog, metrics } = deployment;
+const { handler, logged, catalog, metrics, door } = deployment;
 // A key, because a password that is set ends logins.
 const { secret } = await post(handler, "/v1/auth/Keys/Create", { name: "test" }, await login(handler, "admin"));
 const token = String(secret);
@@ -88,7 +113,7 @@ const targets = ["auth", "registry", "vault"].flatMap((service) => catalog.route
 const secrets = targets.flatMap(({ endpoint, input }) =>
   endpoint.callers === Callers.ENROLLED ? [] : input.fields.filter(isSecret).map((field) => ({ endpoint, field })),
 );
-t.equal(secrets.length, 6, "Login, Refresh, Create, SetPassword twice, Open");
+t.equal(secrets.length, 7, "Login, Refresh, Create, SetPassword twice, Open, Guess");
 
 for (const { endpoint, field } of secrets) {
   t.test(`${endpoint.name}: ${field.name} is repeated in no error`, async (t) => {
@@ -140,6 +165,96 @@ t.test("a body of an agent that is not JSON", async (t) => {
     // Errors of JSON.parse quote some ten characters.
     t.notMatch(answer.body, CANARY.slice(0, 5));
   }
+});
+
+/** What an endpoint answers over gRPC, as bytes in latin1: the error, or the message. */
+async function overGrpc(path: string, message: Buffer): Promise<string> {
+  const client = new Client(`127.0.0.1:${door.address.port}`, credentials.createInsecure());
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${token}`);
+  const same = (bytes: Buffer): Buffer => bytes;
+  const answer = await new Promise<string>((resolve) =>
+    client.makeUnaryRequest(path, same, same, message, metadata, (error: ServiceError | null, value?: Buffer) =>
+      resolve(error === null ? String(value?.toString("latin1")) : `${error.code} ${error.message}`),
+    ),
+  );
+  client.close();
+  return answer;
+}
+
+/** A field of bytes on the wire. */
+const onWire = (number: number, value: Buffer): Buffer =>
+  Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]);
+
+for (const { endpoint, field } of secrets.filter(({ endpoint }) => endpoint.shape === "unary")) {
+  t.test(`${endpoint.name}: ${field.name} is repeated in no error of gRPC`, async (t) => {
+    const messages = {
+      "a value that fits": onWire(field.number, Buffer.from(CANARY)),
+      "no UTF-8": onWire(field.number, Buffer.from(`\xff${CANARY}`, "latin1")),
+      "cut off": onWire(field.number, Buffer.from(CANARY)).subarray(0, -1),
+      "no message": Buffer.from(CANARY),
+    };
+    for (const [title, message] of Object.entries(messages)) {
+      const answer = await overGrpc(endpoint.path, message);
+      t.match(answer, title === "a value that fits" ? /^(\d+ |$)/ : /^\d+ /, title);
+      if (endpoint.service !== "vault") t.notMatch(answer, CANARY.slice(0, 5), title);
+    }
+  });
+}
+
+/** What a WebSocket answers to a frame, until it is closed. */
+async function overWebSocket(frame: string | Buffer): Promise<string> {
+  const headers = { authorization: `Bearer ${token}` };
+  const socket = new WebSocket(`ws://127.0.0.1:${door.address.port}/v1/vault/Guess`, { headers });
+  const frames: string[] = [];
+  socket.on("message", (data) => frames.push(String(data)));
+  socket.once("open", () => socket.send(frame));
+  const [code, reason] = await once(socket, "close");
+  return [...frames, `${code} ${reason}`].join("\n");
+}
+
+t.test("a WebSocket repeats it in no error of the gateway", async (t) => {
+  for (const frame of bodiesFor({ name: "pin", jsonName: "pin" }).slice(2)) {
+    const answer = await overWebSocket(frame);
+    t.match(answer, /"Code":400/, frame);
+    t.notMatch(answer, CANARY, frame);
+  }
+  for (const kind of ["bug", "internal", "unavailable"])
+    t.match(await overWebSocket(JSON.stringify({ pin: `${kind} ${CANARY}` })), /"Code":50[03]/, kind);
+  const answer = await overWebSocket(Buffer.from(CANARY));
+  t.match(answer, /"Code":415/);
+  t.notMatch(answer, CANARY);
+});
+
+t.test("the command line repeats it in no error of the gateway", async (t) => {
+  const env = { PORTICO_URL: `http://127.0.0.1:${door.address.port}`, PORTICO_TOKEN: token };
+  const wrong = bodiesFor({ name: "pin", jsonName: "pin" }).slice(2);
+  const rows: [args: string[], stdin: string][] = [
+    ...wrong.map((body): [string[], string] => [["call", "vault", "Open", body], ""]),
+    ...wrong.map((body): [string[], string] => [["call", "vault", "Open", "-"], body]),
+    ...wrong.map((body): [string[], string] => [["call", "vault", "Guess"], body]),
+    [["vault", "open", `--pin=bug ${CANARY}`], ""],
+    [["vault", "open", `--pin[${CANARY}]=1`], ""],
+    [["auth", "create", "account", "b/b", "--password-stdin"], CANARY],
+    [["login", "--account=nobody", "--password-stdin"], CANARY],
+  ];
+  for (const [args, stdin] of rows) {
+    const { exit, stdout, stderr } = await portico(args, { env: { ...env, HOME: t.testdirName }, stdin });
+    t.not(exit, 0, args.join(" "));
+    t.notMatch(stdout + stderr, CANARY, `${args.join(" ")} < ${stdin}: ${stderr}`);
+  }
+});
+
+t.test("what describes a request marks it, for people and for models", async (t) => {
+  const target = "/openapi/vault.json";
+  const { schemas } = JSON.parse((await ask(handler, { target, headers: JSON_HEADERS.slice(2) })).body).components;
+  t.match(schemas["vault.Secret-input"].properties.pin, { format: "password", writeOnly: true });
+  const { pin } = schemas["vault.Secret-output"].properties;
+  t.strictSame([pin.format, pin.writeOnly], ["password", undefined], "an answer has it");
+  const { body } = await send(handler, "tools/list", {}, { token });
+  const tool = body.result.tools.find(({ name }: { name: string }) => name === "vault.Open");
+  t.match(tool.inputSchema.properties.pin, { format: "password", writeOnly: true });
+  t.equal(tool.outputSchema.properties.pin.writeOnly, undefined);
 });
 
 t.test("nothing of it stands in the log, the audit trail or the metrics", async (t) => {

@@ -3,7 +3,7 @@
 import t, { type Test } from "tap";
 import { ErrorCode } from "../../src/http2/errors.js";
 import { Flag, FrameType } from "../../src/http2/frames.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";

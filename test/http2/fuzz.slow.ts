@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
 import t from "tap";
 import { Flag, FrameType, PREFACE } from "../../src/http2/frames.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { type ChannelCalls, ClientCall } from "../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../src/rpc/http2/client-connection.js";
 import { requestHeaders } from "../../src/rpc/http2/headers.js";

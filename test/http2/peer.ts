@@ -1,7 +1,7 @@
 /** A peer made of bare frames, for what no well-behaved peer would do. */
 import { connect, createServer, type Socket } from "node:net";
 import type { Test } from "tap";
-import type { Address } from "../../src/address.js";
+import type { Address } from "../../src/address/address.js";
 import { Flag, FrameReader, FrameType, PREFACE, writeFrameHeader } from "../../src/http2/frames.js";
 import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
 import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";

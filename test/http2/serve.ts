@@ -1,6 +1,6 @@
 /** Ways to serve, and to call, over our own HTTP/2 in a test. */
 import type { Test } from "tap";
-import type { GrpcTarget } from "../../src/address.js";
+import type { GrpcTarget } from "../../src/address/address.js";
 import type { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel, type Http2ChannelOptions } from "../../src/rpc/http2/channel.js";
 import { type Http2ServerOptions, serveHttp2 } from "../../src/rpc/http2/server.js";

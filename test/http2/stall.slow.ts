@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { ErrorCode } from "../../src/http2/errors.js";
 import { Flag, FrameType, PREFACE } from "../../src/http2/frames.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { GrpcServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";

@@ -69,7 +69,6 @@ const PRESENT = new Map([
   ["old", ""],
   ["team", "2"],
   ["team-b", "1"],
-  ["lost", ""],
 ]);
 
 const KEPT = {
@@ -77,7 +76,6 @@ const KEPT = {
   "of a namespace without identity": "a/old/c/k",
   "of a namespace with its identity": "a/team@2/c/k",
   "of a namespace whose name begins alike": "a/team-b@1/c/k",
-  "of a namespace whose identity an authority of an older version has lost": "a/lost@1/c/k",
   "of another service of the process": "b/team@2/c/k",
   "of a service of another process": "c/gone@1/c/k",
 };
@@ -136,7 +134,6 @@ const DOUBTS: Record<string, [KnownNamespaces, RegExp]> = {
     says(PRESENT, "installation-b"),
     /belongs to .*-a, the authority to .*-b/,
   ],
-  "the authority is of an older version": [says(PRESENT, ""), /of a version that does not say which installation/],
   "the list is empty": [says(new Map()), /no namespace default/],
   "the list lacks the namespace that is always there": [says(new Map([["team", "2"]])), /no namespace default/],
 };

@@ -3,7 +3,7 @@ import t, { type Test } from "tap";
 import { CollectionStore } from "../../src/kit/collection-store.js";
 import { Code } from "../../src/kit/index.js";
 import { type ReadingCall, StoreReads } from "../../src/kit/store-reads.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { overriding } from "../support/catalogue.js";
 import { temporaryFolder } from "../support/temporary.js";

@@ -1,4 +1,5 @@
-// Generated code reads and writes messages by src/wire, not by the library, and does not copy what it has written.
+// Generated code reads and writes messages by src/wire, not by the library, and does not copy what
+// it has written. What the code of all messages needs stands once, in src/wire/message.ts.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -20,4 +21,14 @@ t.test("the reader and the writer are those of src/wire", async (t) => {
 
 t.test("a written message is not copied", async (t) => {
   t.same(namesOf(generated.filter(({ code }) => /Buffer\.from\(\w+\.encode\(/.test(code))), []);
+});
+
+t.test("no message has code of its own for its depth and for unknown fields", async (t) => {
+  const repeats = /__tsProtoDecodeDepth|message\._unknownFields!?\[|Object\.entries\(message\._unknownFields\)/;
+  t.same(namesOf(generated.filter(({ code }) => repeats.test(code))), []);
+  t.same(
+    namesOf(generated.filter(({ code }) => !/\bopenMessage\(|\bwriteUnknownFields\(/.test(code))),
+    [],
+    "but that of all",
+  );
 });

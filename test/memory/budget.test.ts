@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { TrustedProxies } from "../../src/client-address.js";
-import { type ConnectionMemory, MemoryBudget } from "../../src/memory-budget.js";
+import { TrustedProxies } from "../../src/address/client-address.js";
+import { type ConnectionMemory, MemoryBudget } from "../../src/memory/memory-budget.js";
 
 const LIMIT = 100_000_000;
 

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import type { Address } from "../../src/address.js";
+import type { Address } from "../../src/address/address.js";
 import { Code } from "../../src/errors.js";
 import { ErrorCode } from "../../src/http2/errors.js";
 import { Flag, FrameType } from "../../src/http2/frames.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import type { Status } from "../../src/rpc/channel.js";
 import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";

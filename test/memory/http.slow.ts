@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { type Deployment, deploy } from "../gateway/deployment.js";
 import { until } from "../support/until.js";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
-import { type ConnectionMemory, MemoryBudget, type UnfinishedBody } from "../../src/memory-budget.js";
+import { type ConnectionMemory, MemoryBudget, type UnfinishedBody } from "../../src/memory/memory-budget.js";
 import { deploy } from "../gateway/deployment.js";
 import { until } from "../support/until.js";
 

@@ -4,7 +4,7 @@ import { Duplex } from "node:stream";
 import t from "tap";
 import { Code } from "../../src/errors.js";
 import { Flag, FrameType, PREFACE } from "../../src/http2/frames.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { GrpcServerConnection } from "../../src/rpc/http2/server-connection.js";
 import { frame, headers, message, REQUEST, rawClient, SETTINGS, uint32 } from "../http2/peer.js";
 import { listenHttp2 } from "../http2/serve.js";

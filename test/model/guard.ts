@@ -1,4 +1,4 @@
-/** What guards do: src/access/lease.ts, policy.ts, succession.ts and open-streams.ts. Each step names the function that it stands for. */
+/** What guards do: src/access/follow/lease.ts, policy.ts, succession.ts and open-streams.ts. Each step names the function that it stands for. */
 import { fold } from "./authority.js";
 import type { Steps } from "./setting.js";
 import { type Guard, type History, MARGIN, type State, type Stream } from "./state.js";

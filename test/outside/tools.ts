@@ -42,6 +42,18 @@ export function goProgram(module: string, version: string): string | undefined {
   return program;
 }
 
+/**
+ * The folder of the programs that a Cargo package of ours builds, for debugging. Building it the first time on a machine
+ * compiles all that it depends on, which takes minutes on a busy one.
+ */
+export function cargoPrograms(name: string, manifest: string): string {
+  const built = join(tmpdir(), "portico-outside", name);
+  const build = ["build", "--quiet", "--locked", "--manifest-path", manifest, "--target-dir", built];
+  const { status, stderr } = spawnSync("cargo", build, { encoding: "utf8" });
+  if (status !== 0) throw new Error(`cargo ${build.join(" ")} failed: ${stderr}`);
+  return join(built, "debug");
+}
+
 /** Runs a program to its end, for two minutes at most. */
 export function run(path: string, parameters: readonly string[]): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {

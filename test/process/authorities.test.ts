@@ -1,10 +1,10 @@
 /** How a process knows the authorities: by a list of addresses, and by names that have several. */
 import t, { type Test } from "tap";
-import type { Authorities } from "../../src/access/authorities.js";
-import { parseGrpcTargets } from "../../src/address.js";
+import type { Authorities } from "../../src/access/follow/authorities.js";
+import { parseGrpcTargets } from "../../src/address/address.js";
+import type { Lookup } from "../../src/address/resolved-names.js";
 import { connectAuthorities } from "../../src/process/authorities.js";
 import { Shutdown } from "../../src/process/shutdown.js";
-import type { Lookup } from "../../src/resolved-names.js";
 import { repeated, unary } from "../../src/rpc/client.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";

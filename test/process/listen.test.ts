@@ -1,6 +1,6 @@
 /** An address that cannot be listened on is named once, with the reason and the setting. */
 import t from "tap";
-import { loadConfig } from "../../src/config.js";
+import { loadConfig } from "../../src/config/config.js";
 import { listening } from "../../src/process/listen.js";
 import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";

@@ -217,15 +217,6 @@ t.test("a caller that waits for an instance which then fails may go on at the ne
   t.same(heard, ["first"]);
 });
 
-t.test("it is full while the channels to all instances are", (t) => {
-  const full: Channel = { open: instance("a").open, state: "ready", isFull: true, close() {} };
-  t.equal(balance(t, { full }).isFull, true);
-  t.equal(balance(t, { full, other: { ...full, isFull: false } }).isFull, false);
-  t.equal(balance(t, { full, inProcess: instance("b") }).isFull, false);
-  t.equal(balance(t, {}).isFull, false);
-  t.end();
-});
-
 t.test("after closing, every channel is closed and calls are refused", async (t) => {
   const a = instance("a");
   const balancer = balance(t, { a });

@@ -1,10 +1,11 @@
 // Who is let in, and what the endpoint is told of it.
 import t from "tap";
-import { type Caller, SYSTEM } from "../../src/access/admission.js";
+import { SYSTEM } from "../../src/call/admission.js";
+import type { Caller } from "../../src/call/caller.js";
+import type { Metadata } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type CallOptions, stream, unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import type { Metadata } from "../../src/rpc/metadata.js";
 import type { Context } from "../../src/rpc/service.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
@@ -98,9 +99,9 @@ t.test("a refused call never reaches its endpoint", async (t) => {
 
 t.test("the endpoint's context has its name, the namespace, the metadata and the deadline", async (t) => {
   const metadata: Metadata = [["platform-namespace", "blue"]];
-  const deadline = performance.now() + 60_000;
-  const context = await contextOf({ metadata, deadline });
-  t.match(context, { endpoint: "raw:Raw.One", namespace: "blue", metadata, deadline, system: false });
+  const deadlineMonotonicMs = performance.now() + 60_000;
+  const context = await contextOf({ metadata, deadline: deadlineMonotonicMs });
+  t.match(context, { endpoint: "raw:Raw.One", namespace: "blue", metadata, deadlineMonotonicMs, system: false });
 });
 
 t.test("a call in process with an admission is not admitted again", async (t) => {

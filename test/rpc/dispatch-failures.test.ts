@@ -141,12 +141,13 @@ t.test("services that cannot be served are refused at construction", async (t) =
       dispatcherOf(services);
   const raw = rawService({});
   const definition = { one: RawService.one };
-  const unimplemented = part("raw.Raw", definition, {} as never);
-  const unknown = part("raw.Raw", { one: { ...RawService.one, path: "/raw.Raw/Unknown" } }, { one: secret });
+  const unimplemented = part(definition, {} as never);
+  const unknown = part({ one: { ...RawService.one, path: "/raw.Raw/Unknown" } }, { one: secret });
   t.throws(build(raw, raw), { message: "/raw.Raw/One is served twice" });
   t.throws(build({ ...raw, parts: [unimplemented] }), { message: "raw:Raw.One has no implementation" });
+  const other = part({ one: { ...RawService.one, path: "/raw.Other/One" } }, { one: secret });
+  t.throws(build({ ...raw, parts: [other] }), { message: /raw\.Other/ });
   t.throws(build({ ...raw, parts: [unknown] }), { message: "service raw: no descriptor of /raw.Raw/Unknown" });
-  t.throws(build({ ...raw, parts: [part("raw.Other", definition, { one: secret })] }), { message: /raw\.Other/ });
 });
 
 t.test("a unary call that is answered synchronously costs no promise, timer or controller", async (t) => {

@@ -1,6 +1,6 @@
 // Open streams are judged again: they are cut when the rule that admitted them goes.
 import t from "tap";
-import { SYSTEM } from "../../src/access/admission.js";
+import { SYSTEM } from "../../src/call/admission.js";
 import { Code } from "../../src/errors.js";
 import { type CallOptions, stream, unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";

@@ -2,13 +2,13 @@
 import { setImmediate } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
-import { MAX_WAIT_MS, Overload } from "../../src/overload.js";
+import { CallQueue, MAX_WAIT_MS } from "../../src/overload/call-queue.js";
 import type { Channel, Status } from "../../src/rpc/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import type { Part } from "../../src/rpc/service.js";
+import { grpcServiceOf, type Part } from "../../src/rpc/service.js";
 import { isOverload } from "../../src/rpc/status.js";
-import { fillTurn, ManualLoop } from "../gateway/overload/manual-loop.js";
 import { channelTo, listenHttp2 } from "../http2/serve.js";
+import { fillTurn, ManualLoop } from "../overload/manual-loop.js";
 import { deferred } from "../support/deferred.js";
 import { inTime, until } from "../support/until.js";
 import { RawService, rawService } from "./raw-service.js";
@@ -19,7 +19,7 @@ const HEALTH = "/grpc.health.v1.Health/Check";
 
 async function start(t: Test) {
   const loop = new ManualLoop();
-  const overload = new Overload(loop);
+  const callQueue = new CallQueue(loop);
   const guard = new TableGuard();
   const begun: string[] = [];
   const service = rawService({
@@ -32,20 +32,20 @@ async function start(t: Test) {
       return Buffer.from("done");
     },
   });
-  const dispatcher = dispatcherOf([service], { guard, overload });
+  const dispatcher = dispatcherOf([service], { guard, callQueue });
   const channel = channelTo(t, (await listenHttp2(t, dispatcher)).address);
   let waiting = 0;
-  const wait = overload.wait.bind(overload);
-  overload.wait = (...call) => {
+  const wait = callQueue.wait.bind(callQueue);
+  callQueue.wait = (...call) => {
     waiting++;
     return wait(...call);
   };
-  fillTurn(overload, loop);
+  fillTurn(callQueue, loop);
   const turn = (): void => {
     loop.turn();
     loop.turn();
   };
-  return { loop, overload, guard, begun, channel, turn, isWaiting: () => until(() => waiting === 1) };
+  return { loop, callQueue, guard, begun, channel, turn, isWaiting: () => until(() => waiting === 1) };
 }
 
 /** How a call ends. */
@@ -71,7 +71,7 @@ t.test("a call is answered when its turn has come", async (t) => {
 });
 
 t.test("a call that has waited too long is refused, and says when to call again", async (t) => {
-  const { channel, loop, overload, begun, turn, isWaiting } = await start(t);
+  const { channel, loop, callQueue, begun, turn, isWaiting } = await start(t);
   const { ended } = call(channel, "a");
   await isWaiting();
   loop.turn();
@@ -84,7 +84,7 @@ t.test("a call that has waited too long is refused, and says when to call again"
   });
   t.ok(isOverload(status));
   t.same(begun, []);
-  t.equal(overload.refused, 1);
+  t.equal(callQueue.refused, 1);
 });
 
 t.test("a call whose rule is deleted while it waits does not begin", async (t) => {
@@ -98,7 +98,7 @@ t.test("a call whose rule is deleted while it waits does not begin", async (t) =
 });
 
 t.test("a call that is cancelled while it waits does not begin, and is not refused later", async (t) => {
-  const { channel, loop, overload, begun, turn, isWaiting } = await start(t);
+  const { channel, loop, callQueue, begun, turn, isWaiting } = await start(t);
   const { ended, cancel } = call(channel, "a");
   await isWaiting();
   cancel();
@@ -109,12 +109,12 @@ t.test("a call that is cancelled while it waits does not begin, and is not refus
   turn();
   turn();
   t.same(begun, []);
-  t.equal(overload.refused, 0);
+  t.equal(callQueue.refused, 0);
 });
 
 t.test("calls that came before the code of their endpoint was loaded take turns once it is", async (t) => {
   const loop = new ManualLoop();
-  const overload = new Overload(loop);
+  const callQueue = new CallQueue(loop);
   const begun: string[] = [];
   const service = rawService({
     one(request) {
@@ -124,8 +124,8 @@ t.test("calls that came before the code of their endpoint was loaded take turns 
   });
   const [part] = service.parts as [Part];
   const code = deferred<Part>();
-  const lazy = { ...service, parts: [{ grpcService: part.grpcService, load: () => code.promise }] };
-  const channel = new InProcessChannel(dispatcherOf([lazy], { overload }));
+  const lazy = { ...service, parts: [{ grpcService: grpcServiceOf(part), load: () => code.promise }] };
+  const channel = new InProcessChannel(dispatcherOf([lazy], { callQueue }));
   const calls = ["a", "b"].map((message) => call(channel, message).ended);
   code.resolve(part);
   await setImmediate();

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
-import { type Address, parseAddress } from "../../src/address.js";
+import { type Address, parseAddress } from "../../src/address/address.js";
 import { Code } from "../../src/errors.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";

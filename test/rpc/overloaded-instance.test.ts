@@ -1,6 +1,6 @@
 // Instances that have more calls than they can answer: they are not taken for sick, and what they refuse is not retried.
 import t, { type Test } from "tap";
-import { toCallError, toFailure } from "../../gateway/errors.js";
+import { toCallError, toFailure } from "../../gateway/http/errors.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Call, CallListener, CallStart, Channel, Status } from "../../src/rpc/channel.js";

@@ -45,7 +45,7 @@ const missing = (): never => {
 /** The service with the endpoints that a test gives. */
 export function rawService(endpoints: Partial<RawImplementation>): Service {
   const implementation = { one: missing, download: missing, upload: missing, chat: missing, ...endpoints };
-  return { name: "raw", descriptors, parts: [part(GRPC_SERVICE, RawService, implementation)] };
+  return { name: "raw", descriptors, parts: [part(RawService, implementation)] };
 }
 
 /** How a call of its unary endpoint ends. */

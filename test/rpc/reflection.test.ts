@@ -27,7 +27,7 @@ type Answered = NonNullable<ServerReflectionResponse["messageResponse"]>;
 /** A service with extensions, and everything else that has a name. */
 const zoo: Service = {
   name: "zoo",
-  parts: [part("zoo.Zoo", { feed: { ...RawService.one, path: "/zoo.Zoo/Feed" } }, { feed: (request) => request })],
+  parts: [part({ feed: { ...RawService.one, path: "/zoo.Zoo/Feed" } }, { feed: (request) => request })],
   descriptors: toBinary(
     FileDescriptorSetSchema,
     create(FileDescriptorSetSchema, {

@@ -1,6 +1,6 @@
 // A request ID is chosen by the caller and written to logs: only a well-formed one is used.
 import t from "tap";
-import { requestIdOf } from "../../src/rpc/metadata.js";
+import { requestIdOf } from "../../src/call/metadata.js";
 
 const cases: [title: string, sent: string | undefined, used: string | undefined][] = [
   ["none", undefined, undefined],

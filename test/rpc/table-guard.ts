@@ -2,13 +2,13 @@
 
 import type {
   Admission,
-  Caller,
   Credentials,
   FollowedStream,
   Guard,
   Guarded,
   StreamListener,
-} from "../../src/access/admission.js";
+} from "../../src/call/admission.js";
+import type { Caller } from "../../src/call/caller.js";
 import { Callers } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { until } from "../support/until.js";

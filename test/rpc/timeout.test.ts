@@ -1,5 +1,5 @@
 import t from "tap";
-import { formatTimeout, parseTimeout } from "../../src/rpc/metadata.js";
+import { formatTimeout, parseTimeout } from "../../src/call/metadata.js";
 
 const TIMEOUTS: [milliseconds: number, text: string][] = [
   [-5, "1m"],

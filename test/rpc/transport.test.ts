@@ -3,10 +3,10 @@
 import dns from "node:dns";
 import { mock } from "node:test";
 import t, { type Test } from "tap";
-import { type GrpcTarget, parseGrpcTarget } from "../../src/address.js";
-import type { Certificates } from "../../src/certificates.js";
+import { type GrpcTarget, parseGrpcTarget } from "../../src/address/address.js";
+import type { Certificates } from "../../src/config/certificates.js";
 import { Code } from "../../src/errors.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { unary } from "../../src/rpc/client.js";
 import { loadTransport } from "../../src/rpc/load-transport.js";
 import { createAuthority } from "../http2/certificates.js";

@@ -1,13 +1,14 @@
 // The README's transcripts show what happens, and its table of settings is the one of the code.
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { flagName, SETTINGS } from "../../src/config.js";
+import { flagName, SETTINGS } from "../../src/config/config.js";
 import { replayInOneProcess } from "./one-process.js";
+import { readmeTranscripts } from "./readme.js";
 
 const readme = readFileSync("README.md", "utf8");
 
 t.test("the commands of the README show what it says", async (t) => {
-  const blocks = [...readme.matchAll(/```console\n(.*?)```/gs)].map(([, block]) => block);
+  const blocks = readmeTranscripts();
   t.equal(blocks.length, 3);
   const transcript = blocks.join("\n");
   t.notMatch(transcript, /curl [^$]*--json/, "no option that curl 7.81 does not have");

@@ -71,23 +71,3 @@ for (const number of NUMBERS) {
     }
   });
 }
-
-t.test("what an earlier version left in an index is not found, and goes when it is met", async (t) => {
-  const table = "left";
-  await ask("createTable", { table, indexes: ["age"] });
-  await ask("create", { table, id: "ada", fields: { age: 36 } });
-  await ask("create", { table, id: "bob", fields: { age: -1e308 } });
-  await ask("create", { table, id: "cleo", fields: { age: Number.MAX_VALUE } });
-  const { id } = (await tablesOf(call).get(table))!;
-  const indexes = call.store<string>("indexes");
-  // The keys of NaN, infinity, -infinity and a NaN with a sign.
-  const left = ["fff8000000000000", "fff0000000000000", "000fffffffffffff", "0007ffffffffffff"];
-  for (const number of left) await indexes.set(`${id}/0/n${number}\u0001gone`, "gone");
-  const idsOf = async (filter: Filter) =>
-    (await ask("read", { table, filter, after: "" })).records.map((record: { id: string }) => record.id);
-  t.same(await idsOf(comparing("age", Operator.GREATER, 0)), ["ada", "cleo"]);
-  t.equal(await indexes.count(`${id}/`), 5, "those beyond all numbers are gone");
-  t.same(await idsOf(comparing("age", Operator.LESS, 0)), ["bob"]);
-  t.equal(await indexes.count(`${id}/`), 3, "and those below");
-  t.same((await ask("count", { table, filter: comparing("age", Operator.LESS, 1e9) })).count, 2);
-});

@@ -3,7 +3,8 @@ import t from "tap";
 import { openCore } from "../../cli/roles/authority.js";
 import { openServices } from "../../cli/roles/open-services.js";
 import { SYSTEM } from "../../src/access/guard.js";
-import { loadConfig } from "../../src/config.js";
+import type { Metadata } from "../../src/call/metadata.js";
+import { loadConfig } from "../../src/config/config.js";
 import { CacheService, ListKeysRequest, SetRequest } from "../../src/gen/cache/cache.js";
 import { CreateTableRequest, DbService, ListTablesRequest } from "../../src/gen/db/db.js";
 import { CreateRequest as CreateNote, ListRequest as ListNotes, NotesService } from "../../src/gen/notes/notes.js";
@@ -22,7 +23,6 @@ import { Shutdown } from "../../src/process/shutdown.js";
 import { unary } from "../../src/rpc/client.js";
 import type { MethodDefinition } from "../../src/rpc/definition.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import type { Metadata } from "../../src/rpc/metadata.js";
 import { openServiceStore } from "../../src/store/open.js";
 
 const PASSWORD = "correct horse battery";

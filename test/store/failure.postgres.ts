@@ -14,7 +14,7 @@ const READS: Record<string, (log: Collection) => Promise<unknown>> = {
 };
 const WRITES: Record<string, (log: Collection) => Promise<unknown>> = {
   create: (log) => log.create("2", "x"),
-  "create after another": (log) => log.createAfter(["1", "x"], [["3", "x"]]),
+  "create after another": (log) => log.commit({ expect: ["1", "x"], create: [["3", "x"]] }),
   replace: (log) => log.replace("1", "x"),
   "replace without waiting": (log) => log.replace("1", "x", { durable: false }),
   delete: (log) => log.delete(["1"]),
@@ -113,7 +113,7 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     const log = (await openOn(t, server, { url })).collection("log");
     await log.create("1", "x");
     proxy.answers = "vanish";
-    const write = errorOf(log.createAfter(["1", "x"], [["2", "x"]]));
+    const write = errorOf(log.commit({ expect: ["1", "x"], create: [["2", "x"]] }));
     await until(async () => (await server.query("SELECT FROM portico.log", database)).length === 2);
     proxy.cut();
     t.match((await write)?.message, NOT_KNOWN);

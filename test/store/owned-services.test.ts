@@ -1,8 +1,8 @@
 // A store of services belongs to one installation. Which store a process opens, which it takes over, and what it refuses.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { readInstallationId, recordInstallation, recordInstallationId } from "../../src/store/installation.js";
+import { readInstallationId, recordInstallationId } from "../../src/store/installation.js";
 import { openServiceStore, refuseServicesLeft } from "../../src/store/open.js";
 import { openOwnedServices, serviceStoreOf } from "../../src/store/owned-services.js";
 import type { ServiceStore } from "../../src/store/service-store.js";
@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/temporary.js";
 const A = "aaaaaaaa-0000-4000-8000-000000000000";
 const B = "bbbbbbbb-0000-4000-8000-000000000000";
 
-/** A store, as a version before owners left it where no owner is given. */
+/** A store, as a copy for another installation is where no owner is given. */
 async function make(file: string, { owner, entries = 1 }: { owner?: string; entries?: number }): Promise<void> {
   const store = await openServiceStore(`sqlite:${file}`, "");
   for (let number = 0; number < entries; number++) {
@@ -66,7 +66,7 @@ t.test("another installation's store is refused, empty or not, and left as it is
   }
 });
 
-t.test("entries of an older version are taken over in the installation's own data folder", async (t) => {
+t.test("a copy is taken over in the installation's own data folder", async (t) => {
   const folder = temporaryFolder(t);
   await make(join(folder, "services.sqlite"), {});
   recordInstallationId(folder, A);
@@ -95,6 +95,19 @@ t.test("of two installations that take a store at once one gets it", async (t) =
   t.match(first.refusal ?? second.refusal, /belongs to another installation/);
 });
 
+t.test("of two installations that take over entries at once, each in a folder of its own, one gets them", async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const [folder, other] = [temporaryFolder(t), temporaryFolder(t)];
+    await make(join(folder, "services.sqlite"), {});
+    symlinkSync(join(folder, "services.sqlite"), join(other, "services.sqlite"));
+    recordInstallationId(folder, A);
+    recordInstallationId(other, B);
+    const opened = await Promise.all([open(t, folder, A), open(t, other, B)]);
+    t.equal(opened.filter(({ store }) => store !== undefined).length, 1);
+    t.match(opened.find(({ store }) => store === undefined)?.refusal, /belongs to another installation/);
+  }
+});
+
 t.test("of processes of one installation that take a store at once all get it", async (t) => {
   const folder = temporaryFolder(t);
   await make(join(folder, "services.sqlite"), {});
@@ -121,17 +134,6 @@ const PLACES: Record<string, [prepare: (folder: string) => Promise<void> | void,
     },
     "services/cache/services.sqlite",
   ],
-  "the folder of another one's authority of an older version": [
-    async (folder) => {
-      recordInstallation(folder, join(folder, "portico.sqlite"));
-      await make(join(folder, "services.sqlite"), {});
-    },
-    "services/cache/services.sqlite",
-  ],
-  "the folder of a service of an older version": [
-    (folder) => make(join(folder, "services.sqlite"), {}),
-    "services.sqlite",
-  ],
 };
 for (const [what, [prepare, place]] of Object.entries(PLACES)) {
   t.test(`a service that has joined keeps its data in ${place} of ${what}`, async (t) => {
@@ -144,16 +146,6 @@ for (const [what, [prepare, place]] of Object.entries(PLACES)) {
     t.equal(serviceStoreOf(named), join(dataFolder, "other.sqlite"), "where a file is named");
   });
 }
-
-t.test("data of a service of an older version is not passed over for a new folder", async (t) => {
-  const folder = temporaryFolder(t);
-  await make(join(folder, "services.sqlite"), {});
-  t.match(
-    (await open(t, folder, A, { joined: "cache" })).refusal,
-    /services adopt \S+\/services\.sqlite --installation a/,
-  );
-  t.notOk(existsSync(join(folder, "services")));
-});
 
 t.test("no installation is set up beside data of services", async (t) => {
   for (const left of [{}, { owner: A }, { owner: A, entries: 0 }]) {

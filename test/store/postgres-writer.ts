@@ -9,7 +9,7 @@ let previous: Entry | undefined;
 for (let next = Number(first); ; next++) {
   const entry: Entry = [`${next}`.padStart(10, "0"), "x".repeat(next % 3000)];
   // A failure ends the program: what was acknowledged is printed.
-  if (!(await (previous ? log.createAfter(previous, [entry]) : log.create(...entry))))
+  if (!(await (previous ? log.commit({ expect: previous, create: [entry] }) : log.create(...entry))))
     throw new Error(`${entry[0]} is there already`);
   writeSync(1, `${entry[0]}\n`);
   previous = entry;

@@ -22,7 +22,7 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
       for (let round = 0; round < ROUNDS; round++) {
         const [key, next] = [`${what} ${round}`, `${what} ${round} next`];
         await log.create(key, "x");
-        const [written] = await Promise.all([log.createAfter([key, "x"], [[next, "new"]]), remove(key)]);
+        const [written] = await Promise.all([log.commit({ expect: [key, "x"], create: [[next, "new"]] }), remove(key)]);
         const [before, after] = await log.getMany([key, next]);
         t.not(before, "x");
         // With it in one statement: whoever created it came first, and it is gone with the other.
@@ -38,7 +38,7 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
     await log.create("held", "x");
     const release = await server.hold("DELETE FROM portico.log WHERE key = 'held'");
     t.equal(await log.get("held"), "x", "the deletion is not committed yet");
-    const creating = log.createAfter(["held", "x"], [["after held", "x"]]);
+    const creating = log.commit({ expect: ["held", "x"], create: [["after held", "x"]] });
     const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'portico'";
     await until(async () => (await server.query(waiting)).length > 0);
     await release();
@@ -55,7 +55,9 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
         await Promise.all([
           log.delete(keys),
           other.delete(keys.toReversed()),
-          ...keys.slice(1).map((key, index) => other.createAfter([keys[index] ?? "", "x"], [[key, "y"]])),
+          ...keys
+            .slice(1)
+            .map((key, index) => other.commit({ expect: [keys[index] ?? "", "x"], create: [[key, "y"]] })),
         ]);
         await log.delete(keys);
       }

@@ -55,7 +55,7 @@ for (const [what, [damage, message]] of Object.entries(damages)) {
 const CHANGES: Record<string, [statements: string[], message: RegExp]> = {
   "of a newer format": [
     ["PRAGMA user_version = 7"],
-    /was written by a newer Portico: its format is 7, and this version of Portico knows formats up to 0; run that/,
+    /was written by a newer Portico: its format is 7, and this version of Portico knows formats up to 1; run that/,
   ],
   "of a newer format, as far as the file itself is written": [
     ["PRAGMA user_version = 7", "PRAGMA wal_checkpoint(TRUNCATE)"],

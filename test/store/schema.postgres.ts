@@ -10,6 +10,8 @@ const OLD: SchemaKind = {
   title: "a store for this test",
   mark: "test",
   defaultSchema: "portico",
+  setting: "PORTICO_STORE",
+  oldest: 2,
   formats: [["CREATE TABLE things (id integer)", "INSERT INTO things VALUES (1)"]],
   tables: { others: "(id integer)" },
 };
@@ -44,8 +46,19 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
     const ids = await Promise.all(Array.from({ length: 4 }, () => prepare(t, server, database, NEW)));
     t.same(new Set(ids), new Set([id]));
     t.same(await server.query("SELECT id, name FROM portico.things", database), [{ id: 1, name: "one" }]);
-    t.same(await server.query("SELECT format FROM portico.format", database), [{ format: 2 }]);
-    t.match((await errorOf(prepare(t, server, database, OLD)))?.message, /its format is 2, .* knows formats up to 1/);
+    t.same(await server.query("SELECT format FROM portico.format", database), [{ format: 3 }]);
+    t.match((await errorOf(prepare(t, server, database, OLD)))?.message, /its format is 3, .* knows formats up to 2/);
+  });
+
+  t.test("is refused, and stays as it is, where its format is from before the first release", async (t) => {
+    const database = await server.createDatabase();
+    await prepare(t, server, database, { ...OLD, oldest: 1 });
+    t.match(
+      (await errorOf(prepare(t, server, database, NEW)))?.message,
+      /^store x was written before Portico's first release: its format is 1, .* from 2 on; run the build that wrote it, or /,
+    );
+    t.same(await server.query("SELECT format FROM portico.format", database), [{ format: 1 }]);
+    t.same(await server.query("SELECT * FROM portico.things", database), [{ id: 1 }]);
   });
 
   t.test("stays as it is where an upgrade fails", async (t) => {
@@ -53,7 +66,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
     await prepare(t, server, database, OLD);
     const broken = { ...NEW, formats: [...NEW.formats, ["ALTER TABLE absent ADD COLUMN name text"]] };
     t.match((await errorOf(prepare(t, server, database, broken)))?.message, /absent/);
-    t.same(await server.query("SELECT format FROM portico.format", database), [{ format: 1 }]);
+    t.same(await server.query("SELECT format FROM portico.format", database), [{ format: 2 }]);
     await prepare(t, server, database, NEW);
   });
 

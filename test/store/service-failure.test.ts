@@ -32,7 +32,7 @@ t.test("a file of another kind is refused and left as it was", async (t) => {
 });
 
 t.test("a file that is missed in a folder that was set up is made anew, and a warning says so", async (t) => {
-  const folder = t.testdir({ fresh: {}, used: { "admin-password": "" } });
+  const folder = t.testdir({ fresh: {}, used: { "store-location": "portico.sqlite" } });
   const warnings: string[] = [];
   const open = async (data: string) => {
     const store = await openServiceStore("sqlite:", join(folder, data), { warn: (message) => warnings.push(message) });

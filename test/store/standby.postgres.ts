@@ -29,7 +29,7 @@ t.test("a write is not acknowledged while the synchronous standby is away", { sk
   standby.pause();
 
   t.test("its outcome is unknown at the deadline, and it is read by nobody", async (t) => {
-    t.match((await errorOf(log.createAfter(["1", "x"], [["2", "x"]])))?.message, NOT_KNOWN);
+    t.match((await errorOf(log.commit({ expect: ["1", "x"], create: [["2", "x"]] })))?.message, NOT_KNOWN);
     t.equal(await log.get("2"), undefined);
   });
   t.test("nor where the operator ends its waiting, and the server commits it with a warning", async (t) => {

@@ -6,7 +6,7 @@ const store = await openStore("sqlite:", process.argv[2] as string);
 const log = store.collection("log");
 const CHANGES: [name: string, change: () => Promise<unknown>][] = [
   ["create 1", () => log.create("1", "x")],
-  ["create 2 after 1", () => log.createAfter(["1", "x"], [["2", "x"]])],
+  ["create 2 after 1", () => log.commit({ expect: ["1", "x"], create: [["2", "x"]] })],
   ["create in another collection", () => store.collection("usage").create("1", "x")],
   ["create a large value", () => log.create("3", "x".repeat(100_000))],
   ["delete", () => log.delete(["1", "2"])],

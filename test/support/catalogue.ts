@@ -10,7 +10,7 @@ import { compileCodecs } from "../../src/json/compile.js";
 import type { Part } from "../../src/kit/index.js";
 import { createService } from "../../src/kit/service.js";
 import { type SharedStore, sharedStore } from "../../src/kit/shared-store.js";
-import type { Context } from "../../src/rpc/service.js";
+import type { OwnContext } from "../../src/rpc/service.js";
 import { openServiceStore } from "../../src/store/open.js";
 import type { ServiceStore, StoredWrite } from "../../src/store/service-store.js";
 import { temporaryFolder } from "./temporary.js";
@@ -126,7 +126,7 @@ export function openCatalogue(
   };
 }
 
-function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }): Context {
+function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }): OwnContext {
   const { namespace = "default", namespaceId, signal } = as;
   const account = "account" in as ? as.account : "ada";
   return {
@@ -140,6 +140,7 @@ function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }
     endpoint: name,
     metadata: [],
     deadline: undefined,
+    deadlineMonotonicMs: undefined,
     signal,
     clientAddress: "127.0.0.1",
     sendHeaders() {},

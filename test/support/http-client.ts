@@ -3,7 +3,7 @@ import { type ClientRequest, request as request1 } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import type { Readable } from "node:stream";
 import type { Test } from "tap";
-import type { Address } from "../../src/address.js";
+import type { Address } from "../../src/address/address.js";
 import { deferred } from "./deferred.js";
 
 export type HttpVersion = "HTTP/1.1" | "HTTP/2";

@@ -14,7 +14,7 @@ export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions
     for (const listener of listeners.get(name)!) setImmediate(listener);
   };
   const maps = COLLECTIONS.map((name) => [name, new Map<string, string>()] as const);
-  const collections = new Map(maps.map(([name, map]) => [name, collectionOf(map, () => hint(name))]));
+  const collections = new Map(maps.map(([name]) => [name, collectionOf(new Map(maps), name, () => hint(name))]));
   return {
     name: "in memory",
     mayBeStale,
@@ -30,7 +30,12 @@ export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions
   };
 }
 
-function collectionOf(map: Map<string, string>, changed: () => void): Collection {
+function collectionOf(
+  maps: ReadonlyMap<CollectionName, Map<string, string>>,
+  name: CollectionName,
+  changed: () => void,
+): Collection {
+  const map = maps.get(name)!;
   const sorted = (): string[] => [...map.keys()].sort();
   const set = (key: string, value: string): boolean => {
     map.set(key, value);
@@ -45,11 +50,21 @@ function collectionOf(map: Map<string, string>, changed: () => void): Collection
         .filter((other) => other > key)
         .slice(0, limit)
         .map((key) => [key, map.get(key)!]),
+    before: async (key, limit) =>
+      sorted()
+        .filter((other) => other < key)
+        .reverse()
+        .slice(0, limit)
+        .map((key) => [key, map.get(key)!]),
     create: async (key, value) => !map.has(key) && set(key, value),
-    createAfter: async ([key, value], entries) => {
-      if (map.get(key) !== value || map.has(entries[0]![0])) return false;
-      if (entries.some(([other]) => map.has(other))) throw new StoreError("a key is taken");
-      for (const entry of entries) set(...entry);
+    commit: async ({ expect, create, beside }) => {
+      if ((expect && map.get(expect[0]) !== expect[1]) || map.has(create[0]![0])) return false;
+      if (create.some(([other]) => map.has(other))) throw new StoreError("a key is taken");
+      for (const entry of create) set(...entry);
+      if (beside === undefined) return true;
+      const other = maps.get(beside.collection)!;
+      for (const [key, value] of beside.set) other.set(key, value);
+      for (const key of beside.delete) other.delete(key);
       return true;
     },
     replace: async (key, value) => map.has(key) && set(key, value),
@@ -58,5 +73,6 @@ function collectionOf(map: Map<string, string>, changed: () => void): Collection
     },
     deleteIf: async (key, value) => map.get(key) === value && map.delete(key),
     keys: async () => sorted(),
+    size: async () => [...map].reduce((size, [key, value]) => size + key.length + value.length, 0),
   };
 }

@@ -1,5 +1,5 @@
 /** Owners of gRPC names in memory, for a registry without an authority. */
-import { GrpcNames } from "../../services/auth/log/grpc-names.js";
+import { GrpcNames } from "../../services/auth/log/state/grpc-names.js";
 import type { NameOwners, OwnersListener } from "../../services/registry/name-owners.js";
 
 export function ownersInMemory(): NameOwners & { release(service: string): void } {

@@ -1,7 +1,8 @@
 /** Errors of Connect (https://connectrpc.com/docs/protocol#error-end-stream): a code by name, a message, and details. */
+
+import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
-import { type Failure, typeName } from "../../errors.js";
+import { type Failure, typeName } from "../../http/errors.js";
 import { addMetadata, unpadded } from "../metadata.js";
 
 export interface ConnectError {

@@ -1,6 +1,6 @@
 /** What requests of Connect have in common: the version of the protocol and the timeout. */
-import { HttpError } from "../../errors.js";
-import type { RequestHeaders } from "../../http.js";
+import { HttpError } from "../../http/errors.js";
+import type { RequestHeaders } from "../../http/headers.js";
 
 /** @throws {HttpError} 400 for another version than 1 */
 export function checkVersion(version: string | undefined): void {

@@ -4,13 +4,14 @@
  * error a JSON object with its own HTTP status.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { asBuffer } from "../../../src/buffer.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
+import { asBuffer } from "../../../src/wire/buffer.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { decodeContent } from "../../coded-body.js";
-import { type Failure, HttpError } from "../../errors.js";
-import { type GatewayRequest, type GatewayRequestHead, parseQuery, queryOf, type Reply } from "../../http.js";
+import { decodeContent } from "../../http/coded-body.js";
+import { type Failure, HttpError } from "../../http/errors.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
+import { parseQuery, queryOf } from "../../http/target.js";
 import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
 import { addMetadata } from "../metadata.js";
 import { type Codec, JSON_CODEC, PROTO } from "../rpc/codec.js";
@@ -26,6 +27,7 @@ const NO_BYTES = Buffer.alloc(0);
 export class ConnectUnary implements Dialect {
   readonly name = "connect";
   readonly roots = NO_ROOTS;
+  readonly writesDetails = false;
   readonly readTimeout = readConnectTimeout;
   readonly #codec: Codec;
   readonly #maxMessage: number;

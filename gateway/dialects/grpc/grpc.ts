@@ -1,8 +1,9 @@
 /** gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md), over HTTP/2 alone: its status is in trailers. */
+
+import { parseTimeout } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
-import { parseTimeout } from "../../../src/rpc/metadata.js";
-import { HttpError } from "../../errors.js";
-import type { RequestHeaders } from "../../http.js";
+import { HttpError } from "../../http/errors.js";
+import type { RequestHeaders } from "../../http/headers.js";
 import { ENCODINGS, type Encoding, encodingOf, firstAccepted } from "../rpc/compression.js";
 import { grpcTrailers } from "../rpc/headers.js";
 import type { EnvelopeProtocol } from "../rpc/protocol.js";

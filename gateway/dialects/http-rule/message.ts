@@ -10,8 +10,10 @@ import { beginning } from "../../../src/json/read/errors.js";
 import { parameterParts } from "../../../src/json/read/query.js";
 import { bindingsFor } from "../../catalog/bindings.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { HttpError } from "../../errors.js";
-import { announcesBody, type GatewayRequestHead, parseQuery, queryOf, type Reply } from "../../http.js";
+import { HttpError } from "../../http/errors.js";
+import { announcesBody } from "../../http/headers.js";
+import type { GatewayRequestHead, Reply } from "../../http/message.js";
+import { parseQuery, queryOf } from "../../http/target.js";
 import { decodeHttpBody, encodeHttpBody, type HttpBody, RAW_HEADERS } from "../json/bodies/http-body.js";
 import type { Answers } from "../json/json.js";
 import {

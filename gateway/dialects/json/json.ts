@@ -2,20 +2,16 @@
  * Portico's own dialect, JSON over plain HTTP: a GET has its message in the query, a POST in the body. Streams are NDJSON,
  * server-sent events or WebSockets. docs/json.md and docs/streams.md describe it.
  */
+
+import { parseTimeout } from "../../../src/call/metadata.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
-import { parseTimeout } from "../../../src/rpc/metadata.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { decodeContent, isCoded } from "../../coded-body.js";
-import { writeErrorReply } from "../../error-object.js";
-import { HttpError } from "../../errors.js";
-import {
-  type GatewayRequest,
-  type GatewayRequestHead,
-  listOf,
-  pathOf,
-  type Reply,
-  type RequestHeaders,
-} from "../../http.js";
+import { decodeContent, isCoded } from "../../http/coded-body.js";
+import { writeErrorReply } from "../../http/error-object.js";
+import { HttpError } from "../../http/errors.js";
+import { listOf, type RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
+import { pathOf } from "../../http/target.js";
 import { type Allow, allowing, type Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata, withMetadata } from "../metadata.js";
@@ -39,6 +35,7 @@ import { WebSocketCall } from "./streams/websocket.js";
 export const json: Dialect = {
   name: "json",
   roots: ["/v1"],
+  writesDetails: true,
   findRoute: (request, routes) => routes.find(pathOf(request.target)),
   methods,
   checkBody,

@@ -3,9 +3,11 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
-import { checkNotCoded, codingOf } from "../../coded-body.js";
-import { answeredTooMuch, HttpError, MissingTypesError } from "../../errors.js";
-import { type GatewayRequestHead, parseQuery, queryOf, type Reply, type RequestHeaders } from "../../http.js";
+import { checkNotCoded, codingOf } from "../../http/coded-body.js";
+import { answeredTooMuch, HttpError, MissingTypesError } from "../../http/errors.js";
+import type { RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequestHead, Reply } from "../../http/message.js";
+import { parseQuery, queryOf } from "../../http/target.js";
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
 

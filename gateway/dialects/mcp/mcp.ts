@@ -9,22 +9,15 @@
  *
  * It holds no sessions: revision 2026-07-28 has none, and in earlier ones they are optional (revision.ts).
  */
-import type { Admission, Guarded, SigningGuard } from "../../../src/access/admission.js";
-import type { Config } from "../../../src/config.js";
+import type { Admission, Guarded, SigningGuard } from "../../../src/call/admission.js";
+import type { Config } from "../../../src/config/config.js";
 import { Callers } from "../../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { type Failure, HttpError } from "../../errors.js";
-import {
-  checkUnambiguous,
-  type GatewayRequest,
-  type GatewayRequestHead,
-  listOf,
-  pathOf,
-  queryOf,
-  type Reply,
-  type RequestHeaders,
-} from "../../http.js";
+import { type Failure, HttpError } from "../../http/errors.js";
+import { checkUnambiguous, listOf, type RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
+import { pathOf, queryOf } from "../../http/target.js";
 import { isOfAnotherOrigin } from "../../stages/cors.js";
 import {
   type Allow,
@@ -99,6 +92,7 @@ interface ToolRoute extends Route, Pick<Received, "message" | "id" | "members" |
 export class Mcp implements Dialect {
   readonly name = "mcp";
   readonly roots: Dialect["roots"] = [PATH, "/.well-known"];
+  readonly writesDetails = true;
   readonly #options: McpOptions;
   readonly #subscriptions: Subscriptions;
   readonly #resource: ProtectedResource;

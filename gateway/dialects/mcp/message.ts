@@ -1,5 +1,5 @@
 /** JSON-RPC 2.0 messages (https://www.jsonrpc.org/specification), as the Model Context Protocol sends them: one a request. */
-import type { Reply } from "../../http.js";
+import type { Reply } from "../../http/message.js";
 
 /** Codes of errors: JSON-RPC's own, and those that the protocol adds (revision 2026-07-28, "Error Codes"). */
 export const RpcCode = {

@@ -2,8 +2,9 @@
  * How a client without a valid token learns what to send: a challenge that names the metadata of the protected resource (RFC
  * 9728), and that metadata. It names no authorization server: a token is an API key, or comes from `portico login`.
  */
-import type { Config } from "../../../src/config.js";
-import { type GatewayRequestHead, type Reply, valuesOf } from "../../http.js";
+import type { Config } from "../../../src/config/config.js";
+import { valuesOf } from "../../http/headers.js";
+import type { GatewayRequestHead, Reply } from "../../http/message.js";
 
 /** Where the metadata lie: at the well-known path alone, and with the path of the resource behind it (RFC 9728 §3.1). */
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
@@ -45,10 +46,10 @@ export class ProtectedResource {
     return ["WWW-Authenticate", `Bearer ${parameters.join(", ")}`];
   }
 
-  /** Where none is set, the host that the client used; behind a proxy that speaks TLS for the gateway, X-Forwarded-Proto says so. */
-  #originOf({ headers, rawHeaders }: GatewayRequestHead): string {
+  /** Where none is set, the host that the client used; X-Forwarded-Proto of a trusted proxy says that it speaks TLS for the gateway. */
+  #originOf({ headers, rawHeaders, isProxied = false }: GatewayRequestHead): string {
     if (this.#publicUrl !== undefined) return this.#publicUrl;
-    const isSecure = this.#isSecure || valuesOf(rawHeaders, "x-forwarded-proto").at(-1) === "https";
+    const isSecure = this.#isSecure || (isProxied && valuesOf(rawHeaders, "x-forwarded-proto").at(-1) === "https");
     return `${isSecure ? "https" : "http"}://${headers.host ?? "localhost"}`;
   }
 }

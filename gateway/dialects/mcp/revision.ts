@@ -5,7 +5,9 @@
  * method and the name of its tool in headers (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http).
  * Before, a session began with `initialize`, and later requests had the header alone, or none.
  */
-import { type GatewayRequestHead, valuesOf } from "../../http.js";
+
+import { valuesOf } from "../../http/headers.js";
+import type { GatewayRequestHead } from "../../http/message.js";
 import { isObject, type Params, RpcCode, RpcError, type RpcMessage } from "./message.js";
 
 /** The revision without sessions. */

@@ -3,7 +3,7 @@
  * told as progress, where the client asked for that.
  */
 import type { Target } from "../../catalog/target.js";
-import { HttpError } from "../../errors.js";
+import { HttpError } from "../../http/errors.js";
 import type { StreamFormat } from "../json/streams/response-stream.js";
 import { resultText } from "./message.js";
 import { answerJson, failedResult, type Members, streamResult } from "./tool-result.js";

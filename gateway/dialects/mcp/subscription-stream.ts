@@ -1,6 +1,6 @@
 /** The response to `subscriptions/listen`: an acknowledgement, then an event each time the list of tools has changed. */
-import type { Admission, FollowedStream, Guard, StreamListener } from "../../../src/access/admission.js";
-import type { BodySink, BodyStream } from "../../http.js";
+import type { Admission, FollowedStream, Guard, StreamListener } from "../../../src/call/admission.js";
+import type { BodySink, BodyStream } from "../../http/body.js";
 import { event } from "./stream-format.js";
 import type { Subscriptions } from "./subscriptions.js";
 

@@ -1,6 +1,6 @@
 /** Watches whether the lists of tools that clients have read are still those that they would read now. */
 import { createHash } from "node:crypto";
-import type { Admission } from "../../../src/access/admission.js";
+import type { Admission } from "../../../src/call/admission.js";
 import { listedTools, type ToolsOptions } from "./tools.js";
 
 /** Changes within this many milliseconds are told together. */

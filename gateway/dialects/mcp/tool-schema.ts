@@ -3,9 +3,10 @@
  * without the formats and extensions that validators of schemas do not know.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
+import { Schemas, type SchemasOptions } from "../../../src/json/schema/messages.js";
+import type { Direction, Schema } from "../../../src/json/schema/scalars.js";
 import { hasOwnForm } from "../../../src/json/types.js";
-import type { Direction, Schema } from "../../openapi/schema.js";
-import { Schemas, type SchemasOptions } from "../../openapi/schemas.js";
+import { atOnce } from "../../../src/overload/pace.js";
 
 /** The one member of arguments or content whose message is no object in JSON, such as google.protobuf.StringValue. */
 export const VALUE = "value";
@@ -21,7 +22,7 @@ export function isObjectInJson(type: DescMessage): boolean {
 export function messageSchema(type: DescMessage, direction: Direction, options: SchemasOptions): Schema {
   const schemas = new Schemas(options);
   const root = schemas.message(type, direction);
-  const components = schemas.components();
+  const components = atOnce(schemas.components());
   const object = isObjectInJson(type) ? (components[nameOf(root)] as Schema) : wrappedIn(root);
   const schema = { ...object, ...(Object.keys(components).length > 0 && { $defs: components }) };
   return withoutUnused(plain(schema) as Schema);
@@ -48,8 +49,8 @@ function nameOf({ $ref }: Schema): string {
   return String($ref).slice(COMPONENTS.length);
 }
 
-/** Formats that JSON Schema itself defines, of those that the documents use. */
-const FORMATS: ReadonlySet<unknown> = new Set(["date-time"]);
+/** Formats of the documents that validators of JSON Schema know; `password` says nothing of a value. */
+const FORMATS: ReadonlySet<unknown> = new Set(["date-time", "password"]);
 /** Keywords whose members are named by the contract. */
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs"]);
 /** Keywords whose value is data. */

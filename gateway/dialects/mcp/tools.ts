@@ -7,11 +7,11 @@
  * call endpoints; it may still call each of the others by its own name.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { Admission, Guard } from "../../../src/access/admission.js";
+import type { Admission, Guard } from "../../../src/call/admission.js";
 import { commentOf, summaryOf } from "../../../src/contract/comments.js";
 import { type Endpoint, grpcServiceOf } from "../../../src/contract/endpoint.js";
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
-import { mapPaced } from "../../../src/pace.js";
+import { mapPaced } from "../../../src/overload/pace.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Target } from "../../catalog/target.js";
 import { isPlain } from "../json/message.js";
@@ -19,6 +19,8 @@ import { messageSchema, streamSchema } from "./tool-schema.js";
 
 /** Most tools that are listed one by one. */
 export const MAX_LISTED = 40;
+/** Most fields and values of enums in a schema: enough for people's contracts, and made in some milliseconds. */
+const MAX_SCHEMA_PARTS = 500;
 /** Most endpoints that a search finds. */
 const MAX_FOUND = 20;
 
@@ -82,12 +84,13 @@ export function describedTool(target: Target, { config: { omitZeros } }: Pick<To
   if (text === undefined) {
     const { endpoint, types } = target;
     const { method, shape } = endpoint;
-    const schema = shape === "unary" ? messageSchema(method.output, "output", { types, omitZeros }) : undefined;
+    const options = { types, omitZeros, maxParts: MAX_SCHEMA_PARTS };
+    const schema = shape === "unary" ? messageSchema(method.output, "output", options) : undefined;
     text = JSON.stringify({
       name: toolName(endpoint),
       description: descriptionOf(endpoint),
-      inputSchema: messageSchema(method.input, "input", { types, omitZeros }),
-      outputSchema: schema ?? streamSchema(method.output, { types, omitZeros }),
+      inputSchema: messageSchema(method.input, "input", options),
+      outputSchema: schema ?? streamSchema(method.output, options),
       annotations: hintsOf(endpoint),
     });
     described.set(target, text);

@@ -1,5 +1,5 @@
 /** Bodies of gRPC-Web in base64, `application/grpc-web-text`: pieces may be padded each for itself. */
-import { HttpError } from "../../errors.js";
+import { HttpError } from "../../http/errors.js";
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 

@@ -5,8 +5,9 @@
  * While instances of a service have different contracts, protobuf is read by the newest contract, which is the one that callers
  * see, and transcoded for an instance that has another.
  */
-import { asBuffer } from "../../../src/buffer.js";
+
 import type { Codec as JsonCodec } from "../../../src/json/codec.js";
+import { asBuffer } from "../../../src/wire/buffer.js";
 import type { Target } from "../../catalog/target.js";
 import { toAnswerError } from "../json/message.js";
 

@@ -1,9 +1,9 @@
 /** Compression of messages in gRPC, gRPC-Web and Connect: gzip and br. What is decompressed has a bound. */
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Target } from "../../catalog/target.js";
-import { DecompressError, decompress, decompressAtOnce, MIN_COMPRESSED } from "../../content-coding.js";
-import { NO_MEMORY } from "../../errors.js";
-import type { GatewayRequest } from "../../http.js";
+import { DecompressError, decompress, decompressAtOnce, MIN_COMPRESSED } from "../../http/content-coding.js";
+import { NO_MEMORY } from "../../http/errors.js";
+import type { GatewayRequest } from "../../http/message.js";
 
 export type Encoding = "gzip" | "br";
 

@@ -5,12 +5,14 @@
  * The response begins with the service's headers or its first message, and after a while without either, since clients and
  * proxies give up on one that does not begin. A failure before that is an error reply; a later one is in the end of the body.
  */
-import { asBuffer } from "../../../src/buffer.js";
+
+import { type Metadata, NO_METADATA } from "../../../src/call/metadata.js";
 import { MessageReader, type MessageTaker } from "../../../src/rpc/http2/messages.js";
-import { type Metadata, NO_METADATA } from "../../../src/rpc/metadata.js";
-import { compressAtOnce } from "../../content-coding.js";
-import { HttpError, MissingTypesError, NO_MEMORY, notOneMessage } from "../../errors.js";
-import type { BodySink, BodyStream, GatewayRequest, PieceFlow, PieceReader, Reply } from "../../http.js";
+import { asBuffer } from "../../../src/wire/buffer.js";
+import type { BodySink, BodyStream, PieceFlow, PieceReader } from "../../http/body.js";
+import { compressAtOnce } from "../../http/content-coding.js";
+import { HttpError, MissingTypesError, NO_MEMORY, notOneMessage } from "../../http/errors.js";
+import type { GatewayRequest, Reply } from "../../http/message.js";
 import { StreamCall, type StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { Base64Decoder, encodeBase64 } from "./base64.js";
@@ -127,7 +129,9 @@ export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
       this.#count.received++;
       this.#blocked = !this.#call.send(this.#format.codec.read(target, message));
     }
-    if (this.#flow?.tryHold?.(this.#reader.held) === false) throw NO_MEMORY;
+    const reader = this.#reader;
+    const isUnfinished = reader.hasMore && !this.#blocked && !reader.isBusy;
+    if (this.#flow?.tryHold?.(reader.held, isUnfinished) === false) throw NO_MEMORY;
   }
 
   #endRequest(): void {

@@ -1,12 +1,13 @@
 /** gRPC, gRPC-Web and the streams of Connect as dialects: one object for each protocol and codec. */
-import { asBuffer } from "../../../src/buffer.js";
 import type { OwnRoot } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { MessageReader, PREFIX_SIZE } from "../../../src/rpc/http2/messages.js";
+import { asBuffer } from "../../../src/wire/buffer.js";
 import type { Target } from "../../catalog/target.js";
-import { compress } from "../../content-coding.js";
-import { type Failure, HttpError } from "../../errors.js";
-import type { GatewayRequest, GatewayRequestHead, Reply, RequestHeaders } from "../../http.js";
+import { compress } from "../../http/content-coding.js";
+import { type Failure, HttpError } from "../../http/errors.js";
+import type { RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
 import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
@@ -34,6 +35,7 @@ export interface EnvelopedOptions {
 export class Enveloped implements Dialect {
   readonly name: string;
   readonly roots = NO_ROOTS;
+  readonly writesDetails = false;
   readonly contentType: string;
   readonly #options: EnvelopedOptions;
 

@@ -1,8 +1,8 @@
 /** The statuses of calls as trailers: name, value, name, value … */
-import type { Metadata } from "../../../src/rpc/metadata.js";
+import type { Metadata } from "../../../src/call/metadata.js";
 import { DETAILS_TRAILER, encodeDetails } from "../../../src/rpc/status.js";
 import { encodeMessage } from "../../../src/rpc/status-message.js";
-import type { Failure } from "../../errors.js";
+import type { Failure } from "../../http/errors.js";
 import { addMetadata, unpadded } from "../metadata.js";
 
 /** The trailers of a call that succeeded without metadata. */

@@ -2,9 +2,10 @@
  * What gRPC, gRPC-Web and the streams of Connect do differently. In all three a message is in an envelope: a flag, four bytes of
  * length, and the message, which may be compressed (gRPC's PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
  */
-import type { Metadata } from "../../../src/rpc/metadata.js";
-import type { Failure } from "../../errors.js";
-import type { GatewayRequestHead, RequestHeaders } from "../../http.js";
+import type { Metadata } from "../../../src/call/metadata.js";
+import type { Failure } from "../../http/errors.js";
+import type { RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequestHead } from "../../http/message.js";
 import type { Codec } from "./codec.js";
 import type { Encoding } from "./compression.js";
 

@@ -3,8 +3,9 @@
  * responses are written in the same order. Every error is answered by the handler, even of bytes that never became a request:
  * so all errors look the same, are logged and are counted.
  */
-import type { ClientMemory, ConnectionMemory } from "../../../src/memory-budget.js";
-import type { HttpError } from "../../errors.js";
+import type { ClientMemory, ConnectionMemory } from "../../../src/memory/memory-budget.js";
+import { Throttle } from "../../../src/overload/throttle.js";
+import type { HttpError } from "../../http/errors.js";
 import {
   agreedProtocol,
   type ClientSocket,
@@ -20,7 +21,6 @@ import type { WebSockets } from "../websocket.js";
 import { ClientTime } from "./client-time.js";
 import { CHUNKED, Exchange, type ExchangeConnection, type Head, NO_HEAD } from "./exchange.js";
 import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
-import { ReadDelay } from "./read-delay.js";
 import type { RequestBody } from "./request-body.js";
 import type { RequestHead } from "./request-head.js";
 import { OTHER_VERSION, Outcome, RequestParser } from "./request-parser.js";
@@ -59,7 +59,8 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   #held: Buffer | undefined;
   /** Bytes read before the end of the first head: HTTP/2 begins with the first byte of a connection. */
   #bytesBefore: number | undefined = 0;
-  readonly #delay: ReadDelay = new ReadDelay(this);
+  /** A request was refused in an overload: the next one like it is read when this ends. */
+  #throttle: Throttle | undefined;
   /** What still arrives is dropped. */
   #isDeaf = false;
   /** Runs after the last response, until the client has closed its side. */
@@ -113,11 +114,20 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
 
   leave(): void {
     this.isLeaving = true;
-    this.#delay.end();
+    this.#endThrottle();
   }
 
-  holdBack(exchange: Exchange): void {
-    this.#delay.holdBack(exchange, this.limits.holdMs);
+  throttle({ method, target }: Exchange): void {
+    this.#throttle?.end();
+    const { maxThrottleMs: maxMs } = this.limits;
+    this.#throttle = new Throttle({ method, target, maxMs, onEnd: () => this.#endThrottle() });
+  }
+
+  #endThrottle(): void {
+    if (this.#throttle === undefined) return;
+    this.#throttle.end();
+    this.#throttle = undefined;
+    this.readOn();
   }
 
   closeIdle(): void {
@@ -146,23 +156,18 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     if (this.#held === undefined) this.#read(chunk);
     else {
       this.#held = Buffer.concat([this.#held, chunk]);
-      // Not before, where a request waits for its service: most clients send no more until they have the answer.
-      if (this.#delay.isInBacklog) this.socket.pause();
-      else this.readOn();
+      this.readOn();
     }
   };
 
-  /**
-   * Reads a chunk, as far as the connection can take it for now.
-   * @param mayWait whether its requests may wait for their services
-   */
-  #read(chunk: Buffer, mayWait = true): void {
+  /** Reads a chunk, as far as the connection can take it for now. */
+  #read(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && !this.#isDeaf) {
       const mayRead = this.#mayRead();
-      if (!mayRead || this.#isDelayed(chunk, at, mayWait)) {
+      if (!mayRead || this.#isThrottled(chunk, at)) {
         this.#held = Buffer.from(chunk.subarray(at));
-        // For a delay the socket is not paused: in a flood of refusals that would take 3 % of the processor (decision 44).
+        // For a throttle the socket is not paused: in a flood of refusals that would take 3 % of the processor (decision 44).
         if (!mayRead) this.socket.pause();
         return;
       }
@@ -180,27 +185,19 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     return waiting <= MAX_WAITING;
   }
 
-  #isDelayed(chunk: Buffer, at: number, mayWait: boolean): boolean {
-    if (this.#exchanges.length > 0 || this.#parser.isInRequest) return false;
-    const isDelayed = this.#delay.begins(chunk, at, mayWait && !this.isLeaving);
-    if (isDelayed) this.#clientTime.end();
-    return isDelayed;
-  }
-
-  readDelayed(): void {
-    this.#readHeld(false);
-  }
-
-  #readHeld(mayWait: boolean): void {
-    const held = this.#held;
-    this.#held = undefined;
-    if (held !== undefined) this.#read(held, mayWait);
-    if (this.#held === undefined && this.socket.isPaused()) this.socket.resume();
+  #isThrottled(chunk: Buffer, at: number): boolean {
+    if (this.#throttle === undefined || this.#exchanges.length > 0 || this.#parser.isInRequest) return false;
+    const isThrottled = this.#throttle.delays(chunk, at);
+    if (isThrottled) this.#clientTime.end();
+    return isThrottled;
   }
 
   readOn(): void {
-    if (this.#delay.isInBacklog || this.#isDeaf || !this.#mayRead()) return;
-    this.#readHeld(true);
+    if (this.#isDeaf || !this.#mayRead()) return;
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) this.#read(held);
+    if (this.#held === undefined && this.socket.isPaused()) this.socket.resume();
   }
 
   /** Reads a request, and what has arrived of its body. @returns where it stopped */
@@ -356,7 +353,6 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     exchange.release();
     if (exchange.isLast) return void this.linger();
     this.#exchanges.shift();
-    this.#delay.onAnswer(exchange);
     const [next] = this.#exchanges;
     if (next?.upgrade) void this.#upgrade(next);
     else if (next !== undefined) next.onFirst();
@@ -387,7 +383,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   readonly #onClose = (): void => {
     this.#isDeaf = true;
     clearTimeout(this.#linger);
-    this.#delay.close();
+    this.#throttle?.end();
     this.#parser.release();
     for (const exchange of this.#exchanges) exchange.onClose();
     this.#memory?.close();

@@ -5,18 +5,11 @@ import {
   FINISHED,
   type RequestMemory,
   type UnfinishedBody,
-} from "../../../src/memory-budget.js";
-import type { UnreadRequests } from "../../backlog.js";
-import { HttpError } from "../../errors.js";
-import {
-  type BodyStream,
-  type GatewayRequest,
-  type GatewayResponse,
-  isStream,
-  type PieceFlow,
-  type PieceReader,
-  RequestHeaders,
-} from "../../http.js";
+} from "../../../src/memory/memory-budget.js";
+import type { BodyStream, PieceFlow, PieceReader } from "../../http/body.js";
+import { HttpError } from "../../http/errors.js";
+import { RequestHeaders } from "../../http/headers.js";
+import { type GatewayRequest, type GatewayResponse, isStream } from "../../http/message.js";
 import { Abort } from "../abort.js";
 import { type ClientSocket, type ConnectionLimits, MAX_TEXT } from "../connection.js";
 import { GONE, UNKNOWN_EXPECTATION } from "../faults.js";
@@ -63,8 +56,8 @@ export interface ExchangeConnection {
   /** Whether the exchange is the one whose response is written now: responses go in the order of their requests. */
   isFirst(exchange: Exchange): boolean;
   readOn(): void;
-  /** Has the next request wait that is like this one. */
-  holdBack(exchange: Exchange): void;
+  /** Delays the next request that is like this one. */
+  throttle(exchange: Exchange): void;
   /** The response has been sent. */
   onSent(exchange: Exchange): void;
   /** The connection ends with this response, while the client is still sending the request. */
@@ -92,8 +85,6 @@ export class Exchange implements GatewayRequest {
   readonly headers: Head["headers"];
   readonly fault: HttpError | undefined;
   readonly upgrade: boolean;
-  /** Of the service that was called. */
-  backlog: UnreadRequests | undefined;
   /** Whether the handler has answered. */
   answered = false;
   /** Whether the response is the last one of the connection, because something went wrong. */
@@ -135,6 +126,10 @@ export class Exchange implements GatewayRequest {
 
   get remoteAddress(): string {
     return this.#connection.remotePeer.clientOf(this.#head);
+  }
+
+  get isProxied(): boolean {
+    return this.#connection.remotePeer.isProxy;
   }
 
   get limits(): ConnectionLimits {
@@ -214,12 +209,8 @@ export class Exchange implements GatewayRequest {
     this.#abort.listen(listener);
   }
 
-  holdBack(): void {
-    this.#connection.holdBack(this);
-  }
-
-  setBacklog(backlog: UnreadRequests): void {
-    this.backlog = backlog;
+  throttle(): void {
+    this.#connection.throttle(this);
   }
 
   /** Ends the exchange as soon as possible. */

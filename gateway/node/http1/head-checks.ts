@@ -1,6 +1,6 @@
 /** What a connection has to know of a head that llhttp has accepted: its faults, the length of the body, and a WebSocket. */
-import { HttpError } from "../../errors.js";
-import { listOf, valuesOf } from "../../http.js";
+import { HttpError } from "../../http/errors.js";
+import { listOf, valuesOf } from "../../http/headers.js";
 import type { ConnectionLimits } from "../connection.js";
 import { NO_TUNNEL } from "../faults.js";
 import { CHUNKED } from "./exchange.js";

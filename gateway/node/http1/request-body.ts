@@ -1,7 +1,7 @@
 /** The body of a request, received within limits of size, time and memory, and no faster than its reader takes it. */
-import type { RequestMemory, UnfinishedBody } from "../../../src/memory-budget.js";
-import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../errors.js";
-import type { PieceFlow, PieceReader } from "../../http.js";
+import type { RequestMemory, UnfinishedBody } from "../../../src/memory/memory-budget.js";
+import type { PieceFlow, PieceReader } from "../../http/body.js";
+import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../http/errors.js";
 import { type ConnectionLimits, MIN_RESERVED } from "../connection.js";
 import { bodyTooLarge, PIECE_TOO_SLOW, STALLED } from "../faults.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
@@ -133,7 +133,7 @@ export class RequestBody implements UnfinishedBody {
     this.#awaitPiece();
     // The reader has to have the flow before it gets the first piece.
     queueMicrotask(() => this.#passHeld());
-    return { resume: () => this.#resume(), stop: () => this.drop(), tryHold: (bytes) => this.#tryHold(bytes) };
+    return { resume: () => this.#resume(), stop: () => this.drop(), tryHold: (...held) => this.#tryHold(...held) };
   }
 
   /** Ends the reading with a fault, which goes to the reader. */
@@ -247,9 +247,12 @@ export class RequestBody implements UnfinishedBody {
     this.#passHeld();
   }
 
-  #tryHold(bytes: number): boolean {
+  #tryHold(bytes: number, isUnfinished: boolean): boolean {
     this.#heldByReader = bytes;
-    return this.#tryResize(bytes);
+    if (!isUnfinished) this.#endUnfinished();
+    if (!this.#tryResize(bytes, isUnfinished ? this : undefined)) return false;
+    this.#isUnfinished = isUnfinished;
+    return true;
   }
 
   #awaitPiece(): void {
@@ -274,9 +277,9 @@ export class RequestBody implements UnfinishedBody {
     return bodyTooLarge(this.#maxBytes);
   }
 
-  #tryResize(bytes: number): boolean {
+  #tryResize(bytes: number, body?: UnfinishedBody): boolean {
     if (bytes === this.#reserved) return true;
-    if (!this.#owner.memory.tryResize(this.#reserved, bytes)) return false;
+    if (!this.#owner.memory.tryResize(this.#reserved, bytes, body)) return false;
     this.#reserved = bytes;
     return true;
   }

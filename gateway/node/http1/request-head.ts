@@ -1,5 +1,5 @@
 /** The head of a request: its first line and its headers, made of the places that the parser has found in its bytes. */
-import { HEADER_FIELDS, type HeaderField, RequestHeaders, tryAddHeader } from "../../http.js";
+import { HEADER_FIELDS, type HeaderField, RequestHeaders, tryAddHeader } from "../../http/headers.js";
 
 interface FirstLine {
   readonly method: string;

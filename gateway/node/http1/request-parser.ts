@@ -2,7 +2,7 @@
  * Reads requests from the bytes of one connection, by llhttp; and the limits that Node sets around it: bytes and number of the
  * headers, trailers included, and bytes of chunk extensions. A body with Content-Length does not pass through the parser.
  */
-import { HttpError } from "../../errors.js";
+import { HttpError } from "../../http/errors.js";
 import {
   INVALID_VERSION,
   MAX_INPUT,

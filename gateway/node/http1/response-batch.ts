@@ -1,5 +1,5 @@
 /** Writes the responses of a turn together: waking a client on this machine for each is expensive (docs/performance.md). */
-import { type GatewayResponse, isStream } from "../../http.js";
+import { type GatewayResponse, isStream } from "../../http/message.js";
 import type { Exchange } from "./exchange.js";
 
 /** Largest body, in bytes, that waits for other responses of its turn: many larger ones would take much memory. */

@@ -1,6 +1,6 @@
 /** The first line and the headers of a response as text. */
-import { reason } from "../../errors.js";
-import type { GatewayResponse } from "../../http.js";
+import { reason } from "../../http/errors.js";
+import type { GatewayResponse } from "../../http/message.js";
 
 /** `HTTP/1.1 200 OK` with the end of its line, by status. */
 const STATUS_LINES: string[] = [];

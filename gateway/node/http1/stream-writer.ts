@@ -1,6 +1,7 @@
 /** Writes a response body piece by piece, as chunks (RFC 9112 §7.1) or up to the end of the connection. */
-import { type HttpError, NO_MEMORY } from "../../errors.js";
-import type { BodySink, BodyStream } from "../../http.js";
+
+import type { BodySink, BodyStream } from "../../http/body.js";
+import { type HttpError, NO_MEMORY } from "../../http/errors.js";
 import { type ClientSocket, MAX_TEXT } from "../connection.js";
 import { GONE } from "../faults.js";
 import { SlowReaderTimeout } from "../slow-reader.js";

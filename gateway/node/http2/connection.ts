@@ -6,13 +6,14 @@ import { ErrorCode } from "../../../src/http2/errors.js";
 import type { HeaderList } from "../../../src/http2/header-fields.js";
 import { MAX_STALLS, ServerConnection } from "../../../src/http2/server-connection.js";
 import type { Stream } from "../../../src/http2/stream.js";
-import type { ClientMemory, MemoryBudget } from "../../../src/memory-budget.js";
-import { HttpError, NO_MEMORY } from "../../errors.js";
-import { type GatewayRequest, type Handler, RequestHeaders } from "../../http.js";
+import type { ClientMemory, MemoryBudget } from "../../../src/memory/memory-budget.js";
+import { throttleDelay } from "../../../src/overload/throttle.js";
+import { HttpError, NO_MEMORY } from "../../http/errors.js";
+import { RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequest, Handler } from "../../http/message.js";
 import type { ClientSocket, ConnectionOptions, PortConnection } from "../connection.js";
 import type { Peer } from "../peer.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
-import { timeOfHold } from "../time-of-hold.js";
 import { Http2Exchange } from "./exchange.js";
 import type { ExchangeConnection, ExchangeLimits } from "./exchange-connection.js";
 import { HEADER_NAMES, type RequestHead, readHead } from "./request-head.js";
@@ -54,15 +55,15 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
   readonly #budget: MemoryBudget;
   readonly #socket: ClientSocket;
   readonly #handler: Handler;
-  readonly #holdMs: number | undefined;
+  readonly #maxThrottleMs: number | undefined;
   #leaving = false;
-  /** Runs while refusals are held back. They are written together when it ends, so that the client does not ask again before. */
-  #hold: NodeJS.Timeout | undefined;
+  /** Runs while refusals are delayed. They are written together when it ends, so that the client does not ask again before. */
+  #throttle: NodeJS.Timeout | undefined;
   /** Bytes of DATA that had been sent when `#isSending` was asked last. */
   #sentBefore = 0;
 
   constructor(socket: ClientSocket, peer: Peer, { handler, limits, budget }: ConnectionOptions) {
-    const { maxBody, bodyTime, stallMs = SLOW_READER_MS, holdMs } = limits;
+    const { maxBody, bodyTime, stallMs = SLOW_READER_MS, maxThrottleMs } = limits;
     super(socket, {
       names: HEADER_NAMES,
       memory: budget.open(peer.memoryAddress),
@@ -75,7 +76,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     this.#budget = budget;
     this.#socket = socket;
     this.#handler = handler;
-    this.#holdMs = holdMs;
+    this.#maxThrottleMs = maxThrottleMs;
   }
 
   openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined {
@@ -106,16 +107,16 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     exchange.onAnswer(await this.#handler(exchange));
   }
 
-  tryHold(): boolean {
+  tryThrottle(): boolean {
     if (this.#leaving || this.closed) return false;
-    this.#hold ??= setTimeout(() => this.#endHold(), timeOfHold(this.#holdMs));
+    this.#throttle ??= setTimeout(() => this.#endThrottle(), throttleDelay(this.#maxThrottleMs));
     return true;
   }
 
-  #endHold(): void {
-    clearTimeout(this.#hold);
-    this.#hold = undefined;
-    for (const stream of this.streams) (stream as Http2Exchange).onHoldEnd();
+  #endThrottle(): void {
+    clearTimeout(this.#throttle);
+    this.#throttle = undefined;
+    for (const stream of this.streams) (stream as Http2Exchange).onThrottleEnd();
   }
 
   /** Has the handler record what never became a request. Its response is not sent. */
@@ -147,13 +148,13 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
   /** Has the client open another connection: at once, or after its first request where none has come yet. */
   leave(): void {
     this.#leaving = true;
-    this.#endHold();
+    this.#endThrottle();
     if (this.lastPeerStream > 0) this.drain();
   }
 
   protected override onClosed(): void {
     super.onClosed();
-    clearTimeout(this.#hold);
+    clearTimeout(this.#throttle);
   }
 
   protected override onReleased(): void {

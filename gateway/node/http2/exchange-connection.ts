@@ -1,5 +1,5 @@
 /** What an exchange over HTTP/2 uses of its connection. */
-import type { ClientMemory } from "../../../src/memory-budget.js";
+import type { ClientMemory } from "../../../src/memory/memory-budget.js";
 import type { Peer } from "../peer.js";
 import type { ResponseConnection } from "./response-stream.js";
 
@@ -16,6 +16,6 @@ export interface ExchangeConnection extends ResponseConnection {
   /** The memory of the client that a proxy names; undefined where it names none. */
   openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined;
   readonly exchangeLimits: ExchangeLimits;
-  /** Has refusals held back until `onHoldEnd` of each stream. @returns false where they are written at once */
-  tryHold(): boolean;
+  /** Delays refusals until `onThrottleEnd` of each stream. @returns false where they are written at once */
+  tryThrottle(): boolean;
 }

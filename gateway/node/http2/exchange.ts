@@ -1,11 +1,11 @@
-/**
- * One request over HTTP/2 and its response: a stream (RFC 9113, section 8.1). The body is read within limits of size, time
- * and memory, and no faster than its reader takes it.
- */
+/** One request over HTTP/2 and its response: a stream (RFC 9113 §8.1). Its body has limits of size, time and memory. */
 import { ErrorCode } from "../../../src/http2/errors.js";
-import { type ClientMemory, FINISHED, type RequestMemory, type UnfinishedBody } from "../../../src/memory-budget.js";
-import { GIVEN_UP, HttpError, NO_MEMORY } from "../../errors.js";
-import type { GatewayRequest, GatewayResponse, PieceFlow, PieceReader, RequestHeaders } from "../../http.js";
+import type { ClientMemory, RequestMemory, UnfinishedBody } from "../../../src/memory/memory-budget.js";
+import { FINISHED } from "../../../src/memory/memory-budget.js";
+import type { PieceFlow, PieceReader } from "../../http/body.js";
+import { GIVEN_UP, HttpError, NO_MEMORY } from "../../http/errors.js";
+import type { RequestHeaders } from "../../http/headers.js";
+import type { GatewayRequest, GatewayResponse } from "../../http/message.js";
 import { Abort } from "../abort.js";
 import { bodyTooLarge, GONE, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
 import type { ExchangeConnection } from "./exchange-connection.js";
@@ -58,13 +58,15 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   #comesInstead = false;
   /** Bytes of the body have come. */
   #isReceiving = false;
+  /** What the reader of the pieces holds is a part of a message. */
+  #readerIsUnfinished = false;
   /** The budget knows it as unfinished. */
   #isUnfinished = false;
   /** What comes of the body is dropped. */
   #dropping = false;
-  /** It is refused in an overload: no more of the body is asked for, and the response is held back. */
+  /** It is refused in an overload: no more of the body is asked for, and the response is delayed. */
   #isRefused = false;
-  /** The response that is held back. It goes with the stream, where the client resets that. */
+  /** The response that is delayed. It goes with the stream, where the client resets that. */
   #refusal: GatewayResponse | undefined;
   /** We reset the stream, for what the client did on it. */
   #malformed = false;
@@ -87,6 +89,10 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   get remoteAddress(): string {
     return this.connection.remotePeer.clientOf(this);
+  }
+
+  get isProxied(): boolean {
+    return this.connection.remotePeer.isProxy;
   }
 
   protected override memoryOf(connection: ExchangeConnection): RequestMemory {
@@ -130,7 +136,8 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   // A body of one frame is never unfinished.
   protected override get unfinished(): UnfinishedBody | undefined {
     if (this.#comesInstead) return FINISHED;
-    const isUnfinished = !this.remoteEnded && !this.#dropping && this.#reader === undefined && this.#isReceiving;
+    const isReceiving = this.#reader === undefined ? this.#isReceiving : this.#readerIsUnfinished;
+    const isUnfinished = !this.remoteEnded && !this.#dropping && isReceiving;
     if (isUnfinished) this.#isUnfinished = true;
     return isUnfinished ? this : undefined;
   }
@@ -144,11 +151,12 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   get freeable(): number {
-    return this.#body.held;
+    return this.requestBytes;
   }
 
   giveUp(): void {
     this.#fail(GIVEN_UP);
+    this.#readerBytes = 0;
     this.reserve();
   }
 
@@ -167,7 +175,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   #takeMore(): void {
-    if (this.#body.size > this.#maxBody) this.#fail(this.#tooLarge());
+    if (this.#body.size > this.#maxBody) this.#fail(bodyTooLarge(this.#maxBody));
     else this.acknowledge();
   }
 
@@ -202,7 +210,7 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
 
   arrivedBody(maxBytes: number): readonly Uint8Array[] | undefined {
     this.#maxBody = maxBytes;
-    if ((this.#announced ?? this.#body.size) > maxBytes) throw this.#tooLarge();
+    if ((this.#announced ?? this.#body.size) > maxBytes) throw bodyTooLarge(maxBytes);
     if (this.#bodyFault !== undefined) throw this.#bodyFault;
     return this.#complete ? this.#body.take() : undefined;
   }
@@ -233,8 +241,10 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
       this.#awaitPiece(reader);
       queueMicrotask(() => this.#deliver());
     };
-    const tryHold = (bytes: number): boolean => {
+    const tryHold = (bytes: number, isUnfinished: boolean): boolean => {
       this.#readerBytes = bytes;
+      this.#readerIsUnfinished = isUnfinished;
+      if (!isUnfinished) this.#endUnfinished();
       return this.reserve();
     };
     return { resume, stop, tryHold };
@@ -275,10 +285,6 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
     if (this.headers.expect !== undefined && this.#body.size === 0 && !this.#complete) this.sendContinue();
   }
 
-  #tooLarge(): HttpError {
-    return bodyTooLarge(this.#maxBody);
-  }
-
   // How it ends.
 
   /** The body does not come to its end: the response is the fault, where the handler still reads it. */
@@ -313,19 +319,19 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
   }
 
   // Until its response is written, the stream counts among those that the client may have open.
-  holdBack(): void {
+  throttle(): void {
     this.#isRefused = true;
     this.#stopReading();
   }
 
   /** The handler has answered. */
   onAnswer(response: GatewayResponse): void {
-    if (this.#isRefused && !this.gone && this.connection.tryHold()) this.#refusal = response;
+    if (this.#isRefused && !this.gone && this.connection.tryThrottle()) this.#refusal = response;
     else this.answer(response);
   }
 
-  /** Refusals are held back no longer. */
-  onHoldEnd(): void {
+  /** Refusals are delayed no longer. */
+  onThrottleEnd(): void {
     const response = this.#refusal;
     this.#refusal = undefined;
     if (response !== undefined) this.answer(response);

@@ -11,8 +11,8 @@ import {
   PSEUDO,
 } from "../../../src/http2/header-fields.js";
 import { ContentLength } from "../../../src/http2/stream.js";
-import { HttpError } from "../../errors.js";
-import { type RequestHeaders, readHeaders } from "../../http.js";
+import { HttpError } from "../../http/errors.js";
+import { type RequestHeaders, readHeaders } from "../../http/headers.js";
 import { NO_TUNNEL, UNKNOWN_EXPECTATION } from "../faults.js";
 
 /** The names that have a rule here, beside those of HTTP/2. */

@@ -6,8 +6,9 @@ import { ErrorCode } from "../../../src/http2/errors.js";
 import { Flag, MAX_FRAME_SIZE } from "../../../src/http2/frames.js";
 import type { ServerConnection } from "../../../src/http2/server-connection.js";
 import { Stream } from "../../../src/http2/stream.js";
-import { type HttpError, NO_MEMORY } from "../../errors.js";
-import { type BodySink, type BodyStream, type GatewayResponse, isStream } from "../../http.js";
+import type { BodySink, BodyStream } from "../../http/body.js";
+import { type HttpError, NO_MEMORY } from "../../http/errors.js";
+import { type GatewayResponse, isStream } from "../../http/message.js";
 import { writeHead, writeTrailers } from "./response-head.js";
 
 /** Bytes of a streamed body that wait, from which its source is asked for no more. */

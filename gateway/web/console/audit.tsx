@@ -16,6 +16,9 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   { title: "What", cell: ({ action }) => action.charAt(0).toUpperCase() + action.slice(1) },
   { title: "Of what", cell: ({ subject }) => subject },
   { title: "By whom", cell: ({ actor }) => actor },
+  { title: "With key", cell: ({ key }) => key },
+  { title: "From", cell: ({ address }) => address },
+  { title: "Request", cell: ({ requestId }) => requestId },
   { title: "When", cell: ({ time }) => <Moment at={time} /> },
   { title: "Revision", cell: ({ revision }) => revision, numeric: true },
 ];

@@ -8,6 +8,7 @@ export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly format?: string;
+  readonly writeOnly?: boolean;
   readonly description?: string;
   readonly deprecated?: boolean;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -179,7 +180,7 @@ class Reader {
       description: sent.description ?? "",
       deprecated: sent.deprecated === true,
       required,
-      secret: schema.format === "password",
+      secret: sent.writeOnly === true,
       example: /\bsuch as `([^`]+)`/.exec(sent.description ?? "")?.[1] ?? "",
       cardinality,
       ...this.#single(single),

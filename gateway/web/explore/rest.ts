@@ -1,5 +1,5 @@
 /** The paths that an endpoint has by `google.api.http` annotations, as its service's OpenAPI document has them. */
-import type { Message, OpenApi } from "./document.js";
+import type { Field, Message, OpenApi } from "./document.js";
 import { faultOf, parseExact } from "./json-text.js";
 import { lowerCamelCase, withoutSecrets } from "./secrets.js";
 
@@ -97,29 +97,36 @@ const VARIABLE = /\{([^{}=]+)(?:=([^{}]*))?\}/g;
 
 /**
  * Writes a request as a path with its variables filled in, with a query, and a body.
+ * @param message has the fields of the request: which of them are maps
  * @throws {NotBound}
  */
-export function restRequest({ method, template, body }: RestPath, request: Json): RestRequest {
+export function restRequest({ method, template, body }: RestPath, request: Json, message?: Message): RestRequest {
   const rest = structuredClone(request);
   const path = template.replaceAll(VARIABLE, (_, name: string, pattern = "*") =>
     pathValue(name, take(rest, name.split(".")), pattern),
   );
   const isAll = body === "*";
   const sent = body === undefined ? undefined : isAll ? rest : take(rest, [body]);
-  const query = new URLSearchParams(isAll ? [] : [...queryOf(rest, "")]).toString();
+  const query = new URLSearchParams(isAll ? [] : [...queryOf(rest, "", message)]).toString();
   return { method, path: query === "" ? path : `${path}?${query}`, body: sent };
 }
 
-/** What is sent to a path for the request in the form, or why nothing can be sent. With a message its secrets are hidden. @param text JSON */
+/**
+ * What is sent to a path for the request in the form, or why nothing can be sent.
+ * @param text JSON
+ * @param hidesSecrets for a request that is shown
+ */
 export function boundCall(
   path: RestPath,
   text: string,
-  message?: Message,
+  message: Message | undefined,
+  hidesSecrets = false,
 ): { readonly request?: RestRequest; readonly fault?: string } {
   const fault = faultOf(text);
   if (fault !== undefined) return { fault };
   try {
-    return { request: restRequest(path, withoutSecrets(message, parseExact(text)) as Json) };
+    const request = parseExact(text);
+    return { request: restRequest(path, (hidesSecrets ? withoutSecrets(message, request) : request) as Json, message) };
   } catch (thrown) {
     if (!(thrown instanceof NotBound)) throw thrown;
     return { fault: thrown.message };
@@ -157,15 +164,28 @@ function regExpOf(pattern: string): RegExp {
   return new RegExp(`^${segments.join("/")}$`);
 }
 
+type Query = Generator<[name: string, value: string]>;
+
 /** @throws {NotBound} */
-function* queryOf(message: Json, prefix: string): Generator<[name: string, value: string]> {
-  for (const [key, value] of Object.entries(message)) {
+function* queryOf(request: Json, prefix: string, message: Message | undefined): Query {
+  for (const [key, value] of Object.entries(request)) {
     const name = prefix + key;
+    const field = message?.fields.find((one) => one.name === key || one.name === lowerCamelCase(key));
     if (value === null) continue;
-    if (isObject(value)) yield* queryOf(value, `${name}.`);
+    if (isObject(value) && field?.cardinality === "map") yield* mapQueryOf(value, name, field);
+    else if (isObject(value)) yield* queryOf(value, `${name}.`, field?.message?.());
     else if (!Array.isArray(value)) yield [name, textOf(name, value)];
     else if (value.some(isObject)) throw new NotBound(`${name} is a list of messages, which a query cannot have.`);
     else for (const one of value) yield [name, textOf(name, one)];
+  }
+}
+
+/** The entries of a map: `labels[en]=c`, and `byId[7].title=d` for one of messages. */
+function* mapQueryOf(map: Json, name: string, field: Field): Query {
+  for (const [key, value] of Object.entries(map)) {
+    const entry = `${name}[${key}]`;
+    if (isObject(value)) yield* queryOf(value, `${entry}.`, field.message?.());
+    else yield [textOf(name, entry), textOf(entry, value)];
   }
 }
 

@@ -26,7 +26,7 @@ let lastChoice = "curl";
 
 export function SnippetTabs({ endpoint, call, withToken, described, rest }: SnippetTabsProps) {
   const [chosen, setChosen] = useState(lastChoice);
-  const bound = rest && boundCall(rest, call.text, described?.request);
+  const bound = rest && boundCall(rest, call.text, described?.request, true);
   const jsonFault = faultOf(call.text) ?? roundingFault(call.text);
   const fault = jsonFault === undefined ? bound?.fault : `Correct the JSON of the request first. ${jsonFault}`;
   const snippets = snippetsFor({

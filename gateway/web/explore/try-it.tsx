@@ -44,7 +44,7 @@ export function TryIt({ endpoint, described, paths, call, onCall }: TryItProps) 
   const withToken = session !== undefined && !call.asNobody;
   const path = withToken ? endpoint.path : endpoint.path.replace(/^\/v1/, "");
   const rest = paths.find((one) => restKey(one) === call.rest);
-  const bound = rest && boundCall(rest, call.text);
+  const bound = rest && boundCall(rest, call.text, described?.request);
   const { method, path: called } = bound?.request ?? { method: "POST", path };
   const target = { method, path: called, withToken, namespace: call.namespace || undefined };
   const body = bound === undefined ? call.text : bodyText(bound.request);

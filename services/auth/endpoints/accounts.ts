@@ -1,7 +1,7 @@
 /** Accounts: creates, lists, changes and deletes the accounts of the caller's namespace, and sets passwords. */
 
-import { isAdmin } from "../../../src/access/admission.js";
-import { checkScope } from "../../../src/access/rules.js";
+import { checkScope } from "../../../src/access/decide/rules.js";
+import { isAdmin } from "../../../src/call/admission.js";
 import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
 import {
   aborted,
@@ -20,13 +20,12 @@ import {
   type SetPasswordRequest,
   type SetScopesRequest,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
-import { requestIdOf } from "../../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
-import type { AccountState, State } from "../log/state.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { AccountState, State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
-import { accountOf, checkEach } from "./checks.js";
+import { accountOf, authorOf, checkEach, originOf } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 
 const MAX_ACCOUNTS = 10_000;
@@ -41,7 +40,7 @@ interface Options {
 /** The gRPC service portico.auth.v1.Accounts. */
 export function accounts(options: Options): Part {
   const { changes } = options;
-  return part("portico.auth.v1.Accounts", AccountsService, {
+  return part(AccountsService, {
     list: async (request, context) => {
       await changes.sync();
       const { items, nextPageToken } = pageOf(request, listOf(changes.state, accountOf(context).namespace));
@@ -50,7 +49,7 @@ export function accounts(options: Options): Part {
     create: (request, context) => create(options, request, context),
     delete: async ({ name }, context) => {
       const caller = accountOf(context);
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         find(state, caller.namespace, name);
         keepAnAdmin(state, caller.namespace, name);
         return [{ $case: "accountDeleted", value: { namespace: caller.namespace, name } }];
@@ -78,7 +77,7 @@ async function create(
   checkEach("scopes", scopes, MAX_SCOPES, checkScope);
   const checked = [...new Set(scopes)];
   const hash = await passwords.hash(password);
-  await changes.make(caller, ({ namespaces }) => {
+  await changes.make(authorOf(context), ({ namespaces }) => {
     const present = namespaces.get(caller.namespace)?.accounts;
     if (present?.has(name)) {
       throw alreadyExists(`an account with the name ${name} exists already`);
@@ -97,7 +96,7 @@ async function setScopes(changes: Changes, request: SetScopesRequest, context: C
   checkEach("scopes", scopes, MAX_SCOPES, checkScope);
   const checked = [...new Set(scopes)];
   let account: Account | undefined;
-  await changes.make(caller, (state) => {
+  await changes.make(authorOf(context), (state) => {
     const found = find(state, caller.namespace, name);
     if (expected !== undefined) checkExpected(found, expected.scopes);
     account = { ...shown(found), scopes: checked };
@@ -127,8 +126,8 @@ async function setPassword(
     if (name !== caller.account) {
       throw permissionDenied("name: only an administrator may set another's password");
     }
-    const { clientAddress: address, metadata } = context;
-    const attempt = { namespace, account: name, address, requestId: requestIdOf(metadata) };
+    const { address, requestId } = originOf(context);
+    const attempt = { namespace, account: name, address, requestId };
     const readHash = async (): Promise<PasswordHash | undefined> => {
       await changes.sync();
       return find(changes.state, namespace, name).password;
@@ -138,7 +137,7 @@ async function setPassword(
     }
   }
   const password = await passwords.hash(newPassword);
-  await changes.make(caller, (state) => {
+  await changes.make(authorOf(context), (state) => {
     find(state, namespace, name);
     return [{ $case: "passwordSet", value: { namespace, name, password } }];
   });

@@ -1,6 +1,6 @@
 /** Auth: signs accounts in and out. */
 
-import { createToken, hashToken, isToken } from "../../../src/access/token.js";
+import { createToken, hashToken, isToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
 import { failedPrecondition, type StatusError, unauthenticated } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -10,13 +10,13 @@ import {
   type RefreshRequest,
   type Tokens,
 } from "../../../src/gen/portico/auth/v1/auth.js";
-import { requestIdOf } from "../../../src/rpc/metadata.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
-import type { Changes } from "../log/changes.js";
-import type { State } from "../log/state.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { Origin } from "../log/changelog/decide.js";
+import type { State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
-import { accountOf } from "./checks.js";
+import { accountOf, authorOf, originOf } from "./checks.js";
 
 const ACCESS_LIFE = 60 * 60_000;
 const REFRESH_LIFE = 30 * 24 * 60 * 60_000;
@@ -29,12 +29,12 @@ interface Options {
 /** The gRPC service portico.auth.v1.Auth. */
 export function auth(options: Options): Part {
   const { changes } = options;
-  return part("portico.auth.v1.Auth", AuthService, {
+  return part(AuthService, {
     login: (request, context) => login(options, request, context),
-    refresh: (request) => refresh(changes, request),
+    refresh: (request, context) => refresh(changes, request, originOf(context)),
     logout: async (_, context) => {
       const caller = accountOf(context);
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         const token = state.token(Buffer.from(caller.sha256, "hex"));
         if (token?.kind === "access") {
           return [{ $case: "loginRevoked", value: { login: token.login.login, reused: false } }];
@@ -53,12 +53,13 @@ export function auth(options: Options): Part {
 async function login(
   { changes, attempts }: Options,
   { account: name, password, namespace: named }: LoginRequest,
-  { clientAddress, metadata }: Context,
+  context: Context,
 ): Promise<Tokens> {
   const namespace = named || DEFAULT_NAMESPACE;
   // No account has such a name. Failures are counted by name, and long ones must not take memory.
   if (name.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) throw wrong();
-  const attempt = { namespace, account: name, address: clientAddress, requestId: requestIdOf(metadata) };
+  const origin = originOf(context);
+  const attempt = { namespace, account: name, address: origin.address, requestId: origin.requestId };
   let hash: PasswordHash | undefined;
   const readHash = async (): Promise<PasswordHash | undefined> => {
     await changes.sync();
@@ -67,7 +68,7 @@ async function login(
   };
   if (!(await attempts.verify(attempt, password, readHash))) throw wrong();
   const pair = createPair(changes.now);
-  await changes.issue({ namespace, account: name }, (state) => {
+  await changes.issue({ namespace, account: name, origin }, (state) => {
     // The account may have gone, or have got another password, while this one was being checked.
     const current = state.account(namespace, name)?.password;
     if (hash === undefined || !current?.hash.equals(hash.hash)) throw wrong();
@@ -77,7 +78,7 @@ async function login(
   return { ...pair.shown, namespace, account: name };
 }
 
-async function refresh(changes: Changes, { refreshToken }: RefreshRequest): Promise<Tokens> {
+async function refresh(changes: Changes, { refreshToken }: RefreshRequest, origin: Origin): Promise<Tokens> {
   const sha256 = isToken(refreshToken) ? hashToken(refreshToken) : undefined;
   const pair = createPair(changes.now);
   const find = (state: State): { kind: string; namespace: string; account: string; login: Buffer } => {
@@ -96,7 +97,7 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest): Prom
     if (reused) return [{ $case: "loginRevoked", value: { login, reused } }];
     return [{ $case: "refreshed", value: { login, ...pair.hashed } }];
   };
-  const revision = await changes.issue({ namespace, account }, decide);
+  const revision = await changes.issue({ namespace, account, origin }, decide);
   if (!reused) return { ...pair.shown, namespace, account };
   await changes.settled(revision);
   throw unauthenticated("refresh_token: was used before, so every token of its login is revoked; log in again");

@@ -1,15 +1,33 @@
 /** What several endpoints check themselves: their caller, beyond what the guard has checked, and parts of requests. */
 
-import { KnownCaller } from "../../../src/access/known-caller.js";
+import { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { requestIdOf } from "../../../src/call/metadata.js";
 import { DEFAULT_NAMESPACE, MAX_NAME, NAME } from "../../../src/contract/names.js";
 import { parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { invalidArgument, permissionDenied, unauthenticated } from "../../../src/errors.js";
 import type { Context } from "../../../src/rpc/service.js";
+import type { CallAuthor } from "../log/changelog/changes.js";
+import type { Origin } from "../log/changelog/decide.js";
 
 /** @throws {StatusError} UNAUTHENTICATED when no account calls. */
 export function accountOf({ caller, endpoint }: Context): KnownCaller {
   if (caller instanceof KnownCaller && caller.enrolment === undefined) return caller;
   throw unauthenticated(`Unauthorized call made to ${endpoint}`);
+}
+
+/**
+ * Who makes a change by this call, for the audit trail.
+ * @throws {StatusError} UNAUTHENTICATED when no account calls.
+ */
+export function authorOf(context: Context): CallAuthor {
+  const caller = accountOf(context);
+  const { namespace, account, hashBytes: token } = caller;
+  return { namespace, account, caller, origin: { ...originOf(context), token } };
+}
+
+/** Where a call comes from, without its token. */
+export function originOf({ clientAddress: address, metadata }: Context): Origin {
+  return { address, requestId: requestIdOf(metadata) };
 }
 
 /** @throws {StatusError} PERMISSION_DENIED unless an account of the namespace `default` calls. */

@@ -3,11 +3,11 @@
  * judged by the current rules, and the caller is looked up by its token, so a revoked token cannot be acted for.
  */
 
-import { limitsInWords, serviceScope } from "../../../src/access/admission.js";
-import { signContext, verifyTicket } from "../../../src/access/call-context.js";
-import { ticketKeyOf } from "../../../src/access/context-keys.js";
-import { withinLimits } from "../../../src/access/limits.js";
-import { type Judgement, RuleSet } from "../../../src/access/rules.js";
+import { signContext, verifyTicket } from "../../../src/access/assertions/call-context.js";
+import { ticketKeyOf } from "../../../src/access/assertions/context-keys.js";
+import { withinLimits } from "../../../src/access/decide/limits.js";
+import { RuleSet } from "../../../src/access/decide/rules.js";
+import { type Judgement, limitsInWords, serviceScope } from "../../../src/call/admission.js";
 import { DEFAULT_NAMESPACE, GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { Code, invalidArgument, permissionDenied, StatusError, unauthenticated } from "../../../src/errors.js";
@@ -20,8 +20,8 @@ import {
 import type { Caller, Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { timestampMs } from "../../../src/time.js";
-import type { Follower, Journal } from "../log/journal.js";
-import { hex, type NamespaceState, type State } from "../log/state.js";
+import type { Follower, Journal } from "../log/changelog/journal.js";
+import { hex, type NamespaceState, type State } from "../log/state/state.js";
 import { checkLiteral } from "./checks.js";
 
 interface Options {
@@ -42,7 +42,7 @@ interface Acting {
 /** The gRPC service portico.auth.v1.Delegation. */
 export function delegation({ journal, leaseMs }: Options): Part {
   const compiled = new CompiledRules(journal);
-  return part("portico.auth.v1.Delegation", DelegationService, {
+  return part(DelegationService, {
     issue: async (request, context) => {
       await journal.sync();
       return issue({ state: journal.state, now: journal.now, leaseMs, compiled }, request, context);
@@ -82,7 +82,7 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
     expires: BigInt(Math.floor(expires)),
     generation: key.generation,
     revision: BigInt(state.revision),
-    namespaceId: state.namespaces.get(acting.namespace)?.id,
+    namespaceId: state.namespaces.get(acting.namespace)?.id ?? "",
   };
   const ticket = ticketKeyOf({ generation: Number(root.generation), secret: root.key });
   const text = signContext(signed, { generation: Number(key.generation), secret: key.key }, ticket);
@@ -128,7 +128,7 @@ function actingFor(
   throw unauthenticated("acting_for: the token of its caller was revoked or has expired");
 }
 
-/** The caller with those of its token's limits that cover the resource, as contexts carry it (src/access/context-cache.ts). */
+/** The caller with those of its token's limits that cover the resource, as contexts carry it (src/access/assertions/context-cache.ts). */
 function limitedTo(caller: Caller | undefined, resource: Resource): Caller | undefined {
   const covering = caller?.resources.filter((limit) => matches(parsePattern(limit), resource)) ?? [];
   return caller && { ...caller, resources: covering, key: undefined };

@@ -1,6 +1,6 @@
 /** Enrolments: creates, lists and revokes the tokens with which gateways and services join. */
 import { randomBytes } from "node:crypto";
-import { createToken, hashToken, tokenPrefix } from "../../../src/access/token.js";
+import { createToken, hashToken, tokenPrefix } from "../../../src/call/token.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { failedPrecondition, notFound, type StatusError } from "../../../src/errors.js";
 import type { Enrolment as StoredEnrolment } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -11,10 +11,10 @@ import {
   EnrolmentsService,
 } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
-import type { LogEvent } from "../log/decide.js";
-import { hex, type State } from "../log/state.js";
-import { accountOfDefault, checkName } from "./checks.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { LogEvent } from "../log/changelog/decide.js";
+import { hex, type State } from "../log/state/state.js";
+import { accountOfDefault, authorOf, checkName } from "./checks.js";
 
 const MAX_ENROLMENTS = 1_000;
 const MAX_OF_NAME = 100;
@@ -27,7 +27,7 @@ interface Options {
 
 /** The gRPC service portico.auth.v1.Enrolments. */
 export function enrolments({ changes, joinsOtherwise }: Options): Part {
-  return part("portico.auth.v1.Enrolments", EnrolmentsService, {
+  return part(EnrolmentsService, {
     list: async (_, context) => {
       accountOfDefault(context);
       await changes.sync();
@@ -36,7 +36,8 @@ export function enrolments({ changes, joinsOtherwise }: Options): Part {
     },
     create: (request, context) => create(changes, request, context),
     delete: async ({ name, id }, context) => {
-      await changes.make(accountOfDefault(context), (state) => {
+      accountOfDefault(context);
+      await changes.make(authorOf(context), (state) => {
         const sha256 = id === "" ? Buffer.alloc(0) : find(state, name, id).sha256;
         const present = state.enrolmentsOf(name);
         if (present.length === 0) throw notFound(`no enrolment with the name ${name}`);
@@ -54,10 +55,10 @@ async function create(
   { name, replace }: CreateEnrolmentRequest,
   context: Context,
 ): Promise<CreateEnrolmentResponse> {
-  const caller = accountOfDefault(context);
+  accountOfDefault(context);
   checkName("name", name);
   const secret = createToken("enrolment");
-  await changes.make(caller, (state) => {
+  await changes.make(authorOf(context), (state) => {
     if (!replace) checkRoom(state, name);
     return [enrolmentCreated(name, secret, { beside: !replace }), ...(replace ? newSecret(name) : [])];
   });
@@ -96,16 +97,11 @@ export function checkRoom(state: State, name: string): void {
 
 /** @throws {StatusError} NOT_FOUND */
 function find(state: State, name: string, id: string): StoredEnrolment {
-  const found = state.enrolmentsOf(name).find((enrolment) => idOf(enrolment) === id);
+  const found = state.enrolmentsOf(name).find(({ prefix }) => prefix === id);
   if (found === undefined) throw notFound(`no enrolment of ${name} with the ID ${id}`);
   return found;
 }
 
-/** Those of older versions, whose token's start was not kept, are called by their hash. */
-function idOf({ prefix, sha256 }: StoredEnrolment): string {
-  return prefix || hex(sha256).slice(0, 10);
-}
-
-function shown(enrolment: StoredEnrolment): Enrolment {
-  return { name: enrolment.name, id: idOf(enrolment), created: enrolment.created };
+function shown({ name, prefix, created }: StoredEnrolment): Enrolment {
+  return { name, id: prefix, created };
 }

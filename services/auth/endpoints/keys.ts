@@ -1,8 +1,9 @@
 /** Keys: API keys, each caller's own; an administrator's, all of the namespace. And when each was last used. */
 import type { Logger } from "pino";
-import { isAdmin } from "../../../src/access/admission.js";
-import type { KnownCaller } from "../../../src/access/known-caller.js";
-import { createToken, hashToken, isToken, tokenPrefix } from "../../../src/access/token.js";
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
+import { isAdmin } from "../../../src/call/admission.js";
+import { createToken, hashToken, isToken, tokenPrefix } from "../../../src/call/token.js";
 import { parsePattern } from "../../../src/contract/resource.js";
 import { aborted, failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
 import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -13,13 +14,14 @@ import {
   KeysService,
   type RotateKeyRequest,
 } from "../../../src/gen/portico/auth/v1/keys.js";
-import { mapPaced } from "../../../src/pace.js";
+import { mapPaced } from "../../../src/overload/pace.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
-import type { Changes } from "../log/changes.js";
-import { type Journal, PORTICO } from "../log/journal.js";
-import { hex, type State } from "../log/state.js";
-import { accountOf, checkEach } from "./checks.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { Decide } from "../log/changelog/decide.js";
+import { type Journal, PORTICO } from "../log/changelog/journal.js";
+import { hex, type State } from "../log/state/state.js";
+import { accountOf, authorOf, checkEach } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 
 const DAY = 24 * 60 * 60_000;
@@ -40,7 +42,7 @@ interface Options {
 
 /** The gRPC service portico.auth.v1.Keys. */
 export function keys({ changes, keyUses }: Options): Part {
-  return part("portico.auth.v1.Keys", KeysService, {
+  return part(KeysService, {
     list: async (request, context) => {
       const caller = accountOf(context);
       await changes.sync();
@@ -50,7 +52,7 @@ export function keys({ changes, keyUses }: Options): Part {
     create: (request, context) => create(changes, request, context),
     revoke: async ({ prefix }, context) => {
       const caller = accountOf(context);
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         const { sha256 } = find(state, caller, prefix, changes.now);
         return [{ $case: "keyRevoked", value: { sha256 } }];
       });
@@ -75,10 +77,15 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
     throw permissionDenied("lifetime: a key cannot create one that outlives it; log in to");
   }
   const { secret, key } = createKey(changes, { namespace, account, name, resources }, life);
-  await changes.issue(caller, (state) => {
+  const decide: Decide = (state) => {
     checkRoom(state, key, changes.now);
     return [{ $case: "keyCreated", value: { key } }];
-  });
+  };
+  if (resources.length === 0) await changes.issue(authorOf(context), decide);
+  else {
+    await changes.checkRestriction(LIMITED_KEYS, "resources: a key that is limited to them");
+    await changes.make(authorOf(context), decide);
+  }
   return { secret, key: shown(key) };
 }
 
@@ -88,10 +95,10 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   if (overlap < 0) throw invalidArgument("overlap: must not be negative");
   await changes.sync();
   const old = find(changes.state, caller, request.prefix, changes.now);
-  const life = Number(old.lifetimeMs) || timestampMs(old.expires) - timestampMs(old.created);
+  const life = Number(old.lifetimeMs);
   const latest = isKey(changes.state, caller) ? caller.expires : undefined;
   const { secret, key } = createKey(changes, old, life, latest);
-  await changes.make(caller, (state, now) => {
+  await changes.make(authorOf(context), (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
     checkRoom(state, key, now);
     const end = Math.min(now + overlap, timestampMs(expires));

@@ -2,12 +2,12 @@
 import { notFound } from "../../../src/errors.js";
 import { NamesService } from "../../../src/gen/portico/auth/v1/names.js";
 import { type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
-import { accountOfDefault } from "./checks.js";
+import type { Changes } from "../log/changelog/changes.js";
+import { accountOfDefault, authorOf } from "./checks.js";
 
 /** The gRPC service portico.auth.v1.Names. */
 export function names({ changes }: { changes: Changes }): Part {
-  return part("portico.auth.v1.Names", NamesService, {
+  return part(NamesService, {
     list: async (_, context) => {
       accountOfDefault(context);
       await changes.sync();
@@ -19,7 +19,8 @@ export function names({ changes }: { changes: Changes }): Part {
     },
     release: async ({ service, name }, context) => {
       let released: readonly string[] = [];
-      await changes.issue(accountOfDefault(context), ({ grpcNames }) => {
+      accountOfDefault(context);
+      await changes.issue(authorOf(context), ({ grpcNames }) => {
         const own = grpcNames.of(service);
         released = name === "" ? own : own.filter((one) => one.toLowerCase() === name.toLowerCase());
         if (released.length === 0) throw notFound(unknown(service, name, grpcNames.ownerOf(name)));

@@ -4,15 +4,15 @@ import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { alreadyExists, failedPrecondition, notFound } from "../../../src/errors.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
+import type { Changes } from "../log/changelog/changes.js";
 import { type Passwords, randomPassword } from "../login/passwords.js";
-import { accountOfDefault, checkName } from "./checks.js";
+import { accountOfDefault, authorOf, checkName } from "./checks.js";
 
 const MAX_NAMESPACES = 1_000;
 
 /** The gRPC service portico.auth.v1.Namespaces. */
 export function namespaces({ changes, passwords }: { changes: Changes; passwords: Passwords }): Part {
-  return part("portico.auth.v1.Namespaces", NamespacesService, {
+  return part(NamespacesService, {
     list: async (_, context) => {
       accountOfDefault(context);
       await changes.sync();
@@ -20,12 +20,12 @@ export function namespaces({ changes, passwords }: { changes: Changes; passwords
       return { namespaces: present.sort((a, b) => (a.name < b.name ? -1 : 1)) };
     },
     create: async ({ name }, context) => {
-      const caller = accountOfDefault(context);
+      accountOfDefault(context);
       checkName("name", name);
       const adminPassword = randomPassword();
       const password = await passwords.hash(adminPassword);
       const id = randomUUID();
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         if (state.namespaces.has(name)) {
           throw alreadyExists(`a namespace with the name ${name} exists already`);
         }
@@ -41,11 +41,11 @@ export function namespaces({ changes, passwords }: { changes: Changes; passwords
       return { namespace: { name, created: changes.state.namespaces.get(name)?.created }, adminPassword };
     },
     delete: async ({ name }, context) => {
-      const caller = accountOfDefault(context);
+      accountOfDefault(context);
       if (name === DEFAULT_NAMESPACE) {
         throw failedPrecondition(`the namespace ${DEFAULT_NAMESPACE} stays`);
       }
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         if (!state.namespaces.has(name)) throw notFound(`no namespace with the name ${name}`);
         return [{ $case: "namespaceDeleted", value: { name } }];
       });

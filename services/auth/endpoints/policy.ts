@@ -7,10 +7,10 @@
  */
 
 import { setMaxListeners } from "node:events";
-import { KnownCaller } from "../../../src/access/known-caller.js";
+import { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { coversService } from "../../../src/contract/resource.js";
-import { Code, invalidArgument, StatusError } from "../../../src/errors.js";
+import { Code, failedPrecondition, invalidArgument, StatusError } from "../../../src/errors.js";
 import {
   type BatchResolveRequest,
   type BatchResolveResponse,
@@ -18,20 +18,18 @@ import {
   Change,
   type ListNamespaceIdsResponse,
   PolicyService,
-  type ResolveRequest,
-  type ResolveResponse,
   type WatchRequest,
   type WatchResponse,
   type WatchResponse_Pong,
   type WatchResponse_Snapshot,
 } from "../../../src/gen/portico/auth/v1/policy.js";
-import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { type OwnContext, type Part, part } from "../../../src/rpc/service.js";
 import { toTimestamp } from "../../../src/time.js";
-import { apart, coalesced } from "../log/coalesced.js";
-import type { Follower, Journal } from "../log/journal.js";
-import type { Holder, Leases, Owner } from "../log/leases.js";
-import type { State } from "../log/state.js";
-import type { StoreWatch } from "../log/store-watch.js";
+import { apart, coalesced } from "../log/changelog/coalesced.js";
+import type { Follower, Journal } from "../log/changelog/journal.js";
+import type { StoreWatch } from "../log/changelog/store-watch.js";
+import type { Holder, Leases, Owner } from "../log/leases/leases.js";
+import type { State } from "../log/state/state.js";
 import type { KeyUses } from "./keys.js";
 
 /** Most changes that wait for a guard; where there are more, a snapshot is less work for both. */
@@ -73,9 +71,8 @@ export function policy(options: Options): Part {
     await journal.sync();
   };
   const read = coalesced(() => storeWatch.run(claimAndSync), apart(leases.leaseMs / READINGS_A_LEASE));
-  return part("portico.auth.v1.Policy", PolicyService, {
+  return part(PolicyService, {
     watch: (requests, context) => watch({ ...options, read }, requests, context),
-    resolve: (request) => resolve(options.journal, request),
     batchResolve: (request) => batchResolve(options.journal, request),
     listNamespaceIds: () => listNamespaceIds(options.journal),
   });
@@ -84,7 +81,7 @@ export function policy(options: Options): Part {
 async function* watch(
   options: WatchOptions,
   requests: AsyncIterable<WatchRequest>,
-  context: Context,
+  context: OwnContext,
 ): AsyncGenerator<WatchResponse> {
   const { journal, leases, stopping } = options;
   if (stopping.aborted && !context.system) throw new StatusError(Code.UNAVAILABLE, "the authority is about to stop");
@@ -113,7 +110,7 @@ async function* watch(
   }
 }
 
-function ownerOf({ caller, system }: Context): Owner {
+function ownerOf({ caller, system }: OwnContext): Owner {
   if (system || !(caller instanceof KnownCaller)) return "own process";
   return { enrolment: caller.enrolment, sha256: caller.sha256 };
 }
@@ -150,6 +147,8 @@ async function listen(
     switch (message?.$case) {
       case "start":
         await journal.sync();
+        leases.understands(holder, message.value.restrictions);
+        checkUnderstands(leases, holder);
         watcher.start(message.value.service);
         break;
       case "ping":
@@ -166,7 +165,7 @@ async function listen(
 }
 
 /** Whose keys a guard may have: this process's own guard is a gateway's. */
-function enrolmentOf({ caller, system }: Context): string {
+function enrolmentOf({ caller, system }: OwnContext): string {
   return system ? GATEWAY : (caller?.enrolment ?? "");
 }
 
@@ -179,6 +178,7 @@ async function pong(
 ): Promise<void> {
   await read();
   if (watcher.ended) return;
+  checkUnderstands(leases, holder);
   // From here to the grant nothing may be awaited: a change committed in between would not know of it.
   const { revision } = journal.state;
   watcher.pong({
@@ -189,6 +189,16 @@ async function pong(
     stopping: stopping.aborted,
   });
   leases.grant(holder, revision);
+}
+
+/** @throws {StatusError} FAILED_PRECONDITION where the guard does not understand a restriction in force. */
+function checkUnderstands(leases: Leases, holder: Holder): void {
+  const lacked = leases.lackedBy(holder);
+  if (lacked.length === 0) return;
+  throw failedPrecondition(
+    `this guard gets no lease: restrictions are in force that its version does not understand (${lacked.join(", ")}); ` +
+      "upgrade it, or delete them",
+  );
 }
 
 /** Says that the authority is about to stop, and grants nothing. */
@@ -340,7 +350,7 @@ function snapshotOf(state: State, enrolment: string, service: string): WatchResp
   const { revision, namespaces } = state;
   const parts: WatchResponse_Snapshot[] = [];
   let room = 0;
-  for (const { name: namespace, id: namespaceId, rules } of namespaces.values()) {
+  for (const { name: namespace, id: namespaceId = "", rules } of namespaces.values()) {
     const all = [...rules.values()].filter(({ resource }) => service === "" || coversService(resource, service));
     if (service !== "" && all.length === 0) continue;
     // One without rules has a place too, so that many of them do not make one large part.
@@ -359,16 +369,10 @@ function snapshotOf(state: State, enrolment: string, service: string): WatchResp
   return [...parts, { ...last, last: true, contextKeys: state.contextKeysFor(enrolment) }];
 }
 
-async function resolve(journal: Journal, { sha256 }: ResolveRequest): Promise<ResolveResponse> {
-  if (sha256.length !== 32) throw invalidArgument("sha256: must have 32 bytes");
-  await journal.sync();
-  return { revision: BigInt(journal.state.revision), caller: journal.state.callerOf(sha256, journal.now) };
-}
-
 async function listNamespaceIds(journal: Journal): Promise<ListNamespaceIdsResponse> {
   await journal.sync();
   const { namespaces, installationId } = journal.state;
-  return { namespaces: [...namespaces.values()].map(({ name, id }) => ({ name, id })), installationId };
+  return { namespaces: [...namespaces.values()].map(({ name, id = "" }) => ({ name, id })), installationId };
 }
 
 /** The callers of many tokens, with one reading of the log. */

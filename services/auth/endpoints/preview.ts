@@ -4,7 +4,8 @@
  * so only they are decided on; and accounts that hold the same of the scopes that rules name are one kind of caller.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import { type Judgement, LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/rules.js";
+import { LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/decide/rules.js";
+import type { Judgement } from "../../../src/call/admission.js";
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";

@@ -1,8 +1,8 @@
 /** Rules: lists, creates and deletes the rules of the caller's namespace, explains decisions and previews changes. */
 
-import type { Caller } from "../../../src/access/admission.js";
-import { withinLimits } from "../../../src/access/limits.js";
-import { checkRule, RuleSet } from "../../../src/access/rules.js";
+import { withinLimits } from "../../../src/access/decide/limits.js";
+import { checkRule, RuleSet } from "../../../src/access/decide/rules.js";
+import type { Caller } from "../../../src/call/caller.js";
 import { alreadyExists, failedPrecondition, invalidArgument, notFound, type StatusError } from "../../../src/errors.js";
 import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
@@ -14,9 +14,9 @@ import {
   RulesService,
 } from "../../../src/gen/portico/auth/v1/rules.js";
 import { type Context, type Part, part } from "../../../src/rpc/service.js";
-import type { Changes } from "../log/changes.js";
-import type { NamespaceState, State } from "../log/state.js";
-import { accountOf, checkLiteral } from "./checks.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { NamespaceState, State } from "../log/state/state.js";
+import { accountOf, authorOf, checkLiteral } from "./checks.js";
 import { findByPrefixOrName, shown } from "./keys.js";
 import { ALL_AT_ONCE, type PageItems, pageOf } from "./page.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
@@ -30,7 +30,7 @@ interface Options {
 
 /** The gRPC service portico.auth.v1.Rules. */
 export function rules({ changes, maxRules }: Options): Part {
-  return part("portico.auth.v1.Rules", RulesService, {
+  return part(RulesService, {
     list: async (request, context) => {
       const { namespace } = accountOf(context);
       await changes.sync();
@@ -40,7 +40,7 @@ export function rules({ changes, maxRules }: Options): Part {
     create: (request, context) => create({ changes, maxRules }, checked(request.rule), context),
     delete: async ({ id }, context) => {
       const caller = accountOf(context);
-      await changes.make(caller, (state) => {
+      await changes.make(authorOf(context), (state) => {
         if (!rulesOf(state, caller.namespace).has(id)) throw unknown(id);
         return [{ $case: "ruleDeleted", value: { namespace: caller.namespace, id } }];
       });
@@ -53,7 +53,7 @@ export function rules({ changes, maxRules }: Options): Part {
 
 async function create({ changes, maxRules }: Options, rule: Rule, context: Context): Promise<Rule> {
   const caller = accountOf(context);
-  await changes.make(caller, (state) => {
+  await changes.make(authorOf(context), (state) => {
     const present = rulesOf(state, caller.namespace);
     if (present.has(rule.id)) throw taken(rule.id);
     if (present.size >= maxRules) {

@@ -1,6 +1,5 @@
 /** Usage: takes the reports of gateways on how much endpoints are called, and lists the sums. */
 
-import { BoundedMap } from "../../../src/bounded-map.js";
 import { GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
 import {
@@ -10,11 +9,12 @@ import {
   type Tally,
   UsageService,
 } from "../../../src/gen/portico/auth/v1/usage.js";
+import { BoundedMap } from "../../../src/memory/bounded-map.js";
 import { BOUNDS } from "../../../src/metrics.js";
-import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { type OwnContext, type Part, part } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
-import type { Changes } from "../log/changes.js";
-import { unavailable } from "../log/journal.js";
+import type { Changes } from "../log/changelog/changes.js";
+import { unavailable } from "../log/changelog/journal.js";
 import { accountOf } from "./checks.js";
 import { Count, Counts, floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type UsageWindow } from "./usage-window.js";
 
@@ -33,7 +33,7 @@ interface Options {
 /** The gRPC service portico.auth.v1.Usage. */
 export function usage(options: Options): Part {
   const last = new BoundedMap<string, bigint>(MAX_REPORTERS);
-  return part("portico.auth.v1.Usage", UsageService, {
+  return part(UsageService, {
     list: (request, context) => list(options, request, context),
     report: (request, context) => {
       checkReporter(context);
@@ -50,7 +50,7 @@ export function usage(options: Options): Part {
 async function list(
   { changes, window }: Options,
   request: ListUsageRequest,
-  context: Context,
+  context: OwnContext,
 ): Promise<ListUsageResponse> {
   const { namespace } = accountOf(context);
   const span = request.span === undefined ? HOUR : durationMs(request.span);
@@ -91,7 +91,7 @@ function isAskedFor(tally: Tally, { service, endpoint }: ListUsageRequest): bool
 }
 
 /** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: a service could report made-up numbers of others. */
-function checkReporter({ caller, system, endpoint }: Context): void {
+function checkReporter({ caller, system, endpoint }: OwnContext): void {
   if (system || caller?.enrolment === GATEWAY) return;
   throw permissionDenied(`Only gateways may call ${endpoint}`);
 }

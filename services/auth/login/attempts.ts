@@ -3,7 +3,7 @@
  * whatever fails is in the audit trail (failed-logins.ts): a wrong password, and an attempt that the slowdown has refused.
  */
 
-import { networkOf } from "../../../src/client-address.js";
+import { networkOf } from "../../../src/address/client-address.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";

@@ -9,11 +9,11 @@
  * The login is answered without waiting for any of this, and guards have nothing to wait for: no decision changes.
  */
 import type { Logger } from "pino";
-import { networkOf } from "../../../src/client-address.js";
+import { networkOf } from "../../../src/address/client-address.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import type { LoginsFailed } from "../../../src/gen/portico/auth/log/v1/log.js";
-import { UNKNOWN_ACCOUNT } from "../log/audit-trail.js";
-import { type Journal, PORTICO } from "../log/journal.js";
+import { UNKNOWN_ACCOUNT } from "../log/audit/audit-records.js";
+import { type Journal, PORTICO } from "../log/changelog/journal.js";
 
 /** How long further failures are counted before they are written, in milliseconds. */
 export const WINDOW_MS = 60_000;
@@ -74,7 +74,7 @@ export class FailedLogins {
       return;
     }
     named.add(key);
-    this.#write([{ namespace, account, address, count: 1n }]);
+    this.#write([{ namespace, account, address, count: 1n, requestId: requestId ?? "" }]);
   }
 
   /** Resolves when all of them are written, or could not be. */
@@ -95,7 +95,10 @@ export class FailedLogins {
     this.#window = undefined;
     if (others.size === 0) return;
     this.#write(
-      [...others].map(([namespace, count]) => ({ namespace, account: "", address: "", count: BigInt(count) })),
+      [...others].map(([namespace, count]) => ({
+        ...{ namespace, account: "", address: "", requestId: "" },
+        count: BigInt(count),
+      })),
     );
   }
 

@@ -5,7 +5,7 @@
  */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import { networkOf } from "../../../src/client-address.js";
+import { networkOf } from "../../../src/address/client-address.js";
 import { invalidArgument, resourceExhausted } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 

@@ -25,10 +25,19 @@ export interface AuditRecord {
   /** What was changed, such as the ID of a rule. For a failed login, the client's address. Never a secret. */
   readonly subject: string;
   /**
-   * Whether an administrator or the authority itself made the change. These records have their own share of the trail,
-   * which other accounts cannot fill.
+   * Whether an administrator or the authority itself made the change. These records are kept for as long as the trail
+   * goes back. Each other account, and failed logins, have a share of the trail, whose oldest record gives way.
    */
   readonly administrator: boolean;
+  /** The client's address. Empty where no call made the change. */
+  readonly address: string;
+  /**
+   * The ID of the request, by which its lines in the logs are found. Empty where no call made the change, or its client sent
+   * none that may be logged.
+   */
+  readonly requestId: string;
+  /** The prefix of the API key that the call was made with; empty for another token. */
+  readonly key: string;
 }
 
 /** A number of calls. */

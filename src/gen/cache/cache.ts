@@ -5,7 +5,8 @@
 // source: cache/cache.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../wire/reader.js";
+import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../wire/message.js";
+import { type BinaryReader } from "../../wire/reader.js";
 import { BinaryWriter } from "../../wire/writer.js";
 import { Duration } from "../google/protobuf/duration.js";
 import { Timestamp } from "../google/protobuf/timestamp.js";
@@ -117,78 +118,35 @@ function createBaseGetRequest(): GetRequest {
   return { key: "", _unknownFields: undefined };
 }
 
-export const GetRequest: MessageFns<GetRequest> = {
-  encode(message: GetRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const GetRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): GetRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.key = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGetRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.key = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<GetRequest>, I>>(base?: I): GetRequest {
-    return GetRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<GetRequest>, I>>(object: I): GetRequest {
-    const message = createBaseGetRequest();
-    message.key = object.key ?? "";
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseGetResponse(): GetResponse {
-  return { value: undefined, expires: undefined, _unknownFields: undefined };
-}
-
-export const GetResponse: MessageFns<GetResponse> = {
+export const GetResponse = {
   encode(message: GetResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.value !== undefined) {
       writer.uint32(10).string(message.value);
@@ -196,76 +154,8 @@ export const GetResponse: MessageFns<GetResponse> = {
     if (message.expires !== undefined) {
       Timestamp.encode(message.expires, writer.uint32(18).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GetResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.value = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.expires = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<GetResponse>, I>>(base?: I): GetResponse {
-    return GetResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<GetResponse>, I>>(object: I): GetResponse {
-    const message = createBaseGetResponse();
-    message.value = object.value ?? undefined;
-    message.expires = (object.expires !== undefined && object.expires !== null)
-      ? Timestamp.fromPartial(object.expires)
-      : undefined;
-    return message;
   },
 };
 
@@ -273,7 +163,7 @@ function createBaseSetRequest(): SetRequest {
   return { key: "", value: "", lifetime: undefined, _unknownFields: undefined };
 }
 
-export const SetRequest: MessageFns<SetRequest> = {
+export const SetRequest = {
   encode(message: SetRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.key !== "") {
       writer.uint32(10).string(message.key);
@@ -284,76 +174,49 @@ export const SetRequest: MessageFns<SetRequest> = {
     if (message.lifetime !== undefined) {
       Duration.encode(message.lifetime, writer.uint32(26).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): SetRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSetRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.key = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseSetRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.value = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.lifetime = Duration.decode(reader, reader.uint32());
-            continue;
-          }
+          message.key = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.value = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.lifetime = Duration.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<SetRequest>, I>>(base?: I): SetRequest {
-    return SetRequest.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<SetRequest>, I>>(object: I): SetRequest {
     const message = createBaseSetRequest();
@@ -370,71 +233,37 @@ function createBaseSetResponse(): SetResponse {
   return { expires: undefined, _unknownFields: undefined };
 }
 
-export const SetResponse: MessageFns<SetResponse> = {
+export const SetResponse = {
   encode(message: SetResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.expires !== undefined) {
       Timestamp.encode(message.expires, writer.uint32(10).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): SetResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSetResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.expires = Timestamp.decode(reader, reader.uint32());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseSetResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<SetResponse>, I>>(base?: I): SetResponse {
-    return SetResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<SetResponse>, I>>(object: I): SetResponse {
-    const message = createBaseSetResponse();
-    message.expires = (object.expires !== undefined && object.expires !== null)
-      ? Timestamp.fromPartial(object.expires)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -443,141 +272,41 @@ function createBaseDeleteRequest(): DeleteRequest {
   return { key: "", _unknownFields: undefined };
 }
 
-export const DeleteRequest: MessageFns<DeleteRequest> = {
-  encode(message: DeleteRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const DeleteRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.key = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.key = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<DeleteRequest>, I>>(base?: I): DeleteRequest {
-    return DeleteRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<DeleteRequest>, I>>(object: I): DeleteRequest {
-    const message = createBaseDeleteRequest();
-    message.key = object.key ?? "";
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseDeleteResponse(): DeleteResponse {
-  return { deleted: false, _unknownFields: undefined };
-}
-
-export const DeleteResponse: MessageFns<DeleteResponse> = {
+export const DeleteResponse = {
   encode(message: DeleteResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.deleted !== false) {
       writer.uint32(8).bool(message.deleted);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DeleteResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.deleted = reader.bool();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<DeleteResponse>, I>>(base?: I): DeleteResponse {
-    return DeleteResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<DeleteResponse>, I>>(object: I): DeleteResponse {
-    const message = createBaseDeleteResponse();
-    message.deleted = object.deleted ?? false;
-    return message;
   },
 };
 
@@ -585,107 +314,51 @@ function createBaseIncrementRequest(): IncrementRequest {
   return { key: "", by: undefined, lifetime: undefined, _unknownFields: undefined };
 }
 
-export const IncrementRequest: MessageFns<IncrementRequest> = {
-  encode(message: IncrementRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.by !== undefined) {
-      if (BigInt.asIntN(64, message.by) !== message.by) {
-        throw new globalThis.Error("value provided for field message.by of type int64 too large");
-      }
-      writer.uint32(16).int64(message.by);
-    }
-    if (message.lifetime !== undefined) {
-      Duration.encode(message.lifetime, writer.uint32(26).fork()).join();
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const IncrementRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): IncrementRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseIncrementRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.key = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseIncrementRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.by = reader.int64() as bigint;
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.lifetime = Duration.decode(reader, reader.uint32());
-            continue;
-          }
+          message.key = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.by = reader.int64() as bigint;
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.lifetime = Duration.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<IncrementRequest>, I>>(base?: I): IncrementRequest {
-    return IncrementRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<IncrementRequest>, I>>(object: I): IncrementRequest {
-    const message = createBaseIncrementRequest();
-    message.key = object.key ?? "";
-    message.by = (object.by !== undefined && object.by !== null) ? BigInt(object.by) : undefined;
-    message.lifetime = (object.lifetime !== undefined && object.lifetime !== null)
-      ? Duration.fromPartial(object.lifetime)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseIncrementResponse(): IncrementResponse {
-  return { value: 0n, _unknownFields: undefined };
-}
-
-export const IncrementResponse: MessageFns<IncrementResponse> = {
+export const IncrementResponse = {
   encode(message: IncrementResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.value !== 0n) {
       if (BigInt.asIntN(64, message.value) !== message.value) {
@@ -693,65 +366,8 @@ export const IncrementResponse: MessageFns<IncrementResponse> = {
       }
       writer.uint32(8).int64(message.value);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): IncrementResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseIncrementResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.value = reader.int64() as bigint;
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<IncrementResponse>, I>>(base?: I): IncrementResponse {
-    return IncrementResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<IncrementResponse>, I>>(object: I): IncrementResponse {
-    const message = createBaseIncrementResponse();
-    message.value = (object.value !== undefined && object.value !== null) ? BigInt(object.value) : 0n;
-    return message;
   },
 };
 
@@ -759,107 +375,51 @@ function createBaseDecrementRequest(): DecrementRequest {
   return { key: "", by: undefined, lifetime: undefined, _unknownFields: undefined };
 }
 
-export const DecrementRequest: MessageFns<DecrementRequest> = {
-  encode(message: DecrementRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.by !== undefined) {
-      if (BigInt.asIntN(64, message.by) !== message.by) {
-        throw new globalThis.Error("value provided for field message.by of type int64 too large");
-      }
-      writer.uint32(16).int64(message.by);
-    }
-    if (message.lifetime !== undefined) {
-      Duration.encode(message.lifetime, writer.uint32(26).fork()).join();
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const DecrementRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): DecrementRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDecrementRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.key = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDecrementRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.by = reader.int64() as bigint;
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.lifetime = Duration.decode(reader, reader.uint32());
-            continue;
-          }
+          message.key = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.by = reader.int64() as bigint;
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.lifetime = Duration.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<DecrementRequest>, I>>(base?: I): DecrementRequest {
-    return DecrementRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<DecrementRequest>, I>>(object: I): DecrementRequest {
-    const message = createBaseDecrementRequest();
-    message.key = object.key ?? "";
-    message.by = (object.by !== undefined && object.by !== null) ? BigInt(object.by) : undefined;
-    message.lifetime = (object.lifetime !== undefined && object.lifetime !== null)
-      ? Duration.fromPartial(object.lifetime)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseDecrementResponse(): DecrementResponse {
-  return { value: 0n, _unknownFields: undefined };
-}
-
-export const DecrementResponse: MessageFns<DecrementResponse> = {
+export const DecrementResponse = {
   encode(message: DecrementResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.value !== 0n) {
       if (BigInt.asIntN(64, message.value) !== message.value) {
@@ -867,65 +427,8 @@ export const DecrementResponse: MessageFns<DecrementResponse> = {
       }
       writer.uint32(8).int64(message.value);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DecrementResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDecrementResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.value = reader.int64() as bigint;
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<DecrementResponse>, I>>(base?: I): DecrementResponse {
-    return DecrementResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<DecrementResponse>, I>>(object: I): DecrementResponse {
-    const message = createBaseDecrementResponse();
-    message.value = (object.value !== undefined && object.value !== null) ? BigInt(object.value) : 0n;
-    return message;
   },
 };
 
@@ -933,7 +436,7 @@ function createBaseListKeysRequest(): ListKeysRequest {
   return { prefix: "", after: "", limit: 0, _unknownFields: undefined };
 }
 
-export const ListKeysRequest: MessageFns<ListKeysRequest> = {
+export const ListKeysRequest = {
   encode(message: ListKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.prefix !== "") {
       writer.uint32(10).string(message.prefix);
@@ -944,76 +447,49 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
     if (message.limit !== 0) {
       writer.uint32(24).int32(message.limit);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListKeysRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListKeysRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.prefix = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListKeysRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.after = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.limit = reader.int32();
-            continue;
-          }
+          message.prefix = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.after = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.limit = reader.int32();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ListKeysRequest>, I>>(base?: I): ListKeysRequest {
-    return ListKeysRequest.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<ListKeysRequest>, I>>(object: I): ListKeysRequest {
     const message = createBaseListKeysRequest();
@@ -1028,7 +504,7 @@ function createBaseListKeysResponse(): ListKeysResponse {
   return { keys: [], next: "", _unknownFields: undefined };
 }
 
-export const ListKeysResponse: MessageFns<ListKeysResponse> = {
+export const ListKeysResponse = {
   encode(message: ListKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.keys) {
       writer.uint32(10).string(v!);
@@ -1036,95 +512,51 @@ export const ListKeysResponse: MessageFns<ListKeysResponse> = {
     if (message.next !== "") {
       writer.uint32(18).string(message.next);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListKeysResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListKeysResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.keys.push(reader.string());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListKeysResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.next = reader.string();
-            continue;
+          message.keys.push(reader.string());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.next = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ListKeysResponse>, I>>(base?: I): ListKeysResponse {
-    return ListKeysResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ListKeysResponse>, I>>(object: I): ListKeysResponse {
-    const message = createBaseListKeysResponse();
-    message.keys = object.keys?.map((e) => e) || [];
-    message.next = object.next ?? "";
+    closeMessage(reader);
     return message;
   },
 };
-
-/**
- * Keeps values by key for a while, and counts.
- *
- * The entries belong to the namespace: everyone whom the rules let call it shares them. A namespace has at most 100,000
- * entries that have not expired; one more is refused with RESOURCE_EXHAUSTED, a write to one that
- * is there is not. Entries survive a restart.
- */
-export type CacheService = typeof CacheService;
 export const CacheService = {
   /** Returns the value of a key. */
   get: {
     path: "/cache.Cache/Get" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: GetRequest): Buffer => GetRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): GetRequest => GetRequest.decode(value),
     responseSerialize: (value: GetResponse): Buffer => GetResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): GetResponse => GetResponse.decode(value),
   },
   /** Sets the value of a key, which replaces an earlier one and its lifetime. */
   set: {
@@ -1141,10 +573,8 @@ export const CacheService = {
     path: "/cache.Cache/Delete" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DeleteRequest): Buffer => DeleteRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteRequest => DeleteRequest.decode(value),
     responseSerialize: (value: DeleteResponse): Buffer => DeleteResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): DeleteResponse => DeleteResponse.decode(value),
   },
   /**
    * Adds to the whole number that a key has, and returns the sum. No racing call is lost. An absent key counts as 0. A value
@@ -1154,20 +584,16 @@ export const CacheService = {
     path: "/cache.Cache/Increment" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: IncrementRequest): Buffer => IncrementRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): IncrementRequest => IncrementRequest.decode(value),
     responseSerialize: (value: IncrementResponse): Buffer => IncrementResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): IncrementResponse => IncrementResponse.decode(value),
   },
   /** Subtracts from the whole number that a key has, in the same way. */
   decrement: {
     path: "/cache.Cache/Decrement" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DecrementRequest): Buffer => DecrementRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DecrementRequest => DecrementRequest.decode(value),
     responseSerialize: (value: DecrementResponse): Buffer => DecrementResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): DecrementResponse => DecrementResponse.decode(value),
   },
   /** Lists the keys, in ascending order of their UTF-8 bytes. */
   listKeys: {
@@ -1193,10 +619,3 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
 type KeysOfUnion<T> = T extends T ? keyof T : never;
 type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
-}

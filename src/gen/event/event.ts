@@ -5,7 +5,8 @@
 // source: event/event.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../wire/reader.js";
+import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../wire/message.js";
+import { type BinaryReader } from "../../wire/reader.js";
 import { BinaryWriter } from "../../wire/writer.js";
 import { Struct } from "../google/protobuf/struct.js";
 import { Timestamp } from "../google/protobuf/timestamp.js";
@@ -126,90 +127,43 @@ function createBasePublishRequest(): PublishRequest {
   return { topic: "", payload: undefined, _unknownFields: undefined };
 }
 
-export const PublishRequest: MessageFns<PublishRequest> = {
-  encode(message: PublishRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.topic !== "") {
-      writer.uint32(10).string(message.topic);
-    }
-    if (message.payload !== undefined) {
-      Struct.encode(Struct.wrap(message.payload), writer.uint32(18).fork()).join();
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const PublishRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): PublishRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBasePublishRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.topic = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePublishRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.payload = Struct.unwrap(Struct.decode(reader, reader.uint32()));
-            continue;
+          message.topic = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.payload = Struct.unwrap(Struct.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<PublishRequest>, I>>(base?: I): PublishRequest {
-    return PublishRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<PublishRequest>, I>>(object: I): PublishRequest {
-    const message = createBasePublishRequest();
-    message.topic = object.topic ?? "";
-    message.payload = object.payload ?? undefined;
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBasePublishResponse(): PublishResponse {
-  return { offset: 0n, _unknownFields: undefined };
-}
-
-export const PublishResponse: MessageFns<PublishResponse> = {
+export const PublishResponse = {
   encode(message: PublishResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.offset !== 0n) {
       if (BigInt.asIntN(64, message.offset) !== message.offset) {
@@ -217,65 +171,8 @@ export const PublishResponse: MessageFns<PublishResponse> = {
       }
       writer.uint32(8).int64(message.offset);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): PublishResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBasePublishResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.offset = reader.int64() as bigint;
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<PublishResponse>, I>>(base?: I): PublishResponse {
-    return PublishResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<PublishResponse>, I>>(object: I): PublishResponse {
-    const message = createBasePublishResponse();
-    message.offset = (object.offset !== undefined && object.offset !== null) ? BigInt(object.offset) : 0n;
-    return message;
   },
 };
 
@@ -283,105 +180,51 @@ function createBaseConsumeRequest(): ConsumeRequest {
   return { topic: "", group: "", offset: undefined, _unknownFields: undefined };
 }
 
-export const ConsumeRequest: MessageFns<ConsumeRequest> = {
-  encode(message: ConsumeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.topic !== "") {
-      writer.uint32(10).string(message.topic);
-    }
-    if (message.group !== "") {
-      writer.uint32(18).string(message.group);
-    }
-    if (message.offset !== undefined) {
-      if (BigInt.asIntN(64, message.offset) !== message.offset) {
-        throw new globalThis.Error("value provided for field message.offset of type int64 too large");
-      }
-      writer.uint32(24).int64(message.offset);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const ConsumeRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): ConsumeRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseConsumeRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.topic = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseConsumeRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.group = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.offset = reader.int64() as bigint;
-            continue;
-          }
+          message.topic = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.group = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.offset = reader.int64() as bigint;
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ConsumeRequest>, I>>(base?: I): ConsumeRequest {
-    return ConsumeRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ConsumeRequest>, I>>(object: I): ConsumeRequest {
-    const message = createBaseConsumeRequest();
-    message.topic = object.topic ?? "";
-    message.group = object.group ?? "";
-    message.offset = (object.offset !== undefined && object.offset !== null) ? BigInt(object.offset) : undefined;
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseConsumeResponse(): ConsumeResponse {
-  return { offset: 0n, time: undefined, payload: undefined, _unknownFields: undefined };
-}
-
-export const ConsumeResponse: MessageFns<ConsumeResponse> = {
+export const ConsumeResponse = {
   encode(message: ConsumeResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.offset !== 0n) {
       if (BigInt.asIntN(64, message.offset) !== message.offset) {
@@ -395,83 +238,8 @@ export const ConsumeResponse: MessageFns<ConsumeResponse> = {
     if (message.payload !== undefined) {
       Struct.encode(Struct.wrap(message.payload), writer.uint32(26).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ConsumeResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseConsumeResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.offset = reader.int64() as bigint;
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.time = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.payload = Struct.unwrap(Struct.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ConsumeResponse>, I>>(base?: I): ConsumeResponse {
-    return ConsumeResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ConsumeResponse>, I>>(object: I): ConsumeResponse {
-    const message = createBaseConsumeResponse();
-    message.offset = (object.offset !== undefined && object.offset !== null) ? BigInt(object.offset) : 0n;
-    message.time = (object.time !== undefined && object.time !== null) ? Timestamp.fromPartial(object.time) : undefined;
-    message.payload = object.payload ?? undefined;
-    return message;
   },
 };
 
@@ -479,156 +247,54 @@ function createBaseAcknowledgeRequest(): AcknowledgeRequest {
   return { topic: "", group: "", offset: 0n, _unknownFields: undefined };
 }
 
-export const AcknowledgeRequest: MessageFns<AcknowledgeRequest> = {
-  encode(message: AcknowledgeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.topic !== "") {
-      writer.uint32(10).string(message.topic);
-    }
-    if (message.group !== "") {
-      writer.uint32(18).string(message.group);
-    }
-    if (message.offset !== 0n) {
-      if (BigInt.asIntN(64, message.offset) !== message.offset) {
-        throw new globalThis.Error("value provided for field message.offset of type int64 too large");
-      }
-      writer.uint32(24).int64(message.offset);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const AcknowledgeRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): AcknowledgeRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAcknowledgeRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.topic = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAcknowledgeRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.group = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.offset = reader.int64() as bigint;
-            continue;
-          }
+          message.topic = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.group = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.offset = reader.int64() as bigint;
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<AcknowledgeRequest>, I>>(base?: I): AcknowledgeRequest {
-    return AcknowledgeRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<AcknowledgeRequest>, I>>(object: I): AcknowledgeRequest {
-    const message = createBaseAcknowledgeRequest();
-    message.topic = object.topic ?? "";
-    message.group = object.group ?? "";
-    message.offset = (object.offset !== undefined && object.offset !== null) ? BigInt(object.offset) : 0n;
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseAcknowledgeResponse(): AcknowledgeResponse {
-  return { _unknownFields: undefined };
-}
-
-export const AcknowledgeResponse: MessageFns<AcknowledgeResponse> = {
+export const AcknowledgeResponse = {
   encode(message: AcknowledgeResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): AcknowledgeResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAcknowledgeResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<AcknowledgeResponse>, I>>(base?: I): AcknowledgeResponse {
-    return AcknowledgeResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<AcknowledgeResponse>, I>>(_: I): AcknowledgeResponse {
-    const message = createBaseAcknowledgeResponse();
-    return message;
   },
 };
 
@@ -636,119 +302,59 @@ function createBaseReadRequest(): ReadRequest {
   return { topic: "", offset: 0n, since: undefined, limit: 0, _unknownFields: undefined };
 }
 
-export const ReadRequest: MessageFns<ReadRequest> = {
-  encode(message: ReadRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.topic !== "") {
-      writer.uint32(10).string(message.topic);
-    }
-    if (message.offset !== 0n) {
-      if (BigInt.asIntN(64, message.offset) !== message.offset) {
-        throw new globalThis.Error("value provided for field message.offset of type int64 too large");
-      }
-      writer.uint32(16).int64(message.offset);
-    }
-    if (message.since !== undefined) {
-      Timestamp.encode(message.since, writer.uint32(26).fork()).join();
-    }
-    if (message.limit !== 0) {
-      writer.uint32(32).int32(message.limit);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const ReadRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): ReadRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseReadRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.topic = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseReadRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.offset = reader.int64() as bigint;
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.since = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.limit = reader.int32();
-            continue;
-          }
+          message.topic = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.offset = reader.int64() as bigint;
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.since = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.limit = reader.int32();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ReadRequest>, I>>(base?: I): ReadRequest {
-    return ReadRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ReadRequest>, I>>(object: I): ReadRequest {
-    const message = createBaseReadRequest();
-    message.topic = object.topic ?? "";
-    message.offset = (object.offset !== undefined && object.offset !== null) ? BigInt(object.offset) : 0n;
-    message.since = (object.since !== undefined && object.since !== null)
-      ? Timestamp.fromPartial(object.since)
-      : undefined;
-    message.limit = object.limit ?? 0;
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseReadResponse(): ReadResponse {
-  return { events: [], next: 0n, _unknownFields: undefined };
-}
-
-export const ReadResponse: MessageFns<ReadResponse> = {
+export const ReadResponse = {
   encode(message: ReadResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.events) {
       ConsumeResponse.encode(v!, writer.uint32(10).fork()).join();
@@ -759,74 +365,8 @@ export const ReadResponse: MessageFns<ReadResponse> = {
       }
       writer.uint32(16).int64(message.next);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ReadResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseReadResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.events.push(ConsumeResponse.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.next = reader.int64() as bigint;
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ReadResponse>, I>>(base?: I): ReadResponse {
-    return ReadResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ReadResponse>, I>>(object: I): ReadResponse {
-    const message = createBaseReadResponse();
-    message.events = object.events?.map((e) => ConsumeResponse.fromPartial(e)) || [];
-    message.next = (object.next !== undefined && object.next !== null) ? BigInt(object.next) : 0n;
-    return message;
   },
 };
 
@@ -834,90 +374,43 @@ function createBaseListTopicsRequest(): ListTopicsRequest {
   return { after: "", limit: 0, _unknownFields: undefined };
 }
 
-export const ListTopicsRequest: MessageFns<ListTopicsRequest> = {
-  encode(message: ListTopicsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.after !== "") {
-      writer.uint32(10).string(message.after);
-    }
-    if (message.limit !== 0) {
-      writer.uint32(16).int32(message.limit);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const ListTopicsRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListTopicsRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListTopicsRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.after = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListTopicsRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.limit = reader.int32();
-            continue;
+          message.after = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.limit = reader.int32();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ListTopicsRequest>, I>>(base?: I): ListTopicsRequest {
-    return ListTopicsRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ListTopicsRequest>, I>>(object: I): ListTopicsRequest {
-    const message = createBaseListTopicsRequest();
-    message.after = object.after ?? "";
-    message.limit = object.limit ?? 0;
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseListTopicsResponse(): ListTopicsResponse {
-  return { topics: [], next: "", _unknownFields: undefined };
-}
-
-export const ListTopicsResponse: MessageFns<ListTopicsResponse> = {
+export const ListTopicsResponse = {
   encode(message: ListTopicsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.topics) {
       Topic.encode(v!, writer.uint32(10).fork()).join();
@@ -925,82 +418,12 @@ export const ListTopicsResponse: MessageFns<ListTopicsResponse> = {
     if (message.next !== "") {
       writer.uint32(18).string(message.next);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ListTopicsResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListTopicsResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.topics.push(Topic.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.next = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ListTopicsResponse>, I>>(base?: I): ListTopicsResponse {
-    return ListTopicsResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ListTopicsResponse>, I>>(object: I): ListTopicsResponse {
-    const message = createBaseListTopicsResponse();
-    message.topics = object.topics?.map((e) => Topic.fromPartial(e)) || [];
-    message.next = object.next ?? "";
-    return message;
   },
 };
 
-function createBaseTopic(): Topic {
-  return { name: "", nextOffset: 0n, _unknownFields: undefined };
-}
-
-export const Topic: MessageFns<Topic> = {
+export const Topic = {
   encode(message: Topic, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -1011,76 +434,8 @@ export const Topic: MessageFns<Topic> = {
       }
       writer.uint32(16).int64(message.nextOffset);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Topic {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTopic();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.nextOffset = reader.int64() as bigint;
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<Topic>, I>>(base?: I): Topic {
-    return Topic.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Topic>, I>>(object: I): Topic {
-    const message = createBaseTopic();
-    message.name = object.name ?? "";
-    message.nextOffset = (object.nextOffset !== undefined && object.nextOffset !== null)
-      ? BigInt(object.nextOffset)
-      : 0n;
-    return message;
   },
 };
 
@@ -1088,150 +443,48 @@ function createBaseDeleteTopicRequest(): DeleteTopicRequest {
   return { topic: "", _unknownFields: undefined };
 }
 
-export const DeleteTopicRequest: MessageFns<DeleteTopicRequest> = {
-  encode(message: DeleteTopicRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.topic !== "") {
-      writer.uint32(10).string(message.topic);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const DeleteTopicRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteTopicRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteTopicRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.topic = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteTopicRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.topic = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<DeleteTopicRequest>, I>>(base?: I): DeleteTopicRequest {
-    return DeleteTopicRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<DeleteTopicRequest>, I>>(object: I): DeleteTopicRequest {
-    const message = createBaseDeleteTopicRequest();
-    message.topic = object.topic ?? "";
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseDeleteTopicResponse(): DeleteTopicResponse {
-  return { _unknownFields: undefined };
-}
-
-export const DeleteTopicResponse: MessageFns<DeleteTopicResponse> = {
+export const DeleteTopicResponse = {
   encode(message: DeleteTopicResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DeleteTopicResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteTopicResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<DeleteTopicResponse>, I>>(base?: I): DeleteTopicResponse {
-    return DeleteTopicResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<DeleteTopicResponse>, I>>(_: I): DeleteTopicResponse {
-    const message = createBaseDeleteTopicResponse();
-    return message;
-  },
 };
-
-/**
- * Publishes events to topics, keeps them for replay, and delivers them to groups of consumers at least once.
- *
- * The topics belong to the namespace: everyone whom the rules let call it shares them. A topic keeps its last 10,000 events,
- * for 7 days at most. A namespace has at most 1000 topics, a topic at most 100 groups; what would exceed this is refused with
- * RESOURCE_EXHAUSTED. An event that was acknowledged survives a crash.
- */
-export type EventService = typeof EventService;
 export const EventService = {
   /** Publishes an event. The first event makes the topic. */
   publish: {
     path: "/event.Event/Publish" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: PublishRequest): Buffer => PublishRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): PublishRequest => PublishRequest.decode(value),
     responseSerialize: (value: PublishResponse): Buffer => PublishResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): PublishResponse => PublishResponse.decode(value),
   },
   /**
    * Sends the events of a topic, in order, and new ones as they are published, until the caller leaves.
@@ -1246,10 +499,8 @@ export const EventService = {
     path: "/event.Event/Consume" as const,
     requestStream: false as const,
     responseStream: true as const,
-    requestSerialize: (value: ConsumeRequest): Buffer => ConsumeRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ConsumeRequest => ConsumeRequest.decode(value),
     responseSerialize: (value: ConsumeResponse): Buffer => ConsumeResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): ConsumeResponse => ConsumeResponse.decode(value),
   },
   /**
    * Acknowledges the events of a topic up to an offset, for a group. An offset before the group's own changes nothing. An
@@ -1259,59 +510,31 @@ export const EventService = {
     path: "/event.Event/Acknowledge" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: AcknowledgeRequest): Buffer => AcknowledgeRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): AcknowledgeRequest => AcknowledgeRequest.decode(value),
     responseSerialize: (value: AcknowledgeResponse): Buffer => AcknowledgeResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): AcknowledgeResponse => AcknowledgeResponse.decode(value),
   },
   /** Lists the topics, by name. */
   listTopics: {
     path: "/event.Event/ListTopics" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListTopicsRequest): Buffer => ListTopicsRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListTopicsRequest => ListTopicsRequest.decode(value),
     responseSerialize: (value: ListTopicsResponse): Buffer => ListTopicsResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): ListTopicsResponse => ListTopicsResponse.decode(value),
   },
   /** Deletes a topic with its events and groups. A topic that does not exist is NOT_FOUND. */
   deleteTopic: {
     path: "/event.Event/DeleteTopic" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DeleteTopicRequest): Buffer => DeleteTopicRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteTopicRequest => DeleteTopicRequest.decode(value),
     responseSerialize: (value: DeleteTopicResponse): Buffer => DeleteTopicResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): DeleteTopicResponse => DeleteTopicResponse.decode(value),
   },
   /** Returns events of a topic that were published before: a replay from any offset or time. */
   read: {
     path: "/event.Event/Read" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ReadRequest): Buffer => ReadRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ReadRequest => ReadRequest.decode(value),
     responseSerialize: (value: ReadResponse): Buffer => ReadResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): ReadResponse => ReadResponse.decode(value),
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
-}

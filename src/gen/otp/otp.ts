@@ -5,7 +5,8 @@
 // source: otp/otp.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../wire/reader.js";
+import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../wire/message.js";
+import { type BinaryReader } from "../../wire/reader.js";
 import { BinaryWriter } from "../../wire/writer.js";
 import { Duration } from "../google/protobuf/duration.js";
 import { Timestamp } from "../google/protobuf/timestamp.js";
@@ -63,116 +64,59 @@ function createBaseGenerateRequest(): GenerateRequest {
   return { subject: "", lifetime: undefined, digits: 0, idempotencyKey: "", _unknownFields: undefined };
 }
 
-export const GenerateRequest: MessageFns<GenerateRequest> = {
-  encode(message: GenerateRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.subject !== "") {
-      writer.uint32(10).string(message.subject);
-    }
-    if (message.lifetime !== undefined) {
-      Duration.encode(message.lifetime, writer.uint32(18).fork()).join();
-    }
-    if (message.digits !== 0) {
-      writer.uint32(24).int32(message.digits);
-    }
-    if (message.idempotencyKey !== "") {
-      writer.uint32(34).string(message.idempotencyKey);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const GenerateRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): GenerateRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGenerateRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.subject = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGenerateRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.lifetime = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.digits = reader.int32();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.idempotencyKey = reader.string();
-            continue;
-          }
+          message.subject = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.lifetime = Duration.decode(reader, reader.uint32());
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.digits = reader.int32();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.idempotencyKey = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<GenerateRequest>, I>>(base?: I): GenerateRequest {
-    return GenerateRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<GenerateRequest>, I>>(object: I): GenerateRequest {
-    const message = createBaseGenerateRequest();
-    message.subject = object.subject ?? "";
-    message.lifetime = (object.lifetime !== undefined && object.lifetime !== null)
-      ? Duration.fromPartial(object.lifetime)
-      : undefined;
-    message.digits = object.digits ?? 0;
-    message.idempotencyKey = object.idempotencyKey ?? "";
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseGenerateResponse(): GenerateResponse {
-  return { code: "", expires: undefined, _unknownFields: undefined };
-}
-
-export const GenerateResponse: MessageFns<GenerateResponse> = {
+export const GenerateResponse = {
   encode(message: GenerateResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.code !== "") {
       writer.uint32(10).string(message.code);
@@ -180,76 +124,8 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
     if (message.expires !== undefined) {
       Timestamp.encode(message.expires, writer.uint32(18).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GenerateResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGenerateResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.code = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.expires = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<GenerateResponse>, I>>(base?: I): GenerateResponse {
-    return GenerateResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<GenerateResponse>, I>>(object: I): GenerateResponse {
-    const message = createBaseGenerateResponse();
-    message.code = object.code ?? "";
-    message.expires = (object.expires !== undefined && object.expires !== null)
-      ? Timestamp.fromPartial(object.expires)
-      : undefined;
-    return message;
   },
 };
 
@@ -257,175 +133,59 @@ function createBaseValidateRequest(): ValidateRequest {
   return { subject: "", code: "", idempotencyKey: "", _unknownFields: undefined };
 }
 
-export const ValidateRequest: MessageFns<ValidateRequest> = {
-  encode(message: ValidateRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.subject !== "") {
-      writer.uint32(10).string(message.subject);
-    }
-    if (message.code !== "") {
-      writer.uint32(18).string(message.code);
-    }
-    if (message.idempotencyKey !== "") {
-      writer.uint32(26).string(message.idempotencyKey);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const ValidateRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): ValidateRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseValidateRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.subject = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseValidateRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.code = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.idempotencyKey = reader.string();
-            continue;
-          }
+          message.subject = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.code = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.idempotencyKey = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ValidateRequest>, I>>(base?: I): ValidateRequest {
-    return ValidateRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ValidateRequest>, I>>(object: I): ValidateRequest {
-    const message = createBaseValidateRequest();
-    message.subject = object.subject ?? "";
-    message.code = object.code ?? "";
-    message.idempotencyKey = object.idempotencyKey ?? "";
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseValidateResponse(): ValidateResponse {
-  return { valid: false, _unknownFields: undefined };
-}
-
-export const ValidateResponse: MessageFns<ValidateResponse> = {
+export const ValidateResponse = {
   encode(message: ValidateResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.valid !== false) {
       writer.uint32(8).bool(message.valid);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ValidateResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseValidateResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.valid = reader.bool();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ValidateResponse>, I>>(base?: I): ValidateResponse {
-    return ValidateResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ValidateResponse>, I>>(object: I): ValidateResponse {
-    const message = createBaseValidateResponse();
-    message.valid = object.valid ?? false;
-    return message;
-  },
 };
-
-/**
- * Generates one-time codes and validates them, for a sign-in by e-mail or text message. Codes are HOTP values (RFC 4226).
- *
- * Codes belong to the account that generates them, usually that of your backend: no other account can validate, replace or use
- * up one. A call without an account is refused with UNAUTHENTICATED.
- */
-export type OtpService = typeof OtpService;
 export const OtpService = {
   /**
    * Generates a code for a subject. It replaces the subject's earlier code, which is not valid any more. Send the code
@@ -436,10 +196,8 @@ export const OtpService = {
     path: "/otp.Otp/Generate" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: GenerateRequest): Buffer => GenerateRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): GenerateRequest => GenerateRequest.decode(value),
     responseSerialize: (value: GenerateResponse): Buffer => GenerateResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): GenerateResponse => GenerateResponse.decode(value),
   },
   /**
    * Says whether a code is the subject's current one, and uses it up: of any number of calls with the right code, one gets
@@ -449,29 +207,7 @@ export const OtpService = {
     path: "/otp.Otp/Validate" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ValidateRequest): Buffer => ValidateRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ValidateRequest => ValidateRequest.decode(value),
     responseSerialize: (value: ValidateResponse): Buffer => ValidateResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): ValidateResponse => ValidateResponse.decode(value),
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
-}

@@ -5,7 +5,8 @@
 // source: qr/qr.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../wire/reader.js";
+import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../wire/message.js";
+import { type BinaryReader } from "../../wire/reader.js";
 import { BinaryWriter } from "../../wire/writer.js";
 
 /** The format of an image. */
@@ -61,114 +62,59 @@ function createBaseGenerateRequest(): GenerateRequest {
   return { text: "", format: 0, size: 0, correction: 0, _unknownFields: undefined };
 }
 
-export const GenerateRequest: MessageFns<GenerateRequest> = {
-  encode(message: GenerateRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.text !== "") {
-      writer.uint32(10).string(message.text);
-    }
-    if (message.format !== 0) {
-      writer.uint32(16).int32(message.format);
-    }
-    if (message.size !== 0) {
-      writer.uint32(24).int32(message.size);
-    }
-    if (message.correction !== 0) {
-      writer.uint32(32).int32(message.correction);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
+export const GenerateRequest = {
 
   decode(input: BinaryReader | Uint8Array, length?: number): GenerateRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGenerateRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.text = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGenerateRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.format = reader.int32() as any;
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.size = reader.int32();
-            continue;
-          }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.correction = reader.int32() as any;
-            continue;
-          }
+          message.text = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.format = reader.int32() as any;
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.size = reader.int32();
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.correction = reader.int32() as any;
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<GenerateRequest>, I>>(base?: I): GenerateRequest {
-    return GenerateRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<GenerateRequest>, I>>(object: I): GenerateRequest {
-    const message = createBaseGenerateRequest();
-    message.text = object.text ?? "";
-    message.format = object.format ?? 0;
-    message.size = object.size ?? 0;
-    message.correction = object.correction ?? 0;
+    closeMessage(reader);
     return message;
   },
 };
 
-function createBaseGenerateResponse(): GenerateResponse {
-  return { image: Buffer.alloc(0), mediaType: "", _unknownFields: undefined };
-}
-
-export const GenerateResponse: MessageFns<GenerateResponse> = {
+export const GenerateResponse = {
   encode(message: GenerateResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.image.length !== 0) {
       writer.uint32(10).bytes(message.image);
@@ -176,108 +122,17 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
     if (message.mediaType !== "") {
       writer.uint32(18).string(message.mediaType);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GenerateResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGenerateResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.image = Buffer.from(reader.bytes());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.mediaType = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<GenerateResponse>, I>>(base?: I): GenerateResponse {
-    return GenerateResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<GenerateResponse>, I>>(object: I): GenerateResponse {
-    const message = createBaseGenerateResponse();
-    message.image = object.image ?? Buffer.alloc(0);
-    message.mediaType = object.mediaType ?? "";
-    return message;
-  },
 };
-
-/** Generates QR codes (ISO/IEC 18004) as PNG or SVG images. It stores nothing. */
-export type QrService = typeof QrService;
 export const QrService = {
   /** Generates the QR code of a text, such as a link. */
   generate: {
     path: "/qr.Qr/Generate" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: GenerateRequest): Buffer => GenerateRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): GenerateRequest => GenerateRequest.decode(value),
     responseSerialize: (value: GenerateResponse): Buffer => GenerateResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): GenerateResponse => GenerateResponse.decode(value),
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
-}

@@ -7,8 +7,8 @@
  */
 import { Buffer } from "node:buffer";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { asBuffer } from "../../buffer.js";
 import { holdsSecrets } from "../../contract/secrets.js";
+import { asBuffer } from "../../wire/buffer.js";
 import { BACKSLASH, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../bytes.js";
 import { JsonError } from "../codec.js";
 

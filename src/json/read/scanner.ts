@@ -7,7 +7,7 @@
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { asBuffer } from "../../buffer.js";
+import { asBuffer } from "../../wire/buffer.js";
 import {
   BACKSLASH,
   BRACE_CLOSE,

@@ -3,7 +3,7 @@
  * are found and copied by native code, but for control characters, for which there is none.
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
-import { asBuffer } from "../../buffer.js";
+import { asBuffer } from "../../wire/buffer.js";
 import { BACKSLASH, NO_WORDS, QUOTE, skipNoControls } from "../bytes.js";
 import { NextByte } from "../next-byte.js";
 

@@ -3,7 +3,7 @@
  * nothing: bytes that are not a message of the type are an error, never a wrong value.
  */
 import { Buffer, isUtf8 } from "node:buffer";
-import { asBuffer } from "../../buffer.js";
+import { asBuffer } from "../../wire/buffer.js";
 import { NO_WORDS, wordsOf } from "../bytes.js";
 import { TooLargeError } from "../codec.js";
 import { KeySet } from "../sets.js";

@@ -3,10 +3,10 @@
  * and out, all four shapes the same, and each message is asked for, which is what makes `pause` exact.
  */
 import { connectivityState, type Channel as GrpcJsChannel, type Metadata as GrpcMetadata } from "@grpc/grpc-js";
-import { asBuffer } from "../../buffer.js";
 import { Code } from "../../errors.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { toWallClock } from "../../time.js";
+import { asBuffer } from "../../wire/buffer.js";
 import { type Call, type CallListener, type CallStart, type Status, sentMetadata } from "../channel.js";
 import type { Indexed, IndexedList } from "../open-calls.js";
 import {

@@ -1,6 +1,6 @@
 /** The channel over @grpc/grpc-js: one connection of that library, verified each time it is READY. */
 import { connectivityState, credentials, Channel as GrpcJsChannel } from "@grpc/grpc-js";
-import { formatAddress, formatGrpcTarget, type GrpcTarget } from "../../address.js";
+import { formatAddress, formatGrpcTarget, type GrpcTarget } from "../../address/address.js";
 import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
 import { IndexedList } from "../open-calls.js";
 import { channelClosed, closedDuringCall, unreachable } from "../status.js";

@@ -1,10 +1,10 @@
 /** Converts metadata, and how calls end, to what @grpc/grpc-js has for them and back. */
 import { Metadata as GrpcMetadata, logVerbosity, type StatusObject, setLogVerbosity } from "@grpc/grpc-js";
-import { asBuffer } from "../../buffer.js";
+import type { Metadata } from "../../call/metadata.js";
 import { Code, isStatusCode } from "../../errors.js";
 import { ErrorCode } from "../../http2/errors.js";
+import { asBuffer } from "../../wire/buffer.js";
 import type { Status } from "../channel.js";
-import type { Metadata } from "../metadata.js";
 import {
   answerTooLarge,
   connectionLost,

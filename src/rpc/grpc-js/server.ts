@@ -15,17 +15,17 @@ import {
   type ServerInterceptingCallInterface,
   type StatusObject,
 } from "@grpc/grpc-js";
-import type { Address } from "../../address.js";
-import { asBuffer } from "../../buffer.js";
-import type { Certificates } from "../../certificates.js";
+import type { Address } from "../../address/address.js";
+import { type Metadata, NO_METADATA } from "../../call/metadata.js";
+import type { Certificates } from "../../config/certificates.js";
 import { Code } from "../../errors.js";
 import { MAX_STREAMS } from "../../http2/server-connection.js";
-import { type ConnectionMemory, MemoryBudget } from "../../memory-budget.js";
+import { type ConnectionMemory, MemoryBudget } from "../../memory/memory-budget.js";
 import { fromWallClock } from "../../time.js";
+import { asBuffer } from "../../wire/buffer.js";
 import type { IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
 import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../message-queue.js";
-import { type Metadata, NO_METADATA } from "../metadata.js";
 import { NO_MEMORY, status } from "../status.js";
 import {
   type GrpcServer,

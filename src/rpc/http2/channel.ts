@@ -9,13 +9,13 @@
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { formatAddress, type GrpcTarget } from "../../address.js";
-import { type Certificates, validityOf } from "../../certificates.js";
+import { formatAddress, type GrpcTarget } from "../../address/address.js";
+import { type Certificates, validityOf } from "../../config/certificates.js";
 import { Code } from "../../errors.js";
 import { backOff } from "../../follow.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { ALPN } from "../../http2/frames.js";
-import { MemoryBudget } from "../../memory-budget.js";
+import { MemoryBudget } from "../../memory/memory-budget.js";
 import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
 import { Deadlines } from "../open-calls.js";
 import { channelClosed, closedDuringCall, deadlineExceeded, status, unreachable, unsendable } from "../status.js";
@@ -37,9 +37,6 @@ const DEFAULT_MAX_HEADERS = 16 * 2 ** 10;
 
 /** How long a server may take to accept a connection and send its SETTINGS, in milliseconds. */
 const CONNECT_MS = 10_000;
-
-/** Calls that wait in a channel which is full: enough to keep a service busy until more requests have been read. */
-export const MIN_FULL = 32;
 
 const ENDED_AT_ONCE = "it ended the connection at once";
 const ENDED = new Error(`${ENDED_AT_ONCE}: it may want TLS, or not believe the certificate of this end`);
@@ -93,10 +90,6 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   get state(): Channel["state"] {
     return this.#state;
-  }
-
-  get isFull(): boolean {
-    return this.#calls.waiting.length >= MIN_FULL;
   }
 
   open(start: CallStart, listener: CallListener): Call {

@@ -1,11 +1,12 @@
 /** A call at the caller's end: a stream that may first wait for a connection. */
+
+import { formatTimeout, type Metadata } from "../../call/metadata.js";
 import { Code, type StatusError } from "../../errors.js";
 import type { Connection } from "../../http2/connection.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { Flag } from "../../http2/frames.js";
 import { type HeaderField, type HeaderList, headerOf, isMalformed } from "../../http2/header-fields.js";
 import { type Call, type CallListener, type CallStart, type Status, sentMetadata } from "../channel.js";
-import { formatTimeout, type Metadata } from "../metadata.js";
 import type { Deadlines, Expiring } from "../open-calls.js";
 import {
   answerTooLarge,

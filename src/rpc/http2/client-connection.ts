@@ -8,7 +8,7 @@ import { FrameType, LAST_STREAM_ID, PREFACE } from "../../http2/frames.js";
 import type { HeaderList } from "../../http2/header-fields.js";
 import { KeepAlive, type KeepAliveOptions } from "../../http2/keep-alive.js";
 import { DEFAULT_WINDOW, Setting, settingsFrame } from "../../http2/settings.js";
-import type { ConnectionMemory } from "../../memory-budget.js";
+import type { ConnectionMemory } from "../../memory/memory-budget.js";
 import { status } from "../status.js";
 import { ClientCall } from "./client-call.js";
 import { HEADER_NAMES, sizeOfMetadata } from "./headers.js";

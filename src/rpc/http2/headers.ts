@@ -2,13 +2,14 @@
  * gRPC's part of header lists (PROTOCOL-HTTP2.md, "Requests" and "Responses"): the names it has rules for, the head of a
  * request, metadata, and the status in trailers.
  */
-import { asBuffer } from "../../buffer.js";
+
+import { CLIENT_ADDRESS, isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../../call/metadata.js";
 import { Code, isStatusCode } from "../../errors.js";
 import type { FrameWriter } from "../../http2/frame-writer.js";
 import { FIRST_OWN_KIND, type HeaderField, type HeaderList, HeaderNames, Kind } from "../../http2/header-fields.js";
 import { type Field, sizeOf } from "../../http2/static-table.js";
+import { asBuffer } from "../../wire/buffer.js";
 import type { Status } from "../channel.js";
-import { CLIENT_ADDRESS, isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../metadata.js";
 import {
   CONTENT_TYPE,
   DETAILS_TRAILER,

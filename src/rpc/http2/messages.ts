@@ -143,6 +143,11 @@ export class MessageReader {
     return flag === 0 ? message : this.#decompress(message);
   }
 
+  /** Drops what has not been returned. */
+  drop(): void {
+    this.#pending = undefined;
+  }
+
   /** Copies the pending bytes to a larger buffer. The old one is left as it is: messages returned before may lie in it. */
   #grow(pending: Buffer, room: number): void {
     const grown = Buffer.allocUnsafe(room);

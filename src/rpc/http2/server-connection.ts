@@ -5,7 +5,7 @@ import { ErrorCode } from "../../http2/errors.js";
 import { type HeaderList, isMalformed } from "../../http2/header-fields.js";
 import { ServerConnection } from "../../http2/server-connection.js";
 import { ContentLength } from "../../http2/stream.js";
-import type { ConnectionMemory } from "../../memory-budget.js";
+import type { ConnectionMemory } from "../../memory/memory-budget.js";
 import type { Dispatcher } from "../dispatch.js";
 import { Deadlines } from "../open-calls.js";
 import { status } from "../status.js";

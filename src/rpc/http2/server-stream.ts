@@ -1,4 +1,6 @@
 /** A call at the service's end: opens the request at the dispatcher, and writes what the dispatcher answers. */
+
+import { type Metadata, NO_METADATA } from "../../call/metadata.js";
 import { Code, type StatusError } from "../../errors.js";
 import type { Connection } from "../../http2/connection.js";
 import { ErrorCode } from "../../http2/errors.js";
@@ -6,11 +8,11 @@ import { Flag } from "../../http2/frames.js";
 import { type HeaderField, headerOf } from "../../http2/header-fields.js";
 import type { Field } from "../../http2/static-table.js";
 import type { ContentLength } from "../../http2/stream.js";
+import { FINISHED, type UnfinishedBody } from "../../memory/memory-budget.js";
 import type { IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
-import { type Metadata, NO_METADATA } from "../metadata.js";
 import type { Deadlines, Expiring } from "../open-calls.js";
-import { CONTENT_TYPE, NO_MEMORY, status, toStatus } from "../status.js";
+import { CONTENT_TYPE, GIVEN_UP, NO_MEMORY, status, toStatus } from "../status.js";
 import {
   checkMetadata,
   metadataOf,
@@ -48,7 +50,7 @@ export type ServerStreamConnection = Connection & {
 /** Bytes of unsent messages from which they are reserved at once; fewer only when they could not be written in their turn. */
 const MIN_RESERVED = 4_096;
 
-export class ServerStream extends MessageStream implements Reply {
+export class ServerStream extends MessageStream implements Reply, UnfinishedBody {
   protected readonly connection: ServerStreamConnection;
   #endpoint: IncomingListener | undefined;
   #headers: Metadata | undefined;
@@ -57,6 +59,8 @@ export class ServerStream extends MessageStream implements Reply {
   #stall: Expiring | undefined;
   /** The peer has cancelled or is gone. */
   #gone = false;
+  /** The budget knows its message as unfinished: memory is reserved for one that has come in part. */
+  #isUnfinished = false;
   /** END_STREAM came in a frame without data. */
   #endedEmpty = false;
   protected readonly endsWithMessage = false;
@@ -108,19 +112,58 @@ export class ServerStream extends MessageStream implements Reply {
   protected override onData(buffer: Buffer, start: number, end: number): void {
     this.#endedEmpty = this.remoteEnded && start === end;
     super.onData(buffer, start, end);
+    if (!this.reader.hasMore || this.reader.isBusy) this.#endUnfinished();
   }
 
   /** The endpoint keeps messages until it calls `resume`, which means that it has taken all, or until the call ends. */
   protected onMessage(message: Uint8Array): void {
+    this.#endUnfinished();
     this.kept += message.length;
     this.#endpoint?.onMessage(message);
   }
 
-  /** The endpoint is told in a microtask: it may be within `send`, which must not call it back. */
+  // Memory. A message of one frame is never unfinished, nor one that waits for its endpoint.
+
+  override tryHold(bytes: number): boolean {
+    if (!this.paused && !this.reader.isBusy) this.#isUnfinished = true;
+    return super.tryHold(bytes);
+  }
+
+  protected override get unfinished(): UnfinishedBody {
+    return this.#isUnfinished ? this : FINISHED;
+  }
+
+  #endUnfinished(): void {
+    if (!this.#isUnfinished) return;
+    this.#isUnfinished = false;
+    this.connection.memory.finished(this);
+  }
+
+  get freeable(): number {
+    return this.reader.held;
+  }
+
+  giveUp(): void {
+    this.#endUnfinished();
+    this.reader.drop();
+    this.#refuse(GIVEN_UP);
+    this.reserve();
+  }
+
+  override releaseMemory(): void {
+    this.#endUnfinished();
+    super.releaseMemory();
+  }
+
   onNoMemory(): void {
+    this.#refuse(NO_MEMORY);
+  }
+
+  /** The endpoint is told in a microtask: it may be within `send`, which must not call it back. */
+  #refuse(ending: Status): void {
     this.dropUnsent();
     if (this.#gone || this.localEnded) return;
-    this.#finish(NO_MEMORY);
+    this.#finish(ending);
     queueMicrotask(() => this.#endpoint?.onCancel());
   }
 

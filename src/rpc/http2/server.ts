@@ -1,10 +1,10 @@
 /** Serves a dispatcher over our own HTTP/2: over TCP or a unix socket, with TLS or without. */
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import type { GrpcTarget } from "../../address.js";
-import type { Certificates } from "../../certificates.js";
+import type { GrpcTarget } from "../../address/address.js";
+import type { Certificates } from "../../config/certificates.js";
 import { ALPN } from "../../http2/frames.js";
-import { MemoryBudget } from "../../memory-budget.js";
+import { MemoryBudget } from "../../memory/memory-budget.js";
 import type { Dispatcher } from "../dispatch.js";
 import { type GrpcServer, listen, MAX_CONNECTION_AGE_MS, type ServerLimits, type ServerOptions } from "../transport.js";
 import { GrpcServerConnection } from "./server-connection.js";

@@ -4,10 +4,11 @@
  * The endpoint gets the caller's messages synchronously. The caller gets the endpoint's events synchronously too, except
  * while it is inside a method of the call (`open`, `send`, `end` …): then they are delivered together in a microtask.
  */
+
+import type { Metadata } from "../../call/metadata.js";
 import { Code } from "../../errors.js";
 import type { Call, CallListener, CallStart, Channel, IncomingListener, Reply, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
-import type { Metadata } from "../metadata.js";
 import { type Indexed, IndexedList } from "../open-calls.js";
 import { answerTooLarge, cancelled, channelClosed, closedDuringCall, largerThan } from "../status.js";
 

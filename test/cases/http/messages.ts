@@ -1,5 +1,5 @@
 /** How the message of a call is read, from a JSON body or from the query. */
-import { CODING_LIST } from "../../../gateway/content-coding.js";
+import { CODING_LIST } from "../../../gateway/http/content-coding.js";
 import { GREETING, HELLO, type HttpCase, NAME, PROBE } from "./case.js";
 
 /** probe.Fields as it is answered with nothing set. */

@@ -299,7 +299,7 @@ export const nowhere: readonly HttpCase[] = [
   {
     title: "nor does it with an enrolment token",
     method: "POST",
-    target: "/v1/auth/Policy/Resolve",
+    target: "/v1/auth/Policy/BatchResolve",
     headers: [["Authorization", "Bearer {gateway}"]],
     body: "{}",
     status: 404,

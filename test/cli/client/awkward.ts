@@ -35,7 +35,7 @@ function echo(service: string, body: string) {
   });
   const handlers = endpoints.map(([, name, sent, answered]) => [name, handlerOf(sent, answered)]);
   // biome-ignore lint/suspicious/noExplicitAny: names made from a table have no types of their own.
-  return part(`awkward.${service}`, Object.fromEntries(methods) as any, Object.fromEntries(handlers) as any);
+  return part(Object.fromEntries(methods) as any, Object.fromEntries(handlers) as any);
 }
 
 function handlerOf(sent: string | undefined, answered: string | undefined): unknown {

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import t, { type Test } from "tap";
 import { Profile } from "../../../cli/http/profile.js";
 import { StoredLogin } from "../../../cli/http/session.js";
-import { createToken } from "../../../src/access/token.js";
+import { createToken } from "../../../src/call/token.js";
 import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 import { NOWHERE, type Outcome, portico } from "../command-line.js";

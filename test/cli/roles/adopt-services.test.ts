@@ -65,9 +65,9 @@ t.test("a copy of a store of services has its installation, with --as-copy none"
 
 t.test("a copy of the authority's store is the same installation, with --as-copy another one", async (t) => {
   const data = await installation(temporaryFolder(t));
-  const { Journal } = await import("../../../services/auth/log/journal.js");
-  const { ChangeLog } = await import("../../../services/auth/log/change-log.js");
-  const { Clock, MACHINE_CLOCKS } = await import("../../../services/auth/log/clock.js");
+  const { Journal } = await import("../../../services/auth/log/changelog/journal.js");
+  const { ChangeLog } = await import("../../../services/auth/log/changelog/change-log.js");
+  const { Clock, MACHINE_CLOCKS } = await import("../../../services/auth/log/time/clock.js");
   const { default: pino } = await import("pino");
   const log = pino({ level: "silent" });
   const stateOf = async (url: string) => {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import t from "tap";
-import { parseAddress } from "../../../src/address.js";
+import { parseAddress } from "../../../src/address/address.js";
 import { installation } from "../../support/installation.js";
 import { administrator, call, refused, start } from "../../support/process.js";
 import { until } from "../../support/until.js";

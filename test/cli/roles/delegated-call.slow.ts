@@ -1,13 +1,13 @@
 // A service in a process of its own is called by another service with a context that the authority issued.
 
 import t from "tap";
-import { delegate } from "../../../src/access/delegation.js";
-import { parseAddress } from "../../../src/address.js";
+import { delegate } from "../../../src/access/assertions/delegation.js";
+import { parseAddress } from "../../../src/address/address.js";
+import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { HelloworldService } from "../../../src/gen/helloworld/helloworld.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 

@@ -70,7 +70,7 @@ await t.test(
     const list = promisify(rules.List.bind(rules)) as (...args: unknown[]) => Promise<unknown>;
     await t.rejects(list({}), { code: grpc.status.UNAUTHENTICATED });
     const policy = client("portico/auth/v1/policy.proto", "portico.auth.v1.Policy");
-    const resolve = promisify(policy.Resolve.bind(policy)) as (...args: unknown[]) => Promise<unknown>;
+    const resolve = promisify(policy.BatchResolve.bind(policy)) as (...args: unknown[]) => Promise<unknown>;
     const admin = await administrator(http, data);
     await t.rejects(resolve({}, bearer(admin.authorization)), { code: grpc.status.PERMISSION_DENIED });
   },

@@ -6,7 +6,7 @@ import t, { type Test } from "tap";
 import { start } from "../../support/process.js";
 
 // With one service: the other ten add up to 30 MB.
-const MAX_RESIDENT = 135; // MiB; 118 to 126 were measured.
+const MAX_RESIDENT = 180; // MiB; 146 to 164 were measured, 118 to 126 with a young generation of 8 MB.
 const [, flags = ""] = /^ExecStart=\S+ (--.*) \S*portico\.js/m.exec(readFileSync("docs/deploying.md", "utf8")) ?? [];
 const CALLS = 20_000;
 /** As many as a machine with one processor answers, on which this process calls: of more it would refuse some, and hold more. */

@@ -3,7 +3,8 @@ import t from "tap";
 import { openCore } from "../../../cli/roles/authority.js";
 import { openServices } from "../../../cli/roles/open-services.js";
 import { clientsWithin } from "../../../cli/roles/own-clients.js";
-import { loadConfig } from "../../../src/config.js";
+import type { Metadata } from "../../../src/call/metadata.js";
+import { loadConfig } from "../../../src/config/config.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Code } from "../../../src/errors.js";
@@ -20,7 +21,6 @@ import { Shutdown } from "../../../src/process/shutdown.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { unary } from "../../../src/rpc/client.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 
 const PASSWORD = "correct horse battery";
 const log = createLog("silent");

@@ -2,7 +2,7 @@
 // process would, refuse when the authority is gone, and recover by themselves.
 
 import t from "tap";
-import { parseAddress } from "../../../src/address.js";
+import { parseAddress } from "../../../src/address/address.js";
 import { HealthService } from "../../../src/gen/grpc/health/v1/health.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";

@@ -1,7 +1,7 @@
 // The roles as three processes that speak mutual TLS: each shows a certificate of one authority, and accepts no other.
 import { join } from "node:path";
 import t from "tap";
-import { type GrpcTarget, parseGrpcTarget } from "../../../src/address.js";
+import { type GrpcTarget, parseGrpcTarget } from "../../../src/address/address.js";
 import { Code } from "../../../src/errors.js";
 import { HealthService } from "../../../src/gen/grpc/health/v1/health.js";
 import { unary } from "../../../src/rpc/client.js";

@@ -1,8 +1,14 @@
 // `portico services add` and `remove` change the services of the configuration file, and nothing else of it.
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
 import { EXIT } from "../../../cli/terminal/exit.js";
+import { type Address, formatAddress } from "../../../src/address/address.js";
+import { dispatcherOf, listen } from "../../rpc/serve.js";
+import { compile } from "../../services/registry/compile.js";
+import { buildAnnotated } from "../../support/descriptors.js";
+import { freePort } from "../../support/ports.js";
 import { portico } from "../command-line.js";
 
 const SHOP = { name: "shop", target: "127.0.0.1:9000" };
@@ -90,4 +96,81 @@ t.test("refuses a file that it does not understand", async (t) => {
   t.equal(exit, EXIT.usage);
   t.match(stderr, /portico\.json cannot be read/);
   t.equal(readFileSync(file, "utf8"), "{");
+});
+
+/** A server that answers by reflection with this contract, and to no call. */
+async function reflecting(t: Test, grpcService: string, descriptors: Uint8Array): Promise<string> {
+  const parts = [{ grpcService, load: () => Promise.reject(new Error("not called")) }];
+  const { address } = await listen(t, dispatcherOf([{ name: "library", descriptors, parts }]));
+  return formatAddress(address as Address);
+}
+
+const LIBRARY = buildAnnotated("test/gateway/dialects/http-rule", "library.proto");
+const FAULTS = [
+  /^Not served as library declares it: library:Library\.Shadow: GET \/lib\/\{nothing\}: /m,
+  /^Not served as library declares it: .*GET \/console\/\{name\} is below \/console, which is Portico's own$/m,
+];
+
+const SOURCES: [title: string, args: (t: Test, folder: string) => Promise<string[]>][] = [
+  [
+    "a descriptor file",
+    async (_, folder) => {
+      const file = join(folder, "library.binpb");
+      writeFileSync(file, LIBRARY);
+      return ["127.0.0.1:1", "--descriptors", file];
+    },
+  ],
+  ["its server", async (t) => [await reflecting(t, "library.Library", LIBRARY)]],
+  [
+    "the one of its servers that answers",
+    async (t) => [`127.0.0.1:${await freePort()}`, await reflecting(t, "library.Library", LIBRARY)],
+  ],
+];
+for (const [title, args] of SOURCES) {
+  t.test(`add tells what of the contract in ${title} is not served`, async (t) => {
+    const { run, content, data } = services(t, {});
+    const { exit, stderr } = await run("add", "library", ...(await args(t, data)));
+    t.equal(exit, EXIT.ok);
+    for (const fault of FAULTS) t.match(stderr, fault);
+    t.equal(content().services.length, 1);
+  });
+}
+
+const UNREAD: [title: string, target: (t: Test) => Promise<string>, why: RegExp][] = [
+  [
+    "nobody listens",
+    async () => `127.0.0.1:${await freePort()}`,
+    /cannot be reached \(.*ECONNREFUSED.*\); start it, or/,
+  ],
+  [
+    "something takes connections and never answers",
+    async (t) => {
+      const silent = createServer().listen(0, "127.0.0.1");
+      t.teardown(() => silent.close());
+      await new Promise((resolve) => silent.once("listening", resolve));
+      return formatAddress({ host: "127.0.0.1", port: (silent.address() as { port: number }).port });
+    },
+    /cannot be reached \(.*\); start it, or/,
+  ],
+];
+for (const [title, target, why] of UNREAD) {
+  t.test(`add adds, and says that the contract cannot be read, where ${title}`, async (t) => {
+    const { run, content } = services(t, {});
+    const { exit, stderr } = await run("add", "shop", await target(t));
+    t.equal(exit, EXIT.ok);
+    t.match(stderr, /^The contract of shop cannot be read now: 127\.0\.0\.1:/);
+    t.match(stderr, why);
+    t.match(stderr, /portico services tells what is not served\n$/);
+    t.equal(content().services.length, 1);
+  });
+}
+
+t.test("refuses a server whose contract Portico does not serve, and changes nothing", async (t) => {
+  const { run, content, data } = services(t, {});
+  const source = `syntax = "proto3"; package portico.shop; message M {} service Shop { rpc None(M) returns (M); }`;
+  const target = await reflecting(t, "portico.shop.Shop", compile(join(data, "protos"), { "shop.proto": source }));
+  const { exit, stderr } = await run("add", "shop", target);
+  t.equal(exit, EXIT.usage);
+  t.match(stderr, /^Nothing was added: 127\.0\.0\.1:\d+: .*portico\.shop\.Shop/);
+  t.strictSame(content(), {});
 });

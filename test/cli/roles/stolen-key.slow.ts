@@ -3,8 +3,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { CONTEXT } from "../../../src/access/call-context.js";
-import { parseAddress } from "../../../src/address.js";
+import { parseAddress } from "../../../src/address/address.js";
+import type { Metadata } from "../../../src/call/metadata.js";
+import { CONTEXT } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { HelloworldService } from "../../../src/gen/helloworld/helloworld.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -12,7 +13,6 @@ import { Instance, RegistryService } from "../../../src/gen/portico/registry/v1/
 import { createLog } from "../../../src/log.js";
 import { stream, unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import { register } from "../../../src/rpc/registration.js";
 import { part, type Service } from "../../../src/rpc/service.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
@@ -26,7 +26,7 @@ const seen: Metadata[] = [];
 const thief: Service = {
   ...helloworld,
   parts: [
-    part("helloworld.Helloworld", HelloworldService, {
+    part(HelloworldService, {
       call(_request, { metadata }) {
         seen.push(metadata);
         return { message: "stolen", msg: "stolen" };

@@ -3,7 +3,7 @@
 // refused (test/services/registry/grpc-names.test.ts).
 
 import t from "tap";
-import { parseAddress } from "../../../src/address.js";
+import { parseAddress } from "../../../src/address/address.js";
 import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Instance } from "../../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../../src/log.js";

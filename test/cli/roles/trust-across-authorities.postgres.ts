@@ -3,13 +3,13 @@
  * good nowhere once the enrolment was deleted at whichever authority.
  */
 import t from "tap";
-import { delegate } from "../../../src/access/delegation.js";
-import { parseAddress } from "../../../src/address.js";
+import { delegate } from "../../../src/access/assertions/delegation.js";
+import { parseAddress } from "../../../src/address/address.js";
+import type { Metadata } from "../../../src/call/metadata.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { HelloworldService } from "../../../src/gen/helloworld/helloworld.js";
 import { unary } from "../../../src/rpc/client.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import { noPostgres, startPostgres } from "../../support/postgres.js";
 import { inTime } from "../../support/until.js";
 import { hasHaproxy, type Member, post, startSeveral } from "./several.js";

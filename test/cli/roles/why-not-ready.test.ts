@@ -1,7 +1,7 @@
 // Why a process cannot serve is one line, whatever its reason has.
 import t from "tap";
 import { whyNotReady } from "../../../cli/roles/readiness.js";
-import type { Authority } from "../../../src/access/authorities.js";
+import type { Authority } from "../../../src/access/follow/authorities.js";
 import { Code, StatusError } from "../../../src/errors.js";
 
 t.test("a reason of OpenSSL, which has line ends", async (t) => {

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
-import { parseAddress } from "../../../src/address.js";
+import { parseAddress } from "../../../src/address/address.js";
 import { installation } from "../../support/installation.js";
 import { freePort } from "../../support/ports.js";
 import { administrator, call, type Portico, refused, start } from "../../support/process.js";

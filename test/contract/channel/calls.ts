@@ -1,9 +1,9 @@
 /** Calls as the contract of channels makes them, and what it waits for. */
 import type { Test } from "tap";
+import type { Metadata } from "../../../src/call/metadata.js";
 import type { StatusError } from "../../../src/errors.js";
 import type { CallListener, CallStart, Channel, Status } from "../../../src/rpc/channel.js";
 import { unary } from "../../../src/rpc/client.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import type { Context } from "../../../src/rpc/service.js";
 import { type RawImplementation, RawService } from "../../rpc/raw-service.js";
 import { deferred } from "../../support/deferred.js";

@@ -126,7 +126,9 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     let deadline = 0;
     const channel = await serve({
       one: async (_request, context) => {
-        t.ok(Math.abs((context.deadline ?? 0) - deadline) < 1_000, "the endpoint knows the deadline");
+        t.ok(Math.abs((context.deadlineMonotonicMs ?? 0) - deadline) < 1_000, "the endpoint knows the deadline");
+        const left = (context.deadline ?? 0) - Date.now();
+        t.ok(Math.abs(left - (deadline - performance.now())) < 1_000, "by the wall clock too");
         await aborted(context.signal);
         stopped.resolve();
         return never();

@@ -1,7 +1,8 @@
 /** What calls carry beside messages: metadata, headers and trailers. */
+
+import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { unary } from "../../../src/rpc/client.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import type { Context } from "../../../src/rpc/service.js";
 import { RawService } from "../../rpc/raw-service.js";
 import { deferred } from "../../support/deferred.js";

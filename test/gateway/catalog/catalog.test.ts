@@ -4,7 +4,7 @@
 import t, { type Test } from "tap";
 import { Catalog } from "../../../gateway/catalog/catalog.js";
 import { type Guard, SYSTEM } from "../../../src/access/guard.js";
-import { loadConfig } from "../../../src/config.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { Instance, Joined, RegistryService, WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
@@ -48,7 +48,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
     name: "registry",
     descriptors: descriptorsOf(),
     parts: [
-      part("portico.registry.v1.Registry", RegistryService, {
+      part(RegistryService, {
         register: () => never(),
         list: () => ({ services: [] }),
         resolve: () => ({ addresses: [] }),

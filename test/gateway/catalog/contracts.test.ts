@@ -12,13 +12,13 @@ import {
 } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
-import type { Address } from "../../../src/address.js";
+import type { Address } from "../../../src/address/address.js";
+import { NO_METADATA } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import type { Channel, Verify } from "../../../src/rpc/channel.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../../src/rpc/http2/server.js";
-import { NO_METADATA } from "../../../src/rpc/metadata.js";
 import { part, type Service } from "../../../src/rpc/service.js";
 import { dispatcherOf, LIMITS } from "../../rpc/serve.js";
 import { compile } from "../../services/registry/compile.js";
@@ -72,7 +72,7 @@ function serviceOf(name: string, proto: string, methods: readonly string[]): Ser
   );
   const answer = (request: unknown) => create(Order, { id: (request as { id: string }).id, item: name } as never);
   const implementation = Object.fromEntries(methods.map((method) => [method.toLowerCase(), answer]));
-  return { name: "shop", descriptors, parts: [part("shop.Orders", definition, implementation as never)] };
+  return { name: "shop", descriptors, parts: [part(definition, implementation as never)] };
 }
 
 /** A server of a version at a port. */

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
-import { HttpError } from "../../../gateway/errors.js";
+import { HttpError } from "../../../gateway/http/errors.js";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
 import { descriptorsOf } from "../../../src/contract/own-files.js";
 

@@ -1,9 +1,9 @@
 /** The catalog takes together what the registries of several authorities name, each of which may be away or not know all yet. */
 import t, { type Test } from "tap";
 import { Catalog } from "../../../gateway/catalog/catalog.js";
-import { Authorities } from "../../../src/access/authorities.js";
+import { Authorities } from "../../../src/access/follow/authorities.js";
 import { type Guard, SYSTEM } from "../../../src/access/guard.js";
-import { loadConfig } from "../../../src/config.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { Instance, Joined, RegistryService, WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
@@ -29,7 +29,7 @@ class ScriptedRegistry {
 
   constructor() {
     const watch = () => this.#watch();
-    const parts = [part("portico.registry.v1.Registry", RegistryService, { ...OTHERS, watch })];
+    const parts = [part(RegistryService, { ...OTHERS, watch })];
     const registry: Service = { name: "registry", descriptors: descriptorsOf(), parts };
     this.channel = new InProcessChannel(
       new Dispatcher({ services: [registry], guard: NOBODY, limits: config, log: silent }),

@@ -1,14 +1,15 @@
 // No dialect gets a body before the guard has decided who sends it, whether it routes by the path or by the body.
 import t from "tap";
 import { createHandler } from "../../../gateway/handler.js";
-import { type GatewayRequest, readHeaders } from "../../../gateway/http.js";
+import { readHeaders } from "../../../gateway/http/headers.js";
+import type { GatewayRequest } from "../../../gateway/http/message.js";
 import { Hosts } from "../../../gateway/stages/cors.js";
 import type { BodyRoute, Dialect } from "../../../gateway/stages/dialect.js";
 import type { StageOptions } from "../../../gateway/stages/options.js";
 import { RequestState } from "../../../gateway/stages/record.js";
 import { findRoute, findRouteAtOnce } from "../../../gateway/stages/route.js";
-import type { Admission, SigningGuard } from "../../../src/access/admission.js";
-import { loadConfig } from "../../../src/config.js";
+import type { Admission, SigningGuard } from "../../../src/call/admission.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { Callers } from "../../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { createLog } from "../../../src/log.js";

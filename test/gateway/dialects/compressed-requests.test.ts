@@ -7,7 +7,7 @@ import zlib from "node:zlib";
 import t from "tap";
 import { decompressQuery } from "../../../gateway/dialects/rpc/compression.js";
 import { Code } from "../../../src/errors.js";
-import { MemoryBudget } from "../../../src/memory-budget.js";
+import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { HTTP_VERSIONS, httpClient } from "../../support/http-client.js";
 import { until } from "../../support/until.js";
 import { deploy } from "../deployment.js";

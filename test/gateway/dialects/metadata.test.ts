@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { text } from "node:stream/consumers";
 import t from "tap";
-import { asBuffer } from "../../../src/buffer.js";
+import { asBuffer } from "../../../src/wire/buffer.js";
 import { until } from "../../support/until.js";
 import { deploy } from "../deployment.js";
 import { createRelay } from "./relay.js";

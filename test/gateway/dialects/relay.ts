@@ -7,9 +7,9 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
+import { isBinaryName, type Metadata } from "../../../src/call/metadata.js";
 import { readDescriptors } from "../../../src/contract/endpoint.js";
 import { type Code, StatusError } from "../../../src/errors.js";
-import { isBinaryName, type Metadata } from "../../../src/rpc/metadata.js";
 import { type Context, part, type Service } from "../../../src/rpc/service.js";
 import { BYTES } from "../../rpc/raw-service.js";
 import { buildAnnotated } from "../../support/descriptors.js";
@@ -75,7 +75,7 @@ export function createRelay(metadata: readonly string[] = []): Service {
     descriptors,
     metadata,
     parts: [
-      part("relay.Relay", definition, {
+      part(definition, {
         call(request, context) {
           const note = noteOf(request);
           relay(note, context);

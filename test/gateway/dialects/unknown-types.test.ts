@@ -5,10 +5,12 @@ import { FileDescriptorProtoSchema, FileDescriptorSetSchema, file_google_protobu
 import t from "tap";
 import { Code, StatusError } from "../../../src/errors.js";
 import { Any } from "../../../src/gen/google/protobuf/any.js";
-
+import type { Status } from "../../../src/rpc/channel.js";
+import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { part, type Service } from "../../../src/rpc/service.js";
 import { BYTES } from "../../rpc/raw-service.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
+import { inTime, until } from "../../support/until.js";
 import { deploy } from "../deployment.js";
 
 const method = (name: string, serverStreaming = false) => ({
@@ -22,7 +24,7 @@ const contract = {
   package: "vault",
   syntax: "proto3",
   dependency: ["google/protobuf/any.proto"],
-  service: [{ name: "Vault", method: [method("Echo"), method("Twice", true), method("Fail")] }],
+  service: [{ name: "Vault", method: [method("Echo"), method("Twice", true), method("Fail"), method("Give")] }],
 };
 const hidden = {
   name: "hidden.proto",
@@ -40,26 +42,32 @@ const descriptors = Buffer.from(
   ),
 );
 
+const A_COIN: Any = { typeUrl: "type.googleapis.com/acme.Coin", value: Buffer.from([8, 5]) };
+
 const vault: Service = {
   name: "vault",
   descriptors,
   parts: [
     part(
-      "vault.Vault",
       {
         echo: { path: "/vault.Vault/Echo", requestStream: false, responseStream: false, ...BYTES },
         twice: { path: "/vault.Vault/Twice", requestStream: false, responseStream: true, ...BYTES },
         fail: { path: "/vault.Vault/Fail", requestStream: false, responseStream: false, ...BYTES },
+        give: { path: "/vault.Vault/Give", requestStream: false, responseStream: false, ...BYTES },
       } as const,
       {
         echo: (message: Buffer) => message,
         async *twice(message: Buffer) {
-          yield message;
-          yield message;
+          const sent = message.length === 0 ? Buffer.from(Any.encode(A_COIN).finish()) : message;
+          yield sent;
+          yield sent;
         },
+        // What is not sent is a coin, so that only the answer is of a type that the gateway does not know.
         fail: (message: Buffer) => {
-          throw new StatusError(Code.ABORTED, "no", { details: [Any.decode(message)] });
+          const detail = message.length === 0 ? A_COIN : Any.decode(message);
+          throw new StatusError(Code.ABORTED, "no", { details: [detail] });
         },
+        give: () => Buffer.from(Any.encode(A_COIN).finish()),
       },
     ),
   ],
@@ -75,11 +83,9 @@ const mint: Service = {
     ),
   ),
   parts: [
-    part(
-      "acme.Mint",
-      { make: { path: "/acme.Mint/Make", requestStream: false, responseStream: false, ...BYTES } } as const,
-      { make: (message: Buffer) => message },
-    ),
+    part({ make: { path: "/acme.Mint/Make", requestStream: false, responseStream: false, ...BYTES } } as const, {
+      make: (message: Buffer) => message,
+    }),
   ],
 };
 
@@ -136,6 +142,62 @@ t.test("the first message of a stream waits for its type", async (t) => {
     body: JSON.stringify(COIN),
   });
   t.equal(await answer.text(), `${CANONICAL}\n${CANONICAL}\n`);
+});
+
+t.test("while a server does not say what a type is", async (t) => {
+  let asked = 0;
+  const silent = await deploy(t.testdir(), {
+    readTypes() {
+      asked++;
+      return new Promise(() => {});
+    },
+  });
+  t.teardown(() => silent.close());
+  silent.add({
+    service: "vault",
+    addresses: [`${host}:${port}`],
+    descriptors,
+    grpcServices: ["vault.Vault"],
+    reflected: true,
+  });
+  await until(() => silent.catalog.routes.targetsOf("vault") !== undefined);
+  const door = `http://127.0.0.1:${silent.door.address.port}`;
+  const post = async (path: string, headers: Record<string, string>, body = "") => {
+    const response = fetch(`${door}/${path}`, { method: "POST", headers, body });
+    const { status, headers: answered } = await inTime(response, `an answer of ${path}`);
+    return { status, answered, text: await (await response).text() };
+  };
+
+  await t.test("callers who get details as bytes do not wait", async (t) => {
+    const channel = new Http2Channel(silent.door.address);
+    t.teardown(() => channel.close());
+    const status = await new Promise<Status>((resolve) => {
+      const start = { path: "/vault.Vault/Fail", metadata: [], deadline: undefined };
+      const opened = channel.open(start, { onMessage() {}, onEnd: resolve });
+      opened.send(Buffer.alloc(0));
+      opened.end();
+    });
+    t.match(status, { code: Code.ABORTED, details: [{ typeUrl: A_COIN.typeUrl }] });
+    const web = { "Content-Type": "application/grpc-web+proto" };
+    t.match(await post("vault.Vault/Fail", web, "\0\0\0\0\0"), { text: /grpc-status-details-bin/ });
+    const connect = { "Content-Type": "application/proto" };
+    t.match(await post("vault.Vault/Fail", connect), { status: 409, text: /"type":"acme.Coin","value":"CAU"/ });
+    t.equal(asked, 0, "no type was asked for");
+  });
+
+  for (const [path, status, text] of [
+    ["give", 200, JSON.stringify(COIN)],
+    ["fail", 409, `"Details":[${JSON.stringify(COIN)}]`],
+    ["twice", 200, `${JSON.stringify(COIN)}\n`],
+  ] as const) {
+    await t.test(`the deadline of a call ends the wait: ${path}`, async (t) => {
+      const headers = { "Content-Type": "application/json", "Grpc-Timeout": "500m" };
+      const answer = await post(`vault/vault/${path}`, headers, "{}");
+      t.equal(answer.status, status);
+      t.ok(answer.text.includes(text), answer.text);
+      t.equal(asked, 1, "the type was asked for, once");
+    });
+  }
 });
 
 t.test("where the contract was not read by reflection nothing is asked", async (t) => {

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Test } from "tap";
 import { type ClientOptions, WebSocket } from "ws";
-import type { HttpError } from "../../../gateway/errors.js";
+import type { HttpError } from "../../../gateway/http/errors.js";
 import { WebSockets } from "../../../gateway/node/websocket.js";
-import { MemoryBudget } from "../../../src/memory-budget.js";
+import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 
 export interface Accepted {
   readonly client: WebSocket;

@@ -3,9 +3,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
-import type { BodyStream, GatewayResponse, Handler } from "../../../gateway/http.js";
+import type { BodyStream } from "../../../gateway/http/body.js";
+import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
 import { listen } from "../../../gateway/node/listen.js";
-import { loadConfig } from "../../../src/config.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { FULL } from "../../support/full.js";
 
 const DURATION_MS = FULL ? 60_000 : 15_000;

@@ -1,7 +1,7 @@
 // How the bodies of requests are taken in: when they are asked for, how large they may be, and what of them is dropped.
 import t from "tap";
-import type { Handler } from "../../../gateway/http.js";
-import { MemoryBudget } from "../../../src/memory-budget.js";
+import type { Handler } from "../../../gateway/http/message.js";
+import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { answer, answersIn, dial, echo, get, held, open, post } from "./dial.js";
 
 t.test("an answer may come before the body has", async (t) => {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
 import { listen } from "../../../gateway/node/listen.js";
-import { loadConfig } from "../../../src/config.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { deferred } from "../../support/deferred.js";
 
 const CASES: [title: string, before: string, after: string, body: string][] = [

@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Test } from "tap";
-import type { HttpError } from "../../../gateway/errors.js";
-import type { GatewayResponse, Handler } from "../../../gateway/http.js";
+import type { HttpError } from "../../../gateway/http/errors.js";
+import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
 import { type HttpPort, type Limits, listen } from "../../../gateway/node/listen.js";
-import { loadConfig } from "../../../src/config.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { deferred } from "../../support/deferred.js";
 
 export const config = loadConfig({}, {});

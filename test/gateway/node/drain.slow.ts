@@ -1,8 +1,9 @@
 // Whatever its clients are doing, a port that closes has closed soon after its drain time, and has released all memory.
 import t from "tap";
-import type { BodySink, GatewayResponse, Handler } from "../../../gateway/http.js";
+import type { BodySink } from "../../../gateway/http/body.js";
+import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
 import type { HttpPort } from "../../../gateway/node/listen.js";
-import { MemoryBudget } from "../../../src/memory-budget.js";
+import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { until } from "../../support/until.js";
 import { answer, type Client, dial, get, open, post } from "./dial.js";
 

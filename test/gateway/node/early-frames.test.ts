@@ -1,6 +1,6 @@
 // The frames that a client sends behind its request for a WebSocket, before it has the answer, arrive in their order.
 import t from "tap";
-import type { MessageSocket, SocketSession } from "../../../gateway/http.js";
+import type { MessageSocket, SocketSession } from "../../../gateway/http/message.js";
 import { deferred } from "../../support/deferred.js";
 import { dial, open } from "./dial.js";
 

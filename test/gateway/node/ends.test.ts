@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
-import type { HttpError } from "../../../gateway/errors.js";
-import type { GatewayRequest, GatewayResponse } from "../../../gateway/http.js";
+import type { HttpError } from "../../../gateway/http/errors.js";
+import type { GatewayRequest, GatewayResponse } from "../../../gateway/http/message.js";
 import { deferred } from "../../support/deferred.js";
 import { inTime } from "../../support/until.js";
 import { answer, dial, echo, get, held, open, post } from "./dial.js";

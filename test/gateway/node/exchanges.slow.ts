@@ -2,10 +2,12 @@
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
-import type { HttpError } from "../../../gateway/errors.js";
-import { announcesBody, type BodySink, type Handler, type PieceFlow } from "../../../gateway/http.js";
+import type { BodySink, PieceFlow } from "../../../gateway/http/body.js";
+import type { HttpError } from "../../../gateway/http/errors.js";
+import { announcesBody } from "../../../gateway/http/headers.js";
+import type { Handler } from "../../../gateway/http/message.js";
 import type { Limits } from "../../../gateway/node/listen.js";
-import { MemoryBudget } from "../../../src/memory-budget.js";
+import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { deferred } from "../../support/deferred.js";
 import { type Client, HTTP_VERSIONS, type HttpVersion, httpClient } from "../../support/http-client.js";
 import { until } from "../../support/until.js";

@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import { listen } from "../../../gateway/node/listen.js";
-import { loadConfig } from "../../../src/config.js";
+import { loadConfig } from "../../../src/config/config.js";
 
 const REQUEST = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
 const DRAIN_MS = 20_000;

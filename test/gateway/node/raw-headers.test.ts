@@ -1,6 +1,6 @@
 // Headers as the gateway's core gets them: without the space around their values (RFC 9112 §5.1), which takes no more time for long ones.
 import t from "tap";
-import type { Handler } from "../../../gateway/http.js";
+import type { Handler } from "../../../gateway/http/message.js";
 import { answer, dial, open } from "./dial.js";
 
 const someHeader: Handler = ({ rawHeaders }) =>

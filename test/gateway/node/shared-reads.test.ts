@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import t from "tap";
-import type { Handler, SocketSession } from "../../../gateway/http.js";
+import type { Handler, SocketSession } from "../../../gateway/http/message.js";
 import { shareReads } from "../../../gateway/node/shared-reads.js";
 import { deferred } from "../../support/deferred.js";
 import { answer, dial, echo, get, open, post } from "./dial.js";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t, { type Test } from "tap";
-import type { Handler } from "../../../gateway/http.js";
+import type { Handler } from "../../../gateway/http/message.js";
 import { Flag, FrameType, PREFACE } from "../../../src/http2/frames.js";
 import { frame, headers, SETTINGS } from "../../http2/peer.js";
 import { deferred } from "../../support/deferred.js";

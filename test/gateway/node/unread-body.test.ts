@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { mock } from "node:test";
 import t from "tap";
-import type { Handler } from "../../../gateway/http.js";
+import type { Handler } from "../../../gateway/http/message.js";
 import { listen } from "../../../gateway/node/listen.js";
-import { loadConfig } from "../../../src/config.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { deferred } from "../../support/deferred.js";
 
 const HALF_AN_HOUR = 30 * 60_000;

@@ -3,12 +3,17 @@ import t from "tap";
 import type { Routes } from "../../../gateway/catalog/routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
 import { search } from "../../../gateway/dialects/mcp/tools.js";
-import { type GatewayRequest, RequestHeaders } from "../../../gateway/http.js";
+import { RequestHeaders } from "../../../gateway/http/headers.js";
+import type { GatewayRequest } from "../../../gateway/http/message.js";
+import { openApi } from "../../../gateway/openapi/document.js";
 import { ServedDocuments } from "../../../gateway/openapi/served.js";
+import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { until } from "../../support/until.js";
 import { deploy } from "../deployment.js";
 
 const SERVICES = 5;
+/** A service with the endpoints of all libraries. */
+const ALL = "libraries";
 /** Longer than a turn may be. */
 const PARSING_MS = 15;
 
@@ -17,19 +22,30 @@ t.teardown(close);
 for (let number = 1; number <= SERVICES; number++) add({ service: `library-${number}` });
 await until(() => catalog.routes.targetsOf(`library-${SERVICES}`) !== undefined);
 
+/** The endpoints whose paths a document asked for. */
+const described: string[] = [];
+
 /** The routes, where the types of the libraries take long to parse. */
 const routes = {
   get services() {
     return catalog.routes.services;
   },
   find: (path: string) => catalog.routes.find(path),
+  bindings: {
+    of(endpoint: Endpoint) {
+      described.push(endpoint.name);
+      return catalog.routes.bindings.of(endpoint);
+    },
+  },
   targetsOf(service: string) {
+    if (service === ALL) return all;
     const targets = catalog.routes.targetsOf(service);
     return service.startsWith("library-") ? targets?.map(slow) : targets;
   },
 } as unknown as Routes;
 
-function slow({ endpoint, ...target }: Target): Target {
+function slow(target: Target): Target {
+  const { endpoint, types } = target;
   let isParsed = false;
   const method = (): Target["endpoint"]["method"] => {
     for (const began = performance.now(); !isParsed && performance.now() - began < PARSING_MS; );
@@ -37,8 +53,10 @@ function slow({ endpoint, ...target }: Target): Target {
     return endpoint.method;
   };
   const late = Object.defineProperty({ ...endpoint }, "method", { get: method });
-  return { ...target, endpoint: late } as Target;
+  return { ...target, types, endpoint: late } as Target;
 }
+
+const all = Array.from({ length: SERVICES }, (_, index) => routes.targetsOf(`library-${index + 1}`) ?? []).flat();
 
 /** How many turns the event loop has until the work is done. */
 async function turnsOf(work: () => Promise<unknown>): Promise<number> {
@@ -49,8 +67,7 @@ async function turnsOf(work: () => Promise<unknown>): Promise<number> {
     if (!isDone) setImmediate(count);
   };
   setImmediate(count);
-  await work();
-  isDone = true;
+  await work().finally(() => (isDone = true));
   return turns;
 }
 
@@ -66,6 +83,23 @@ t.test("the list of OpenAPI documents, and the names of all fields", async (t) =
     t.match(body, `library-${SERVICES}`, path);
     t.ok(turns >= SERVICES, `${turns} turns`);
   }
+});
+
+t.test("the OpenAPI document of a service, which is made once for all who ask meanwhile", async (t) => {
+  const documents = new ServedDocuments({ catalog: { routes }, guard });
+  const request = { method: "GET", rawHeaders: [], headers: new RequestHeaders() };
+  const ask = async () => (await documents.reply(`/openapi/${ALL}.json`, request as unknown as GatewayRequest))?.body;
+  let bodies: unknown[] = [];
+  const turns = await turnsOf(async () => {
+    bodies = await Promise.all([ask(), ask()]);
+  });
+  t.ok(turns >= SERVICES, `${turns} turns`);
+  t.equal(described.length, all.length, "of one document");
+  const [first] = all;
+  const endpoints = all.map(({ endpoint }) => endpoint);
+  const bindings = catalog.routes.bindings.of.bind(catalog.routes.bindings);
+  const document = openApi({ service: ALL, endpoints, types: first!.types, bindings, server: "/" });
+  t.strictSame(bodies, [document, document], "as it is made at once");
 });
 
 t.test("a search of an agent", async (t) => {

@@ -62,5 +62,5 @@ export function createKinds(): Service {
     Converse: (requests: AsyncIterable<Buffer>) => requests,
   };
   // biome-ignore lint/suspicious/noExplicitAny: names made from a table have no types of their own.
-  return { name: "kinds", descriptors: compiled(), parts: [part("kinds.Kinds", methods as any, handlers as any)] };
+  return { name: "kinds", descriptors: compiled(), parts: [part(methods as any, handlers as any)] };
 }

@@ -3,7 +3,8 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
-import { type GatewayRequest, RequestHeaders } from "../../../gateway/http.js";
+import { RequestHeaders } from "../../../gateway/http/headers.js";
+import type { GatewayRequest } from "../../../gateway/http/message.js";
 import { ServedDocuments } from "../../../gateway/openapi/served.js";
 import { ADMIN_PASSWORD, ask, deploy, login, post } from "../deployment.js";
 

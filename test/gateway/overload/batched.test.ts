@@ -1,13 +1,13 @@
 // Requests that are refused as they come, in an overload: over HTTP/1.1 what has arrived is read first, then all refusals are written.
 import { Socket } from "node:net";
 import t from "tap";
-import { takeTurns } from "../../../gateway/overload.js";
-import { Overload } from "../../../src/overload.js";
+import { queueRequests } from "../../../gateway/stages/request-queue.js";
+import { CallQueue } from "../../../src/overload/call-queue.js";
 import { inTime } from "../../support/until.js";
 import { answer, answersIn, dial, get, open } from "../node/dial.js";
 
 /** Refuses every request as it comes. */
-class FullOverload extends Overload {
+class FullQueue extends CallQueue {
   override mayBegin(): boolean {
     return false;
   }
@@ -25,7 +25,7 @@ t.test("refusals are written together", async (t) => {
     happened.push("refused");
     return answer("", 503);
   };
-  const handler = takeTurns(new FullOverload(), { serviceAt: () => "a" }, () => answer("served"), refuse);
+  const handler = queueRequests(new FullQueue(), { serviceAt: () => "a" }, () => answer("served"), refuse);
   const client = await dial(await open(t, handler));
   const { write } = Socket.prototype;
   t.capture(Socket.prototype, "write", function (this: Socket, ...args: Parameters<Socket["write"]>) {

@@ -1,18 +1,18 @@
 /** A gateway without time for more requests, on an event loop that the test turns by hand. */
 import type { Test } from "tap";
-import { Overload } from "../../../src/overload.js";
+import { CallQueue } from "../../../src/overload/call-queue.js";
+import { fillTurn, ManualLoop } from "../../overload/manual-loop.js";
 import { until } from "../../support/until.js";
 import { type DeployOptions, deploy } from "../deployment.js";
-import { fillTurn, ManualLoop } from "./manual-loop.js";
 
 /** Counts the calls that have come to wait, and those whose callers have gone. */
-class ObservedOverload extends Overload {
+class ObservedQueue extends CallQueue {
   waiting = 0;
   /** Those that they wait in. */
   readonly groups: string[] = [];
   cancelled = 0;
 
-  override wait(...call: Parameters<Overload["wait"]>): ReturnType<Overload["wait"]> {
+  override wait(...call: Parameters<CallQueue["wait"]>): ReturnType<CallQueue["wait"]> {
     this.waiting++;
     this.groups.push(call[0]);
     const place = super.wait(...call);
@@ -28,18 +28,18 @@ class ObservedOverload extends Overload {
 /** A deployment in which requests that arrive have to wait. */
 export async function startBusy(t: Test, options: DeployOptions = {}) {
   const loop = new ManualLoop();
-  const overload = new ObservedOverload(loop);
-  const deployment = await deploy(t.testdir(), { ...options, overload });
+  const callQueue = new ObservedQueue(loop);
+  const deployment = await deploy(t.testdir(), { ...options, callQueue });
   t.teardown(() => deployment.close());
-  deployment.metrics.overload = overload;
+  deployment.metrics.overload = callQueue;
   deployment.logged.length = 0;
   deployment.dispatched.length = 0;
-  fillTurn(overload, loop);
+  fillTurn(callQueue, loop);
   /** Lets everything that waits have its turn. */
   const turn = (): void => {
     loop.turn();
     loop.turn();
   };
-  const waiting = (count = 1) => until(() => overload.waiting === count);
-  return { ...deployment, loop, overload, turn, waiting };
+  const waiting = (count = 1) => until(() => callQueue.waiting === count);
+  return { ...deployment, loop, callQueue, turn, waiting };
 }

@@ -3,17 +3,17 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import t, { type Test } from "tap";
-import { MAX_WAIT_MS } from "../../../src/overload.js";
+import { MAX_WAIT_MS } from "../../../src/overload/call-queue.js";
+import { fillTurn } from "../../overload/manual-loop.js";
 import { until } from "../../support/until.js";
 import { startBusy } from "./busy.js";
-import { fillTurn } from "./manual-loop.js";
 
 const BODY = '{"name":"Ada"}';
 const PATH = "/helloworld/call";
 
 /** A request that has begun, and sends its body when the process has no time for more. */
 async function start(t: Test) {
-  const it = await startBusy(t, { holdMs: 1 });
+  const it = await startBusy(t, { maxThrottleMs: 1 });
   it.turn();
   const socket = connect(it.door.address.port, it.door.address.host);
   t.teardown(() => socket.destroy());
@@ -24,10 +24,10 @@ async function start(t: Test) {
   const headers = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\nExpect: 100-continue`;
   socket.write(`POST ${PATH} HTTP/1.1\r\n${headers}\r\n\r\n`);
   await until(() => text.includes("100 Continue"));
-  fillTurn(it.overload, it.loop);
+  fillTurn(it.callQueue, it.loop);
   socket.write(BODY);
   await it.waiting();
-  t.same(it.overload.groups, ["helloworld"]);
+  t.same(it.callQueue.groups, ["helloworld"]);
   t.same(it.dispatched, [], "the call has not begun");
   return { ...it, socket, answer: () => text };
 }
@@ -47,26 +47,26 @@ t.test("one that has waited for too long is refused, without a line in the log",
   await until(() => /HTTP\/1\.1 503[\s\S]*Retry-After: 1\r\n/.test(it.answer()));
   t.same(it.dispatched, []);
   t.same(it.logged, []);
-  t.equal(it.overload.refused, 1);
+  t.equal(it.callQueue.refused, 1);
 });
 
 t.test("one whose client has gone leaves its place", async (t) => {
   const it = await start(t);
   it.socket.destroy();
-  await until(() => it.overload.cancelled === 1);
+  await until(() => it.callQueue.cancelled === 1);
   it.turn();
   t.same(it.dispatched, []);
 });
 
 t.test("over HTTP/2 as well", async (t) => {
-  const { door, overload, loop, turn, waiting, dispatched } = await startBusy(t, { holdMs: 1 });
+  const { door, callQueue, loop, turn, waiting, dispatched } = await startBusy(t, { maxThrottleMs: 1 });
   turn();
   const session = connectHttp2(`http://${door.address.host}:${door.address.port}`);
   t.teardown(() => session.destroy());
   const headers = { "content-type": "application/json", expect: "100-continue" };
   const request = session.request({ ":method": "POST", ":path": PATH, ":authority": "localhost", ...headers });
   await once(request, "continue");
-  fillTurn(overload, loop);
+  fillTurn(callQueue, loop);
   request.end(BODY);
   await waiting();
   t.same(dispatched, []);

@@ -1,6 +1,6 @@
 // Requests that wait at the HTTP port, on an event loop that the test turns by hand: how they are answered, and how refused.
 import t, { type Test } from "tap";
-import { MAX_WAIT_MS } from "../../../src/overload.js";
+import { MAX_WAIT_MS } from "../../../src/overload/call-queue.js";
 import { HTTP_VERSIONS, httpClient, type Received, type Sent } from "../../support/http-client.js";
 import { inTime, until } from "../../support/until.js";
 import { startBusy } from "./busy.js";
@@ -82,7 +82,7 @@ for (const version of HTTP_VERSIONS) {
     t.test(
       `${dialect} over ${version}: a request that has waited too long is refused as the dialect writes errors`,
       async (t) => {
-        const it = await startBusy(t, { holdMs: 1 });
+        const it = await startBusy(t, { maxThrottleMs: 1 });
         const answer = httpClient(t, version, it.door.address).send(sent);
         await it.waiting();
         it.loop.turn();
@@ -112,7 +112,7 @@ for (const version of HTTP_VERSIONS) {
     gone.head.catch(() => {});
     await it.waiting();
     gone.leave();
-    await until(() => it.overload.cancelled === 1);
+    await until(() => it.callQueue.cancelled === 1);
     it.turn();
     t.same(it.dispatched, []);
   });
@@ -162,7 +162,7 @@ for (const [title, group, paths] of GROUPS) {
     const answers = paths.map((path) => client.send({ ...CALL, path }));
     await it.waiting(paths.length);
     t.same(
-      it.overload.groups,
+      it.callQueue.groups,
       paths.map(() => group),
     );
     it.turn();

@@ -1,7 +1,7 @@
 // Calls that the gateway refuses because their service has more than it can answer: counted, and not logged one by one.
 import { setImmediate as turn } from "node:timers/promises";
 import t from "tap";
-import { OverloadError, toCallError } from "../../../gateway/errors.js";
+import { OverloadError, toCallError } from "../../../gateway/http/errors.js";
 import { Code } from "../../../src/errors.js";
 import type { Call, CallListener, Channel } from "../../../src/rpc/channel.js";
 import { overloaded, status } from "../../../src/rpc/status.js";

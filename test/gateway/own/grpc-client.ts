@@ -2,6 +2,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Test } from "tap";
+import type { Metadata } from "../../../src/call/metadata.js";
 import {
   type ServerReflectionRequest,
   type ServerReflectionResponse,
@@ -9,7 +10,6 @@ import {
 } from "../../../src/gen/grpc/reflection/v1/reflection.js";
 import { stream } from "../../../src/rpc/client.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import { inTime } from "../../support/until.js";
 import type { Deployment } from "../deployment.js";
 

@@ -2,10 +2,10 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
+import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { HealthService, HealthCheckResponse_ServingStatus as Serving } from "../../../src/gen/grpc/health/v1/health.js";
 import { stream, unary } from "../../../src/rpc/client.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import { inTime } from "../../support/until.js";
 import { createRule, deleteRule, scene } from "../dialects/json/streams/client.js";
 import { bearer, channelOf } from "./grpc-client.js";

@@ -2,8 +2,8 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
+import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import { until } from "../../support/until.js";
 import { ADMIN_PASSWORD, login, post } from "../deployment.js";
 import { createRule, deleteRule, logLine, scene } from "../dialects/json/streams/client.js";
@@ -171,4 +171,32 @@ t.test("two services have different files of one name", async (t) => {
   t.same(messageTypes, ["Ofshop"], "the header says whose file is meant");
   t.same((await reflection(t).fileNamed("common.proto")).messageTypes, ["Ofcrm"], "else the first in the alphabet is");
   t.same(await reflection(t).files(symbol("shop.Main")), ["shop.proto", "common.proto"]);
+});
+
+/** A service that declares the gRPC service `pets.Pets` in a file of its own. */
+function withPets(service: string): { service: string; descriptors: Buffer; grpcServices: string[] } {
+  const type = { name: `Of${service}` };
+  const method = { name: "Call", inputType: `.pets.${type.name}`, outputType: `.pets.${type.name}` };
+  const declared = { messageType: [type], service: [{ name: "Pets", method: [method] }] };
+  const file = { name: `${service}.proto`, package: "pets", syntax: "proto3", ...declared };
+  const set = create(FileDescriptorSetSchema, { file: [file] });
+  return { service, descriptors: Buffer.from(toBinary(FileDescriptorSetSchema, set)), grpcServices: ["pets.Pets"] };
+}
+
+t.test("a name that two services have leads to its owner's contract, also while that one is away", async (t) => {
+  const has = (service: string): boolean => it.catalog.routes.targetsOf(service) !== undefined;
+  const leave = it.add(withPets("zoo"));
+  await until(() => has("zoo"));
+  // First in the alphabet, and second in time.
+  t.teardown(it.add(withPets("ark")));
+  await until(() => has("ark"));
+  const filesOf = async (...metadata: Metadata) => `${await reflection(t, metadata).files(symbol("pets.Pets"))}`;
+  t.equal(await filesOf(), "zoo.proto");
+  t.equal(await filesOf(["portico-service", "ark"]), "ark.proto");
+  t.equal(await reflection(t).files(symbol("pets.Ofark")), Code.NOT_FOUND);
+  leave();
+  await until(() => !has("zoo"));
+  t.equal(await filesOf(), `${Code.NOT_FOUND}`);
+  t.notOk((await reflection(t).services()).includes("pets.Pets"));
+  t.equal(await filesOf(["portico-service", "ark"]), "ark.proto");
 });

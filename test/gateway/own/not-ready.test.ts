@@ -5,7 +5,7 @@ import { createHandler } from "../../../gateway/handler.js";
 import { Health } from "../../../gateway/own/health.js";
 import { Hosts } from "../../../gateway/stages/cors.js";
 import type { SigningGuard } from "../../../src/access/guard.js";
-import { loadConfig } from "../../../src/config.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { createLog } from "../../../src/log.js";
 import { Metrics } from "../../../src/metrics.js";
 import { ask } from "../deployment.js";

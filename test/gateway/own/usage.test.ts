@@ -29,7 +29,7 @@ function setUp(t: Test) {
   const service = {
     name: "auth",
     descriptors: descriptorsOf(),
-    parts: [part("portico.auth.v1.Usage", UsageService, { list: never, report })],
+    parts: [part(UsageService, { list: never, report })],
   };
   const guard = { admit: never, allows: never, follow: never };
   const limits = { maxBody: 2 ** 22, callTime: 1_000, maxCallTime: 1_000 };

@@ -1,8 +1,9 @@
 // Who may not call cannot make the gateway take a body in; and who may when the body begins must still when it has come.
 
 import t from "tap";
-import { type GatewayRequest, readHeaders } from "../../../gateway/http.js";
-import { createToken } from "../../../src/access/token.js";
+import { readHeaders } from "../../../gateway/http/headers.js";
+import type { GatewayRequest } from "../../../gateway/http/message.js";
+import { createToken } from "../../../src/call/token.js";
 import { deferred } from "../../support/deferred.js";
 import { deploy, login, post } from "../deployment.js";
 

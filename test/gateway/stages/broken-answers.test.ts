@@ -1,7 +1,7 @@
 // A service that breaks the protocol, and whatever answers in a service's place, is reported as 502; overload, refusal and
 // a lost connection as 503; the service's own status as what it is. Over both transports, unary calls and streams.
 import t, { type Test } from "tap";
-import type { Address } from "../../../src/address.js";
+import type { Address } from "../../../src/address/address.js";
 import { FrameType } from "../../../src/http2/frames.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";

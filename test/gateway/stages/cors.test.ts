@@ -1,6 +1,6 @@
 // Which origins' pages may call is a setting; credentials are never part of it.
 import t from "tap";
-import { readHeaders } from "../../../gateway/http.js";
+import { readHeaders } from "../../../gateway/http/headers.js";
 import { Cors } from "../../../gateway/stages/cors.js";
 
 const GOOD = "https://good.example";

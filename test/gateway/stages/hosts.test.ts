@@ -2,7 +2,7 @@
 // having its own name point at this machine (DNS rebinding).
 import t from "tap";
 import { Hosts } from "../../../gateway/stages/cors.js";
-import { loadConfig } from "../../../src/config.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { ask, deploy } from "../deployment.js";
 
 const LOOPBACK = "127.0.0.1";

@@ -3,11 +3,12 @@
 import t from "tap";
 import { PassedMetadata } from "../../../gateway/catalog/passed-metadata.js";
 import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
-import { readHeaders } from "../../../gateway/http.js";
+import { readHeaders } from "../../../gateway/http/headers.js";
 import { type AdmittedRequest, startOf } from "../../../gateway/stages/call.js";
-import type { Caller, SigningGuard } from "../../../src/access/guard.js";
+import type { SigningGuard } from "../../../src/access/guard.js";
+import type { Caller } from "../../../src/call/caller.js";
+import type { Metadata } from "../../../src/call/metadata.js";
 import { sentMetadata } from "../../../src/rpc/channel.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 
 const ADA: Caller = { namespace: "default", account: "ada", scopes: [], expires: 0, resources: [] };
 const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

@@ -2,7 +2,7 @@
 import t from "tap";
 import { Target } from "../../../gateway/catalog/target.js";
 import { StreamCall, type StreamOptions } from "../../../gateway/stages/stream-call.js";
-import type { Admission } from "../../../src/access/admission.js";
+import type { Admission } from "../../../src/call/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { RawService, rawService } from "../../rpc/raw-service.js";
@@ -47,7 +47,7 @@ for (const [how, finish, expected] of [
         {} as Target["contract"],
       );
       call = new StreamCall(
-        { target, guard, admission, deadline: undefined, begin } as unknown as StreamOptions,
+        { target, guard, admission, deadline: undefined, begin, completeDetails() {} } as unknown as StreamOptions,
         listener,
       );
     });

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import t from "tap";
 import { Target } from "../../../gateway/catalog/target.js";
 import { StreamCall, type StreamOptions } from "../../../gateway/stages/stream-call.js";
-import type { Admission } from "../../../src/access/admission.js";
+import type { Admission } from "../../../src/call/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { RawService, rawService } from "../../rpc/raw-service.js";
@@ -43,7 +43,14 @@ async function open() {
     {} as Target["contract"],
   );
   const begin = async () => ({ path, metadata: [], admission });
-  const options = { target, guard, admission, deadline: undefined, begin } as unknown as StreamOptions;
+  const options = {
+    target,
+    guard,
+    admission,
+    deadline: undefined,
+    begin,
+    completeDetails() {},
+  } as unknown as StreamOptions;
   const got: string[] = [];
   const ends: (Error | undefined)[] = [];
   let drained = 0;

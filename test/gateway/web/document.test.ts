@@ -2,6 +2,7 @@
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { endpointDocument, type Field, type Message } from "../../../gateway/web/explore/document.js";
+import { withoutSecrets } from "../../../gateway/web/explore/secrets.js";
 import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
 import { compile } from "../../services/registry/compile.js";
 import { shopSource } from "./shop.js";
@@ -78,4 +79,24 @@ t.test("an endpoint that the document does not have is undefined, whatever its n
   for (const path of ["/v1/shop/Nothing", "constructor", "__proto__"]) {
     t.equal(endpointDocument(document, path), undefined, path);
   }
+});
+
+t.test("hides each kind of field that the contract marks as secret", async (t) => {
+  const source = `syntax = "proto3";
+    service Safe { rpc Open(Keys) returns (Keys); }
+    message Keys {
+      string pin = 1 [debug_redact = true];
+      repeated string codes = 2 [debug_redact = true];
+      bytes blob = 3 [debug_redact = true];
+      Keys inner = 4 [debug_redact = true];
+      int32 number = 5 [debug_redact = true];
+      string name = 6;
+    }`;
+  const types = readDescriptors(compile(t.testdir({}), { "safe.proto": source }));
+  const endpoints = endpointsOf("safe", types, ["Safe"]);
+  const text = openApi({ service: "safe", endpoints, types, server: "/" });
+  const { request } = endpointDocument(JSON.parse(text), "/v1/safe/Open")!;
+  const sent = { pin: "1", codes: ["1"], blob: "AQ", inner: { name: "1" }, number: 1, name: "Ada" };
+  const hidden = { pin: "***", codes: "***", blob: "***", inner: "***", number: "***", name: "Ada" };
+  t.strictSame(withoutSecrets(request, sent), hidden);
 });

@@ -1,6 +1,7 @@
 // The REST paths that the page of an endpoint shows, and the calls that its form and its code make at them.
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
+import { endpointDocument } from "../../../gateway/web/explore/document.js";
 import {
   canFill,
   curlOf,
@@ -37,6 +38,16 @@ function pathNamed(key: string): RestPath {
   return found;
 }
 
+const message = endpointDocument(document, "/v1/library/Get")?.request;
+
+/** With the parameters of its query in order, and brackets as they are. */
+function readable({ path, ...request }: RestRequest): RestRequest {
+  const [before, query] = path.split("?");
+  if (query === undefined) return { ...request, path };
+  const parameters = query.split("&").map((one) => one.replaceAll("%5B", "[").replaceAll("%5D", "]"));
+  return { ...request, path: `${before}?${parameters.sort().join("&")}` };
+}
+
 t.test("a request is written as method, path, query and body", async (t) => {
   const rows: readonly [key: string, request: object, path: string, body?: unknown][] = [
     ["GET /lib/{name=shelves/*}", { name: "shelves/a b", tags: ["x", "y"] }, "/lib/shelves/a%20b?tags=x&tags=y"],
@@ -44,6 +55,16 @@ t.test("a request is written as method, path, query and body", async (t) => {
       "GET /lib/{name=shelves/*}",
       { name: "shelves/1", book: { author: { id: "7" } }, kind: null },
       "/lib/shelves/1?book.author.id=7",
+    ],
+    [
+      "GET /lib/{name=shelves/*}",
+      {
+        name: "shelves/1",
+        labels: { en: "c" },
+        by_number: { 7: "a" },
+        byId: { x: { title: "d", author: { id: "8" } } },
+      },
+      "/lib/shelves/1?byId[x].author.id=8&byId[x].title=d&by_number[7]=a&labels[en]=c",
     ],
     // A slash in the value of one segment is no step.
     ["GET /lib/left/{left}", { left: "a/b" }, "/lib/left/a%2Fb"],
@@ -70,7 +91,7 @@ t.test("a request is written as method, path, query and body", async (t) => {
   for (const [key, request, path, body] of rows) {
     const [method] = key.split(" ");
     t.strictSame(
-      restRequest(pathNamed(key), request as Json),
+      readable(restRequest(pathNamed(key), request as Json, message)),
       { method, path, body },
       `${key} ${JSON.stringify(request)}`,
     );

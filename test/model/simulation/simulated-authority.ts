@@ -3,11 +3,11 @@
  * sometimes seconds. Streams are simulated; what is done with their messages is as in services/auth/endpoints/policy.ts.
  */
 
-import { type Claims, LocalClaims } from "../../../services/auth/log/claims.js";
-import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
-import { type Holder, Leases } from "../../../services/auth/log/leases.js";
-import { Reports } from "../../../services/auth/log/reports.js";
-import { SharedClaims } from "../../../services/auth/log/shared-claims.js";
+import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { type Claims, LocalClaims } from "../../../services/auth/log/leases/claims.js";
+import { type Holder, Leases } from "../../../services/auth/log/leases/leases.js";
+import { Reports } from "../../../services/auth/log/leases/reports.js";
+import { SharedClaims } from "../../../services/auth/log/leases/shared-claims.js";
 import type { Collection, Store } from "../../../src/store/store.js";
 import { openJournal, silent } from "../../services/auth/open.js";
 import type { VirtualTime } from "./virtual-time.js";
@@ -43,7 +43,7 @@ export class SimulatedAuthority {
   private constructor(options: SimulationOptions, journal: Journal, store: Store, isUp: { up: boolean }) {
     const { time, rate, leaseMs } = options;
     const now = (): number => time.now * rate;
-    const common = { log: silent, now, leaseMs };
+    const common = { log: silent, now, leaseMs, restrictions: () => [], lacking: () => ({}) };
     this.#options = options;
     this.#journal = journal;
     if (store.mayBeStale) {
@@ -170,7 +170,9 @@ function slow({ time, random, store, stalls }: SimulationOptions, isUp: { readon
     getMany: delayed(rows.getMany),
     after: delayed(rows.after),
     create: delayed(rows.create),
-    createAfter: delayed(rows.createAfter),
+    before: delayed(rows.before),
+    commit: delayed(rows.commit),
+    size: delayed(rows.size),
     replace: delayed(rows.replace),
     delete: delayed(rows.delete),
     deleteIf: delayed(rows.deleteIf),

@@ -1,5 +1,5 @@
 /**
- * Many guards and three authorities on bad links. Guards are simulated, by the rules of src/access/lease.ts; authorities run the
+ * Many guards and three authorities on bad links. Guards are simulated, by the rules of src/access/follow/lease.ts; authorities run the
  * real code. Every guard that decides is compared with what was acknowledged, at each step of time.
  */
 import { Code } from "../../../src/errors.js";

@@ -1,6 +1,6 @@
 // Where gRPC is reached, as it is written in settings, in the configuration file and in the registry.
 import t from "tap";
-import { formatGrpcTarget, type GrpcTarget, parseGrpcTarget } from "../../../src/address.js";
+import { formatGrpcTarget, type GrpcTarget, parseGrpcTarget } from "../../../src/address/address.js";
 
 const targets: [text: string, target: GrpcTarget][] = [
   ["127.0.0.1:8081", { host: "127.0.0.1", port: 8081 }],

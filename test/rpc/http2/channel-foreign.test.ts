@@ -1,12 +1,12 @@
 // The channel to servers that behave as the protocol allows, or not, and as ours never would.
 import { deflateSync, gzipSync } from "node:zlib";
 import t, { type Test } from "tap";
+import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { ErrorCode } from "../../../src/http2/errors.js";
 import { Flag, FrameType } from "../../../src/http2/frames.js";
 import type { Status } from "../../../src/rpc/channel.js";
 import type { Http2Channel } from "../../../src/rpc/http2/channel.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import {
   block,
   frame,

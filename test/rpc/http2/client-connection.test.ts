@@ -2,7 +2,7 @@
 import { connect as connectTcp } from "node:net";
 import t, { type Test } from "tap";
 import { Flag, FrameType, LAST_STREAM_ID } from "../../../src/http2/frames.js";
-import { MemoryBudget } from "../../../src/memory-budget.js";
+import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import type { Status } from "../../../src/rpc/channel.js";
 import { ClientCall } from "../../../src/rpc/http2/client-call.js";
 import { ClientConnection } from "../../../src/rpc/http2/client-connection.js";

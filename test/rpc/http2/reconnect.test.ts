@@ -6,7 +6,7 @@ import { Code, StatusError } from "../../../src/errors.js";
 import { Balancer } from "../../../src/rpc/balancer.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { unary } from "../../../src/rpc/client.js";
-import { type Http2Channel, MIN_FULL } from "../../../src/rpc/http2/channel.js";
+import type { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../../src/rpc/http2/server.js";
 import { channelTo, listenHttp2 } from "../../http2/serve.js";
 import { freePort } from "../../support/ports.js";
@@ -43,18 +43,6 @@ t.test("a server that is not there: the call was never sent, and no address is t
   t.match(await statusOf(channel), GONE);
   t.equal(channel.state, "broken");
   t.match(await statusOf(channel), GONE, "at once, while it is not being tried");
-});
-
-t.test("a channel is full while many calls wait for a stream", async (t) => {
-  const channel = channelTo(t, { host: "127.0.0.1", port: await freePort() });
-  const calls: Promise<unknown>[] = [];
-  while (calls.length < MIN_FULL) {
-    t.equal(channel.isFull, false);
-    calls.push(statusOf(channel));
-  }
-  t.equal(channel.isFull, true);
-  await Promise.all(calls);
-  t.equal(channel.isFull, false);
 });
 
 t.test("a name that does not resolve: the call was never sent", async (t) => {

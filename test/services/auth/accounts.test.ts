@@ -1,5 +1,5 @@
 import t from "tap";
-import { PORTICO } from "../../../services/auth/log/journal.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";

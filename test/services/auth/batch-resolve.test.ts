@@ -1,6 +1,6 @@
 // Guards ask for the callers of many tokens at once.
 import t from "tap";
-import { createToken, hashToken } from "../../../src/access/token.js";
+import { createToken, hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
 import { SYSTEM } from "../../../src/access/guard.js";
-import { hashToken } from "../../../src/access/token.js";
+import { hashToken } from "../../../src/call/token.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { openStore } from "../../../src/store/open.js";
+import { openServiceStore, openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { type Open, open, PASSWORD, silent } from "./open.js";
@@ -32,7 +32,8 @@ t.test("the first start makes up a password, and leaves it and the enrolment tok
   for (const name of ["gateway", "helloworld"]) {
     const file = join(folder, "enrolment", name);
     const sha256 = hashToken(readFileSync(file, "utf8").trim());
-    const { caller } = await call(PolicyService.resolve, { sha256 }, undefined, { admission: SYSTEM });
+    const { results } = await call(PolicyService.batchResolve, { sha256: [sha256] }, undefined, { admission: SYSTEM });
+    const caller = results[0]?.caller;
     t.equal(caller?.enrolment, name);
     t.equal(mode(file), "600");
   }
@@ -113,6 +114,18 @@ t.test("a file that no start can have written is refused", async (t) => {
   await t.rejects(open(t, { folder, fresh: true }), {
     message: `${passwordFile(folder)} is not what an earlier start wrote; delete it and start again`,
   });
+});
+
+t.test("no first start beside data of services, whose installation has lost its store", async (t) => {
+  const folder = temporaryFolder(t);
+  const services = await openServiceStore("sqlite:", folder);
+  await services.claim("aaaaaaaa-0000-4000-8000-000000000000");
+  await services.close();
+  await t.rejects(open(t, { folder, fresh: true }), {
+    message: /would set up a new installation beside it: put the store/,
+  });
+  t.notOk(existsSync(passwordFile(folder)));
+  t.notOk(existsSync(join(folder, "enrolment")));
 });
 
 t.test("of many that start at once on one store, one sets it up", async (t) => {

@@ -1,7 +1,7 @@
 /** The authority's time, by the machine's two clocks: the one that may be set, and the one that is not. */
 import pino from "pino";
 import t from "tap";
-import { Clock, countUptime } from "../../../services/auth/log/clock.js";
+import { Clock, countUptime } from "../../../services/auth/log/time/clock.js";
 import { Code } from "../../../src/errors.js";
 
 const SECOND = 1_000;

@@ -1,6 +1,6 @@
 // A service calls another by a context that the authority signs: the rules must allow the service, and its caller.
 import t from "tap";
-import { RuleSet } from "../../../src/access/rules.js";
+import { RuleSet } from "../../../src/access/decide/rules.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";

@@ -1,6 +1,6 @@
 import t from "tap";
-import { PORTICO } from "../../../services/auth/log/journal.js";
-import { hashToken } from "../../../src/access/token.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { openMemoryStore } from "../../support/memory-store.js";
@@ -58,17 +58,6 @@ t.test("all of a name are deleted, or replaced, by their name", async (t) => {
   await t.rejects(call(EnrolmentsService.create, { name: "Greeter", ...beside }, token), {
     code: Code.INVALID_ARGUMENT,
   });
-});
-
-t.test("a store of an older version: a token replaced the one before it, and is called by its hash", async (t) => {
-  const store = openMemoryStore();
-  const older = (token: string) => ({ name: "greeter", sha256: hashToken(token), beside: false, prefix: "" });
-  const { call, login } = await open(t, { store });
-  const another = await openJournal(store);
-  await another.commit(PORTICO, () => [{ $case: "enrolmentCreated", value: older("a") }]);
-  await another.commit(PORTICO, () => [{ $case: "enrolmentCreated", value: older("b") }]);
-  const listed = (await call(EnrolmentsService.list, {}, await login())).enrolments;
-  t.match(listed, [{ name: "greeter", id: hashToken("b").toString("hex").slice(0, 10) }]);
 });
 
 t.test("an enrolment token does not log in", async (t) => {

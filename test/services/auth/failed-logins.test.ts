@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import t, { type Test } from "tap";
-import { State } from "../../../services/auth/log/state.js";
+import { State } from "../../../services/auth/log/state/state.js";
 import { Attempts, Slowdown } from "../../../services/auth/login/attempts.js";
 import { FailedLogins, MAX_NAMED } from "../../../services/auth/login/failed-logins.js";
 import { Passwords } from "../../../services/auth/login/passwords.js";
-import { createToken } from "../../../src/access/token.js";
+import { createToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
@@ -30,12 +30,12 @@ t.test("a failed login is a record with account and address, and a line of the l
   const log = pino({ level: "warn" }, { write: (line) => lines.push(JSON.parse(line)) });
   const { call, login, close, folder } = await open(t, { log });
   const token = await login();
-  const attempt = (account: string, clientAddress: string, namespace = "") =>
-    t.rejects(
-      call(AuthService.login, { account, password: "wrong password", namespace }, undefined, { clientAddress }),
-      { code: Code.UNAUTHENTICATED },
-    );
-  await attempt("admin", "192.0.2.1");
+  const attempt = (account: string, clientAddress: string, namespace = "", requestId = "another") => {
+    const more = { clientAddress, metadata: [["x-request-id", requestId]] as const };
+    const request = { account, password: "wrong password", namespace };
+    return t.rejects(call(AuthService.login, request, undefined, more), { code: Code.UNAUTHENTICATED });
+  };
+  await attempt("admin", "192.0.2.1", "", "request-1");
   await attempt("admin", "192.0.2.1");
   await attempt(MISPLACED, "192.0.2.2");
   await attempt(createToken("access"), "192.0.2.3");
@@ -43,7 +43,7 @@ t.test("a failed login is a record with account and address, and a line of the l
   while ((await failures(call, token)).length < 4) await new Promise((resolve) => setImmediate(resolve));
   const unknown = "unknown account";
   t.match((await failures(call, token)).reverse(), [
-    { actor: "admin", subject: "from 192.0.2.1", administrator: false },
+    { actor: "admin", subject: "from 192.0.2.1", administrator: false, address: "192.0.2.1", requestId: "request-1" },
     { actor: unknown, subject: "from 192.0.2.2" },
     { actor: unknown, subject: "from 192.0.2.3" },
     { actor: unknown, subject: "from 192.0.2.4" },
@@ -138,9 +138,9 @@ t.test("a wrong current password is a failed login", async (t) => {
 async function failuresIn(t: Test, folder: string) {
   const store = await openStore("sqlite:", folder);
   t.teardown(() => store.close());
-  const { state } = await openJournal(store);
-  const records = state.namespaces.get("default")?.audit.latest().reverse() ?? [];
-  return records.filter(({ action }) => action === "login failed");
+  const { audit } = await openJournal(store);
+  const records = await audit.list("default", { limit: 1_000 });
+  return records.reverse().filter(({ action }) => action === "login failed");
 }
 
 t.test("a flood costs ten entries and one more a minute", async (t) => {
@@ -161,7 +161,7 @@ t.test("a flood costs ten entries and one more a minute", async (t) => {
   }
   await failedLogins.close();
   t.equal(journal.state.revision, revision + MAX_NAMED + 1);
-  const audit = journal.state.namespaces.get("default")?.audit.latest().reverse() ?? [];
+  const audit = (await journal.audit.list("default", { limit: 1_000 })).reverse();
   t.match(audit.at(-1), { action: "login failed", actor: "", subject: `${5_000 - MAX_NAMED} more` });
   t.equal(audit.filter(({ action }) => action === "login failed").length, MAX_NAMED + 1);
   await journal.close();

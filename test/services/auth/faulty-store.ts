@@ -85,10 +85,16 @@ export class FaultyStore implements Store {
         const all = past();
         return all ? all.filter(([other]) => other > key).slice(0, limit) : rows.after(key, limit);
       }),
+      before: step("before", async (key, limit) => {
+        const all = past();
+        const earlier = all?.filter(([other]) => other < key).reverse();
+        return earlier ? earlier.slice(0, limit) : rows.before(key, limit);
+      }),
+      size: rows.size,
       keys: step("keys", async () => past()?.map(([key]) => key) ?? rows.keys()),
       create: write("create", rows.create),
       // A change is one step, however it is written.
-      createAfter: write("create", rows.createAfter),
+      commit: write("create", rows.commit),
       replace: write("replace", rows.replace),
       delete: write("delete", rows.delete),
       deleteIf: write("deleteIf", rows.deleteIf),

@@ -1,7 +1,7 @@
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import t, { type Test } from "tap";
-import { hashToken } from "../../../src/access/token.js";
+import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { type CreateKeyRequest, KeysService } from "../../../src/gen/portico/auth/v1/keys.js";

@@ -1,4 +1,7 @@
-/** Whatever was acknowledged is there after `kill -9` at any moment, and nothing is there by half. */
+/**
+ * Whatever was acknowledged is there after `kill -9` at any moment, and nothing is there by half: a change is in the audit
+ * trail exactly where it is in the log.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,9 +33,11 @@ t.test(`kill -9 during writes, ${ROUNDS} times`, async (t) => {
         if (end === "SIGKILL") killed++;
         else t.fail(`round ${round} ended with ${end}`);
         known.push(...writer.acknowledged);
-        const { ids } = await readStore(folder);
+        const { ids, recorded } = await readStore(folder);
         const lost = known.filter((id) => !ids.has(id));
         if (lost.length > 0) t.fail(`round ${round} lost ${lost.join(", ")}`);
+        const halves = [...ids, ...recorded].filter((id) => ids.has(id) !== recorded.has(id));
+        if (halves.length > 0) t.fail(`round ${round} has only the rule or only the record of ${halves.join(", ")}`);
       }
       acknowledged += known.length;
     }),

@@ -1,7 +1,7 @@
 /** A change answers when no guard decides without it any more. */
 import t from "tap";
-import type { Claims } from "../../../services/auth/log/claims.js";
-import { Leases } from "../../../services/auth/log/leases.js";
+import { type Claims, leaseSpan } from "../../../services/auth/log/leases/claims.js";
+import { Leases } from "../../../services/auth/log/leases/leases.js";
 import { Code } from "../../../src/errors.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
@@ -73,7 +73,7 @@ t.test("a guard that does not answer is waited for until its lease has run out",
 t.test("a guard that does not answer is waited for no longer because another one's lease is younger", async (t) => {
   let ahead = 0;
   const now = () => performance.now() + ahead;
-  const leases = new Leases({ leaseMs: LONG, claims: {} as Claims, now, log: silent });
+  const leases = new Leases({ leaseMs: LONG, claims: {} as Claims, restrictions: () => [], now, log: silent });
   const silentOne = leases.join({ enrolment: "gateway", sha256: "a" }, () => undefined);
   leases.grant(silentOne, 1);
   ahead = LONG;
@@ -224,4 +224,38 @@ t.test("a guard of another authority hears of a change at its next ping", async 
     t.equal((await watch.next("pong")).revision, revision);
     break;
   }
+});
+
+t.test("a guard that lacks a restriction is told of while it has a lease, or may be given one", async (t) => {
+  let time = 0;
+  const leases = new Leases({
+    leaseMs: SHORT,
+    claims: {} as Claims,
+    restrictions: () => [],
+    now: () => time,
+    log: silent,
+  });
+  const join = (restrictions: readonly string[]) => {
+    const holder = leases.join({ enrolment: "shop", sha256: "a" }, () => undefined);
+    leases.understands(holder, restrictions);
+    return holder;
+  };
+  const lacking = () => leases.lackingHere("limited-keys");
+  const old = join([]);
+  t.same(lacking(), ["shop"], "before its first pong, which the authority's claim must name it for");
+  leases.grant(old, 1);
+  t.same(lacking(), ["shop"]);
+  time = leaseSpan(SHORT);
+  t.same(lacking(), [], "not once its lease has run out, and it has not applied what it was sent");
+  leases.applied(old, 1);
+  leases.grant(old, 1);
+  leases.leave(old, false);
+  const understanding = join(["limited-keys"]);
+  leases.grant(understanding, 1);
+  leases.leave(understanding, false);
+  t.same(lacking(), ["shop"], "after its stream broke, also where others with its token understand all");
+  time += leaseSpan(SHORT);
+  t.same(lacking(), []);
+  leases.leave(join([]), true);
+  t.same(lacking(), [], "not after it has left");
 });

@@ -1,8 +1,11 @@
 /** The log and its snapshots: what is damaged or missing is noticed, and an authority that fell behind catches up. */
 import t, { type Test } from "tap";
-import { ChangeLog, MIN_SNAPSHOT_INTERVAL as SNAPSHOT_INTERVAL } from "../../../services/auth/log/change-log.js";
-import type { Decide } from "../../../services/auth/log/decide.js";
-import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
+import {
+  ChangeLog,
+  MIN_SNAPSHOT_INTERVAL as SNAPSHOT_INTERVAL,
+} from "../../../services/auth/log/changelog/change-log.js";
+import type { Decide } from "../../../services/auth/log/changelog/decide.js";
+import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
 import { REMEDY, type Store } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
@@ -89,7 +92,7 @@ t.test("an entry of a newer version is refused, not passed over", async (t) => {
   const unknown = { event: undefined, _unknownFields: { [(99 << 3) | 2]: [Buffer.from([0])] } };
   const entry = { time: undefined, actor: "", namespace: "", events: [unknown] };
   const log = new ChangeLog({ store, log: silent });
-  await log.append(2, [entry], (await log.read(1))?.text);
+  await log.append(2, [entry], (await log.read(1))?.text, []);
   await t.rejects(openJournal(store), { message: /: entry 2 of its log was written by a newer Portico/ });
 });
 

@@ -1,6 +1,6 @@
 /** An authority whose store has lost changes that it knows of changes nothing and follows nothing, and says so. */
 import t, { type Test } from "tap";
-import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
+import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
 import type { Store } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";

@@ -27,15 +27,6 @@ const store = (folder: string): string => join(folder, "portico.sqlite");
 const LOSSES: Record<string, (folder: string) => void> = {
   "its file is deleted": (folder) => rmSync(store(folder)),
   "its file is moved away": (folder) => renameSync(store(folder), `${store(folder)}.old`),
-  "its file is deleted, and an older version left no record of it": (folder) => {
-    rmSync(store(folder));
-    rmSync(join(folder, "store-location"));
-  },
-  "its file is deleted, and only the administrator's password shows that there was one": (folder) => {
-    rmSync(store(folder));
-    rmSync(join(folder, "store-location"));
-    rmSync(join(folder, "enrolment"), { recursive: true });
-  },
 };
 
 for (const [what, lose] of Object.entries(LOSSES)) {

@@ -4,12 +4,12 @@ import pino, { type Logger } from "pino";
 import type { Test } from "tap";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../../services/auth/authority.js";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
-import { ChangeLog } from "../../../services/auth/log/change-log.js";
-import { Journal, PORTICO } from "../../../services/auth/log/journal.js";
+import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
+import { Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { OpenGuard, SYSTEM } from "../../../src/access/guard.js";
-import { hashToken } from "../../../src/access/token.js";
+import { hashToken } from "../../../src/call/token.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
-import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
+import { type Caller, PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { type CallOptions, unary } from "../../../src/rpc/client.js";
 import type { MethodDefinition } from "../../../src/rpc/definition.js";
@@ -107,15 +107,23 @@ export async function open(
   const call: Open["call"] = (method, request, token, more) =>
     unary(channel, method, request, {
       ...more,
-      metadata: token === undefined ? [] : [["authorization", `Bearer ${token}`]],
+      metadata: [
+        ...(more?.metadata ?? []),
+        ...(token === undefined ? [] : [["authorization", `Bearer ${token}`] as const]),
+      ],
     });
   const login: Open["login"] = async (account = "admin", password = PASSWORD, namespace = "") =>
     (await call(AuthService.login, { account, password, namespace })).accessToken;
   return { authority, channel, folder, call, login, close };
 }
 
+/** The caller that a guard is told for the token. */
+export async function callerOf({ call }: Pick<Open, "call">, token: string): Promise<Caller | undefined> {
+  const request = { sha256: [hashToken(token)] };
+  return (await call(PolicyService.batchResolve, request, undefined, { admission: SYSTEM })).results[0]?.caller;
+}
+
 /** Whether a guard would accept the token. */
-export async function isGood({ call }: Open, token: string): Promise<boolean> {
-  const request = { sha256: hashToken(token) };
-  return (await call(PolicyService.resolve, request, undefined, { admission: SYSTEM })).caller !== undefined;
+export async function isGood({ call }: Pick<Open, "call">, token: string): Promise<boolean> {
+  return (await callerOf({ call }, token)) !== undefined;
 }

@@ -1,7 +1,7 @@
 /** Lists in pages: together they have each item once, in order, whatever changes in between. */
 import t from "tap";
-import { PORTICO } from "../../../services/auth/log/journal.js";
-import { hashToken } from "../../../src/access/token.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";

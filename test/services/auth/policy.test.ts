@@ -1,7 +1,7 @@
 /** What a guard is told: everything at first, then every change, and whom a token stands for. */
 import t from "tap";
 import { SYSTEM } from "../../../src/access/guard.js";
-import { hashToken } from "../../../src/access/token.js";
+import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
@@ -10,14 +10,10 @@ import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { type Change, PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { type Open, open, PASSWORD } from "./open.js";
+import { callerOf, open, PASSWORD } from "./open.js";
 import { Watch } from "./watch.js";
 
 const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
-
-function resolve({ call }: Open, token: string) {
-  return call(PolicyService.resolve, { sha256: hashToken(token) }, undefined, { admission: SYSTEM });
-}
 
 t.test("a guard is sent a snapshot, then what follows", async (t) => {
   const { channel, call, login } = await open(t);
@@ -148,8 +144,10 @@ t.test("a stream that does not begin with start is ended", async (t) => {
 t.test("only an enrolled process may follow the policy", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
-  await t.rejects(call(PolicyService.resolve, { sha256: hashToken(token) }, token), { code: Code.PERMISSION_DENIED });
-  await t.rejects(call(PolicyService.resolve, { sha256: hashToken(token) }), { code: Code.UNAUTHENTICATED });
+  await t.rejects(call(PolicyService.batchResolve, { sha256: [hashToken(token)] }, token), {
+    code: Code.PERMISSION_DENIED,
+  });
+  await t.rejects(call(PolicyService.batchResolve, { sha256: [hashToken(token)] }), { code: Code.UNAUTHENTICATED });
 });
 
 t.test("a token is resolved to its caller", async (t) => {
@@ -170,23 +168,23 @@ t.test("a token is resolved to its caller", async (t) => {
   const enrolment = await call(EnrolmentsService.create, { name: "greeter", replace: false }, accessToken);
   const admin = { namespace: "default", account: "admin", scopes: ["admin"], enrolment: "" };
   const seconds = BigInt(now / 1000);
-  t.match((await resolve(opened, accessToken)).caller, {
+  t.match(await callerOf(opened, accessToken), {
     ...admin,
     expires: { seconds: seconds + 3600n },
     resources: [],
     reportUse: false,
   });
-  t.match((await resolve(opened, secret)).caller, {
+  t.match(await callerOf(opened, secret), {
     ...admin,
     expires: { seconds: seconds + 90n * 86_400n },
     resources: limits,
     reportUse: true,
   });
-  t.match((await resolve(opened, enrolment.secret)).caller, { enrolment: "greeter", account: "", scopes: [] });
-  t.equal((await resolve(opened, refreshToken)).caller, undefined, "a refresh token for none");
-  t.equal((await resolve(opened, "pta_unknown")).caller, undefined);
-  await t.rejects(call(PolicyService.resolve, { sha256: Buffer.alloc(31) }, undefined, { admission: SYSTEM }), {
+  t.match(await callerOf(opened, enrolment.secret), { enrolment: "greeter", account: "", scopes: [] });
+  t.equal(await callerOf(opened, refreshToken), undefined, "a refresh token for none");
+  t.equal(await callerOf(opened, "pta_unknown"), undefined);
+  await t.rejects(call(PolicyService.batchResolve, { sha256: [Buffer.alloc(31)] }, undefined, { admission: SYSTEM }), {
     code: Code.INVALID_ARGUMENT,
-    message: "sha256: must have 32 bytes",
+    message: "sha256: each must have 32 bytes",
   });
 });

@@ -17,6 +17,7 @@ const ITEMS: RecordType<Item> = {
   decode: (bytes) => JSON.parse(Buffer.from(bytes).toString()),
   namesOf: ({ name, other }) => [Buffer.from(name), ...(other === name ? [] : [Buffer.from(other)])],
   dueOf: ({ due }) => due,
+  isMarked: ({ filling }) => filling > 350,
 };
 
 const name = fc.integer({ min: 0, max: 30 }).map((number) => `name-${number}`);
@@ -86,6 +87,7 @@ function isSame(table: RecordTable<Item>, model: Map<number, Item>): boolean {
     const expected = [...model].filter(([, item]) => isIt(item)).map(([record]) => record);
     if (found === undefined ? expected.length > 0 : !expected.includes(found.record)) return false;
   }
+  if (table.marked !== [...model.values()].filter(ITEMS.isMarked).length) return false;
   return [...model].every(([record, item]) => JSON.stringify(table.get(record)) === JSON.stringify(item));
 }
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
-import { PORTICO } from "../../../services/auth/log/journal.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { recoverAdmin } from "../../../services/auth/recover.js";
 import { openStore } from "../../../src/store/open.js";
 import { recoverContract } from "../../contract/recover.js";

@@ -1,7 +1,7 @@
 /** What callers, the operator and the metrics are told of changes that are refused because of the store. */
 import pino from "pino";
 import t from "tap";
-import { PORTICO } from "../../../services/auth/log/journal.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
 import { type Store, StoreError } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
@@ -22,7 +22,7 @@ async function open() {
       return {
         ...rows,
         create: (key, value) => fail(() => rows.create(key, value)),
-        createAfter: (previous, entries) => fail(() => rows.createAfter(previous, entries)),
+        commit: (commit) => fail(() => rows.commit(commit)),
       };
     },
   };

@@ -4,10 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import t from "tap";
-import { MIN_SNAPSHOT_INTERVAL } from "../../../services/auth/log/change-log.js";
-import { PORTICO } from "../../../services/auth/log/journal.js";
-import { partsOf } from "../../../services/auth/log/snapshot-parts.js";
-import { MAX_FORGOTTEN, type State } from "../../../services/auth/log/state.js";
+import { MIN_SNAPSHOT_INTERVAL } from "../../../services/auth/log/changelog/change-log.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
+import { MAX_FORGOTTEN, type State } from "../../../services/auth/log/state/state.js";
 import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { openStore } from "../../../src/store/open.js";
 import { toTimestamp } from "../../../src/time.js";

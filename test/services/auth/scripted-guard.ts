@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
+import { RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../../src/gen/portico/auth/v1/policy.js";
 import type { Channel } from "../../../src/rpc/channel.js";
@@ -21,6 +22,8 @@ export interface ScriptedGuardOptions {
   readonly enrolment?: string | undefined;
   /** How often it pings, in milliseconds. */
   readonly interval?: number;
+  /** The kinds of restrictions that it says it understands; as a rule all. */
+  readonly restrictions?: readonly string[];
 }
 
 export class ScriptedGuard {
@@ -37,6 +40,7 @@ export class ScriptedGuard {
   #lease = 0;
   readonly #channel: Channel;
   readonly #options: CallOptions;
+  readonly #restrictions: readonly string[];
   #stream: Stream<WatchRequest, WatchResponse> | undefined;
   /** When each ping was sent, by its sequence number. */
   readonly #sent = new Map<bigint, number>();
@@ -49,8 +53,10 @@ export class ScriptedGuard {
   readonly #timer: NodeJS.Timeout;
 
   /** With an enrolment token it is of another process; without, of the authority's. */
-  constructor(t: Test, channel: Channel, { enrolment, interval = INTERVAL }: ScriptedGuardOptions = {}) {
+  constructor(t: Test, channel: Channel, options: ScriptedGuardOptions = {}) {
+    const { enrolment, interval = INTERVAL, restrictions = RESTRICTIONS } = options;
     this.#channel = channel;
+    this.#restrictions = restrictions;
     this.#options = enrolment ? { metadata: [["authorization", `Bearer ${enrolment}`]] } : { admission: SYSTEM };
     this.#timer = setInterval(() => this.ping(), interval);
     t.teardown(() => this.cut());
@@ -128,7 +134,7 @@ export class ScriptedGuard {
   async #read(): Promise<void> {
     const following = stream(this.#channel, PolicyService.watch, this.#options);
     this.#stream = following;
-    following.send({ message: { $case: "start", value: { service: "" } } });
+    following.send({ message: { $case: "start", value: { service: "", restrictions: [...this.#restrictions] } } });
     this.ping();
     for await (const { message } of following.responses) {
       if (message?.$case === "pong") {

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import t, { type Test } from "tap";
-import { leaseSpan } from "../../../services/auth/log/claims.js";
-import { type Journal, PORTICO } from "../../../services/auth/log/journal.js";
-import { SharedClaims } from "../../../services/auth/log/shared-claims.js";
+import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { leaseSpan } from "../../../services/auth/log/leases/claims.js";
+import { SharedClaims } from "../../../services/auth/log/leases/shared-claims.js";
 import type { Collection, Store } from "../../../src/store/store.js";
 import { claimsContract, timeOf, withFaults } from "../../contract/claims.js";
 import { openMemoryStore } from "../../support/memory-store.js";
@@ -24,6 +24,7 @@ interface Authority {
 }
 
 interface Options {
+  readonly lacking?: Record<string, string[]>;
   readonly log?: typeof silent;
   readonly name?: string;
   readonly faults?: Partial<Collection>;
@@ -32,12 +33,13 @@ interface Options {
 }
 
 async function open(store: Store, leaseMs: number, options: Options = {}): Promise<Authority> {
-  const { log = silent, name = "a", faults = {}, follow = store.follow, times = [] } = options;
+  const { log = silent, name = "a", faults = {}, follow = store.follow, times = [], lacking = {} } = options;
   const journal = await openJournal(store);
   const atLeast = (time: number) => void times.push(time);
   const clock = { now: Date.now, wall: Date.now(), atLeast, compare: () => undefined };
   const seen = { ...withFaults(store, faults), follow };
-  const claims = new SharedClaims({ store: seen, journal, clock, name, log, now: () => performance.now(), leaseMs });
+  const now = () => performance.now();
+  const claims = new SharedClaims({ store: seen, journal, clock, name, log, now, leaseMs, lacking: () => lacking });
   await claims.open();
   return { claims, journal };
 }
@@ -74,9 +76,27 @@ t.test("a claim is written anew for each ping that comes alone", async (t) => {
   const { claims } = await open(store, LONG, { name: "authority 1" });
   for (const count of ["1", "2", "3"]) {
     await claims.hold();
-    t.match(await claimOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, /^\d+$/, "authority", "1"]);
+    const about = ['{"name":"authority', '1","lacking":{}}'];
+    t.match(await claimOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, /^\d+$/, ...about]);
   }
   t.equal((await rows.keys()).length, 1);
+});
+
+t.test("guards that lack a restriction are told of, and so are authorities that do not know it", async (t) => {
+  const { store } = openShared(t);
+  const asking = await open(store, LONG);
+  const lacking = { "limited-keys": ["gateway", "shop"], other: [] };
+  for (const [name, about] of Object.entries({ first: lacking, second: { other: [] } })) {
+    await (await open(store, LONG, { name, lacking: about })).claims.hold();
+  }
+  const of = async (kind: string) => (await asking.claims.lacking(kind)).toSorted();
+  t.same(await of("limited-keys"), [
+    "gateway at the authority first",
+    "shop at the authority first",
+    "the authority second",
+  ]);
+  t.same(await of("other"), []);
+  t.same(await of("constructor"), ["the authority first", "the authority second"]);
 });
 
 t.test("pings that come during a renewal share the next one", async (t) => {

@@ -1,7 +1,7 @@
 /** Snapshots in parts: at any moment of writing one, what was complete before is what a start finds. */
 import t, { type Test } from "tap";
-import { checksum, keyOf, seal } from "../../../services/auth/log/row.js";
-import { MAX_IDLE, Snapshots } from "../../../services/auth/log/snapshots.js";
+import { checksum, keyOf } from "../../../services/auth/log/changelog/row.js";
+import { MAX_IDLE, Snapshots } from "../../../services/auth/log/state/snapshots.js";
 import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Collection, Store } from "../../../src/store/store.js";
 import { deferred } from "../../support/deferred.js";
@@ -43,7 +43,7 @@ function killedAfter(rows: Collection, writes: number): Collection {
   return {
     ...rows,
     create: counted(rows.create.bind(rows)),
-    createAfter: counted(rows.createAfter.bind(rows)),
+    commit: counted(rows.commit.bind(rows)),
     delete: counted(rows.delete.bind(rows)),
     deleteIf: counted(rows.deleteIf.bind(rows)),
   };
@@ -57,9 +57,9 @@ function creating(rows: Collection, before: () => Promise<void>): Collection {
       await before();
       return rows.create(...args);
     },
-    createAfter: async (...args) => {
+    commit: async (...args) => {
       await before();
-      return rows.createAfter(...args);
+      return rows.commit(...args);
     },
   };
 }
@@ -105,15 +105,15 @@ t.test(
     t.equal(await first.write(10, partsOf(10)), 0);
     now += MAX_IDLE - 1;
     t.equal(await first.write(10, partsOf(10)), 0);
-    await rows.createAfter(stopped, [["0000000000000005/stopped/000001", "a part"]]);
+    await rows.commit({ expect: stopped, create: [["0000000000000005/stopped/000001", "a part"]] });
     now += 1;
     t.equal(await first.write(10, partsOf(10)), 0, "a part more is progress");
     now += MAX_IDLE;
     t.ok((await first.write(10, partsOf(10))) > 0);
     t.same(await first.revisions(), [10]);
     // The one that was taken for dead cannot go on.
-    t.notOk(await rows.createAfter(stopped, [["0000000000000005/stopped/000002", "a part"]]));
-    t.notOk(await rows.createAfter(stopped, [["0000000000000005", "complete"]]));
+    t.notOk(await rows.commit({ expect: stopped, create: [["0000000000000005/stopped/000002", "a part"]] }));
+    t.notOk(await rows.commit({ expect: stopped, create: [["0000000000000005", "complete"]] }));
     t.ok((await second.write(20, partsOf(20))) > 0);
     t.same(await namesIn(second, 10), expected(10));
   },
@@ -219,19 +219,6 @@ t.test("a snapshot of which a part is missing or damaged is refused", async (t) 
   const [complete = ""] = await rows.keys();
   await rows.replace(complete, (await rows.get(complete))!.replace(" 3 ", " 2 "));
   await t.rejects(namesIn(snapshots, 10), /is damaged/, "fewer parts than there were");
-});
-
-t.test("a snapshot of an older version, in one row, is read and gives way to newer ones", async (t) => {
-  const { rows } = opened(t);
-  const snapshots = new Snapshots(rows);
-  const [key = "", older = Buffer.alloc(0)] = [keyOf(5), partsOf(5)[0]];
-  await rows.create(key, seal(key, older));
-  t.same(await snapshots.revisions(), [5]);
-  t.same(await namesIn(snapshots, 5), expected(5, 1));
-  await snapshots.write(10, partsOf(10));
-  t.same(await snapshots.revisions(), [5, 10]);
-  await snapshots.write(20, partsOf(20));
-  t.same(await snapshots.revisions(), [10, 20]);
 });
 
 t.test("a stop leaves a snapshot unfinished", async (t) => {

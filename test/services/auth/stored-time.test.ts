@@ -1,10 +1,12 @@
 /** The rows by which an authority knows the newest time of those before it. */
+import { mock } from "node:test";
 import pino from "pino";
 import t from "tap";
-import { Clock } from "../../../services/auth/log/clock.js";
-import { PORTICO } from "../../../services/auth/log/journal.js";
-import { StoredTime } from "../../../services/auth/log/stored-time.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { Clock } from "../../../services/auth/log/time/clock.js";
+import { StoredTime } from "../../../services/auth/log/time/stored-time.js";
 import { type Collection, StoreError } from "../../../src/store/store.js";
+import { replaceClock } from "../../support/clock.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal, silent } from "./open.js";
 
@@ -113,4 +115,47 @@ t.test("that it cannot be written is logged once, until it was written again", a
     told.push(logged.length);
   }
   t.same(told, [1, 1, 2, 3], "and once that it can be written again");
+});
+
+t.test("a row is written each minute; while the store takes none, one is tried every five seconds", async (t) => {
+  let failing = false;
+  let writes = 0;
+  const { authority } = await machine((rows) => ({
+    ...rows,
+    create: async (...row) => {
+      writes++;
+      if (failing) throw new StoreError("store x cannot grow", { reason: "disk_full" });
+      return rows.create(...row);
+    },
+  }));
+  mock.timers.enable({ apis: ["setInterval"] });
+  t.teardown(() => mock.timers.reset());
+  let uptime = 0;
+  replaceClock(t, performance, () => uptime);
+  const { stored, journal } = await authority();
+  /** How many rows are written, or tried, in a time. */
+  const tried = async (ms: number): Promise<number> => {
+    const before = writes;
+    for (const end = uptime + ms; uptime < end; ) {
+      uptime += 1_000;
+      mock.timers.tick(1_000);
+      // Each write takes a few turns of the event loop.
+      for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    }
+    return writes - before;
+  };
+  stored.open();
+  t.equal(await tried(MINUTE - 1_000), 1, "one at the start");
+  t.equal(await tried(2 * MINUTE), 2);
+  failing = true;
+  await tried(MINUTE); // In it the next row is due.
+  t.equal(await tried(MINUTE), 12, "while it fails");
+  failing = false;
+  await tried(5_000);
+  t.equal(journal.refusals.fault, undefined, "it is noticed within five seconds");
+  t.equal(await tried(MINUTE), 1);
+  journal.refusals.failed(new StoreError("store x cannot grow", { reason: "disk_full" }));
+  t.equal(await tried(5_000), 1, "after a change was refused, too");
+  t.equal(journal.refusals.fault, undefined);
+  await stored.close();
 });

@@ -2,8 +2,8 @@
 import { setImmediate } from "node:timers/promises";
 import { type Logger, pino } from "pino";
 import t, { type Test } from "tap";
-import type { Decide } from "../../../services/auth/log/decide.js";
-import { PORTICO } from "../../../services/auth/log/journal.js";
+import type { Decide } from "../../../services/auth/log/changelog/decide.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
@@ -25,16 +25,16 @@ function watched(t: Test) {
   /** How many entries were written together, for each time. */
   const writes: number[] = [];
   const faults = { before: async () => undefined as unknown, after: async () => undefined as unknown };
-  const createAfter: Collection["createAfter"] = async (previous, entries) => {
-    writes.push(entries.length);
+  const commit: Collection["commit"] = async (given) => {
+    writes.push(given.create.length);
     await faults.before();
-    const written = await rows.createAfter(previous, entries);
+    const written = await rows.commit(given);
     await faults.after();
     return written;
   };
   const wrapped: Store = {
     ...store,
-    collection: (name) => (name === "log" ? { ...rows, createAfter } : store.collection(name)),
+    collection: (name) => (name === "log" ? { ...rows, commit } : store.collection(name)),
   };
   return { store: wrapped, plain: store, writes, faults };
 }
@@ -44,6 +44,7 @@ async function opened(t: Test, logger?: Logger) {
   const log = watched(t);
   const journal = await openJournal(log.store, undefined, logger);
   await journal.commit(PORTICO, create("first"));
+  log.writes.length = 0;
   return { ...log, journal };
 }
 

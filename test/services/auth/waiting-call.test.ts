@@ -3,8 +3,8 @@
  */
 import t, { type Test } from "tap";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
-import { ChangeLog } from "../../../services/auth/log/change-log.js";
-import { PORTICO } from "../../../services/auth/log/journal.js";
+import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
 import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";

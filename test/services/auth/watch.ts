@@ -1,5 +1,6 @@
 /** A guard's stream, moved by hand: what it sends and when is up to the test. */
 import type { Test } from "tap";
+import { RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../../src/gen/portico/auth/v1/policy.js";
 import type { Channel } from "../../../src/rpc/channel.js";
@@ -11,10 +12,15 @@ type Value<C extends Case> = Extract<NonNullable<WatchResponse["message"]>, { $c
 export class Watch {
   readonly #stream: Stream<WatchRequest, WatchResponse>;
   readonly #responses: AsyncIterator<WatchResponse>;
+  readonly #restrictions: readonly string[];
   #sequence = 0n;
 
-  /** With an enrolment token the guard is of another process; without, of the authority's. */
-  constructor(t: Test, channel: Channel, enrolment?: string) {
+  /**
+   * With an enrolment token the guard is of another process; without, of the authority's.
+   * @param restrictions the kinds that it says it understands
+   */
+  constructor(t: Test, channel: Channel, enrolment?: string, restrictions = RESTRICTIONS) {
+    this.#restrictions = restrictions;
     const options: CallOptions = enrolment
       ? { metadata: [["authorization", `Bearer ${enrolment}`]] }
       : { admission: SYSTEM };
@@ -24,7 +30,7 @@ export class Watch {
   }
 
   start(): void {
-    this.#stream.send({ message: { $case: "start", value: { service: "" } } });
+    this.#stream.send({ message: { $case: "start", value: { service: "", restrictions: [...this.#restrictions] } } });
   }
 
   /** Pings, and gives the pong; what comes before it is passed over. */

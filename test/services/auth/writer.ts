@@ -4,10 +4,10 @@
  */
 import { pino } from "pino";
 import { openAuthority } from "../../../services/auth/authority.js";
-import { KnownCaller } from "../../../src/access/known-caller.js";
-import { hashToken } from "../../../src/access/token.js";
+import { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { hashToken } from "../../../src/call/token.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
-import type { Context } from "../../../src/rpc/service.js";
+import { grpcServiceOf, type OwnContext } from "../../../src/rpc/service.js";
 import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 
@@ -23,14 +23,15 @@ const authority = await openAuthority(options);
 
 /** Calls as the guard lets calls through. */
 function call(service: string, method: string, request: unknown, caller?: KnownCaller) {
-  const part = authority.service.parts.find(({ grpcService }) => grpcService === `portico.auth.v1.${service}`);
+  const part = authority.service.parts.find((each) => grpcServiceOf(each) === `portico.auth.v1.${service}`);
   if (part === undefined || "load" in part) throw new Error(`the authority has no ${service}`);
-  return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as Context);
+  return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as OwnContext);
 }
 
 const { accessToken } = await call("Auth", "login", { account: "admin", password: adminPassword, namespace: "" });
 const sha256 = hashToken(accessToken);
-const caller = new KnownCaller(sha256, (await call("Policy", "resolve", { sha256 })).caller, 0);
+const { results } = await call("Policy", "batchResolve", { sha256: [sha256] });
+const caller = new KnownCaller(sha256, results[0].caller, 0);
 
 let next = 0;
 async function write(): Promise<void> {

@@ -37,13 +37,24 @@ function start(program: string, args: string[]): Writer {
   return { process: child, acknowledged, begun: Promise.race([first, ended.then(() => undefined)]), ended };
 }
 
-/** What the store of a folder holds: every rule's ID, and the newest revision. Reads every entry that is left. */
-export async function readStore(folder: string): Promise<{ ids: Set<string>; revision: number }> {
+/**
+ * What the store of a folder holds: every rule's ID, those whose creation the audit trail has, and the newest revision. Reads
+ * every entry that is left.
+ */
+export async function readStore(
+  folder: string,
+): Promise<{ ids: Set<string>; recorded: Set<string>; revision: number }> {
   const store = await openStore("sqlite:", folder);
   try {
     const journal = await openJournal(store);
     const rules = journal.state.namespaces.get("default")?.rules;
-    return { ids: new Set(rules?.keys()), revision: journal.state.revision };
+    const recorded = new Set<string>();
+    for (let before: bigint | undefined; ; ) {
+      const records = await journal.audit.list("default", { before, limit: 1_000 });
+      for (const { action, subject } of records) if (action === "rule created") recorded.add(subject);
+      if (records.length < 1_000) return { ids: new Set(rules?.keys()), recorded, revision: journal.state.revision };
+      before = records.at(-1)!.revision;
+    }
   } finally {
     await store.close();
   }

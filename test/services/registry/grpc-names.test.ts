@@ -1,14 +1,14 @@
 // A gRPC name belongs to the service that had it first, whether or not it runs, until it is released.
 import { pino } from "pino";
 import t, { type Test } from "tap";
-import { MAX_GRPC_NAMES } from "../../../services/auth/log/grpc-names.js";
+import { MAX_GRPC_NAMES } from "../../../services/auth/log/state/grpc-names.js";
+import { NO_METADATA } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { NamesService } from "../../../src/gen/portico/auth/v1/names.js";
 import { Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import { stream, unary } from "../../../src/rpc/client.js";
-import { NO_METADATA } from "../../../src/rpc/metadata.js";
 import { register } from "../../../src/rpc/registration.js";
 import { declaring } from "./instances.js";
 import { openMesh } from "./mesh.js";

@@ -5,11 +5,11 @@ import { pino } from "pino";
 import t from "tap";
 import { readContract } from "../../../services/registry/contract.js";
 import { Directory } from "../../../services/registry/directory.js";
-import { printProto } from "../../../services/registry/print-proto.js";
+import { printProto, printSteps } from "../../../services/registry/print-proto.js";
 import { parsePathTemplate } from "../../../src/contract/path-template.js";
 import { MAX_SEARCH, SearchCost } from "../../../src/contract/search-cost.js";
 import { Code } from "../../../src/errors.js";
-import { MemoryBudget } from "../../../src/memory-budget.js";
+import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter } from "./instances.js";
 
@@ -126,6 +126,20 @@ t.test("a message of 9,000 fields, each of a type within it, is printed", async 
   const { endpoints } = read(described([create(DescriptorProtoSchema, { name: "M0", field: fields, nestedType })]));
   const text = printProto(endpoints.map(({ method }) => method));
   t.match(text, /N8999 f8999 = 9000;/);
+});
+
+t.test("messages that refer to each other in a chain of 5,000 are printed, in turns", async (t) => {
+  const chain = Array.from({ length: 5_000 }, (_, index) => ({
+    name: `M${index}`,
+    field: index === 4_999 ? [] : [{ name: "next", number: 1, label: 1, type: 11, typeName: `.a.M${index + 1}` }],
+  }));
+  const { endpoints } = read(described(chain as MessageInitShape<typeof DescriptorProtoSchema>[]));
+  let steps = 0;
+  const printing = printSteps(endpoints.map(({ method }) => method));
+  let { done, value } = printing.next();
+  for (; !done; { done, value } = printing.next()) steps++;
+  t.match(value, /message M4998 {\n {2}M4999 next = 1;\n}\n\nmessage M4999 {}/);
+  t.ok(steps > 10_000, `${steps} steps: each message is found in one, and printed in one`);
 });
 
 /** All templates with a literal or `*` at each of so many places. */

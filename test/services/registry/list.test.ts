@@ -1,5 +1,6 @@
 /** What each caller is shown of the services, and of their contracts. */
 import t from "tap";
+import { type Metadata, NO_METADATA } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
@@ -7,7 +8,6 @@ import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.j
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import { unary } from "../../../src/rpc/client.js";
-import { type Metadata, NO_METADATA } from "../../../src/rpc/metadata.js";
 import { greeter, LARGE } from "./instances.js";
 import { bearer, openMesh, PASSWORD } from "./mesh.js";
 

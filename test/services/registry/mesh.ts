@@ -6,9 +6,9 @@ import type { Test } from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
 import { createRegistry, type Registry, type RegistryOptions } from "../../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../../src/access/guard.js";
-import type { Address } from "../../../src/address.js";
-import { asBuffer } from "../../../src/buffer.js";
-import { loadConfig } from "../../../src/config.js";
+import type { Address } from "../../../src/address/address.js";
+import type { Metadata } from "../../../src/call/metadata.js";
+import { loadConfig } from "../../../src/config/config.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
@@ -18,8 +18,8 @@ import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { serveGrpc } from "../../../src/rpc/grpc-js/server.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
-import type { Service } from "../../../src/rpc/service.js";
+import { grpcServiceOf, type Service } from "../../../src/rpc/service.js";
+import { asBuffer } from "../../../src/wire/buffer.js";
 import { helloworld } from "../../support/helloworld.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { CHEAP } from "../../support/passwords.js";
@@ -36,7 +36,7 @@ export function instanceOf({ name, parts, descriptors }: Service): Instance {
     service: name,
     id: "local",
     descriptors: asBuffer(descriptors),
-    grpcServices: parts.map((part) => part.grpcService),
+    grpcServices: parts.map(grpcServiceOf),
   });
 }
 

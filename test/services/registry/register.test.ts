@@ -1,11 +1,11 @@
 /** How a service registers, over every kind of channel. */
 import t, { type Test } from "tap";
+import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { type Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { stream, unary } from "../../../src/rpc/client.js";
-import type { Metadata } from "../../../src/rpc/metadata.js";
 import { greeter } from "./instances.js";
 import { openMesh } from "./mesh.js";
 

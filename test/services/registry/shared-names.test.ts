@@ -1,10 +1,10 @@
 // What the registry tells of services that declare a path or a gRPC service that another one has too.
 import { pino } from "pino";
 import t from "tap";
+import { NO_METADATA } from "../../../src/call/metadata.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import { unary } from "../../../src/rpc/client.js";
-import { NO_METADATA } from "../../../src/rpc/metadata.js";
 import { register } from "../../../src/rpc/registration.js";
 import { buildAnnotated } from "../../support/descriptors.js";
 import { until } from "../../support/until.js";

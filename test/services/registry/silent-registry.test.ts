@@ -18,7 +18,7 @@ class Silent extends EventEmitter<{ opened: []; over: [] }> {
     name: "registry",
     descriptors: descriptorsOf(),
     parts: [
-      part("portico.registry.v1.Registry", RegistryService, {
+      part(RegistryService, {
         register: (_requests, { signal }) => this.#register(signal),
         async *watch() {},
         list: () => ({ services: [] }),

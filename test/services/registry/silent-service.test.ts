@@ -4,7 +4,7 @@ import { pino } from "pino";
 import t from "tap";
 import { createRegistry } from "../../../services/registry/registry.js";
 import { SYSTEM } from "../../../src/access/guard.js";
-import type { GrpcTarget } from "../../../src/address.js";
+import type { GrpcTarget } from "../../../src/address/address.js";
 import { Code } from "../../../src/errors.js";
 import { RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import { stream } from "../../../src/rpc/client.js";

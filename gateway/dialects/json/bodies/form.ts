@@ -6,10 +6,10 @@ import { isUtf8 } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { asBuffer } from "../../../../src/buffer.js";
 import type { Codec } from "../../../../src/json/codec.js";
 import { beginning } from "../../../../src/json/read/errors.js";
-import { HttpError } from "../../../errors.js";
+import { asBuffer } from "../../../../src/wire/buffer.js";
+import { HttpError } from "../../../http/errors.js";
 import { type FormPart, partsOf } from "./multipart.js";
 
 const MAX_ECHO = 40;

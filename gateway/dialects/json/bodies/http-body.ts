@@ -3,7 +3,7 @@
  * message as its request or response takes or gives raw bytes with their content type, instead of JSON.
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { HttpError } from "../../../errors.js";
+import { HttpError } from "../../../http/errors.js";
 import type { StreamFormat } from "../streams/response-stream.js";
 
 export interface HttpBody {

@@ -3,7 +3,7 @@
  * goes on where the last one ended: so the cost of a form is proportional to its length, whatever it holds.
  */
 import { isUtf8 } from "node:buffer";
-import { HttpError } from "../../../errors.js";
+import { HttpError } from "../../../http/errors.js";
 
 export interface FormPart {
   readonly name: string;

@@ -5,9 +5,9 @@
  * give up on one that does not begin. A failure before that is an ordinary error with its own status; a later one is the last
  * frame.
  */
-import { type Metadata, NO_METADATA } from "../../../../src/rpc/metadata.js";
-import { MissingTypesError } from "../../../errors.js";
-import type { BodySink, BodyStream } from "../../../http.js";
+import { type Metadata, NO_METADATA } from "../../../../src/call/metadata.js";
+import type { BodySink, BodyStream } from "../../../http/body.js";
+import { MissingTypesError } from "../../../http/errors.js";
 import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
 import { addMetadata } from "../../metadata.js";
 import { toErrorObject } from "./stream-error.js";

@@ -1,5 +1,5 @@
 /** The error with which a stream ends, as the error object. */
-import { type ErrorReply, writeErrorReply } from "../../../error-object.js";
+import { type ErrorReply, writeErrorReply } from "../../../http/error-object.js";
 import type { StreamOptions } from "../../../stages/stream-call.js";
 
 export function toErrorObject(error: Error, { target, toFailure }: StreamOptions): ErrorReply {

@@ -2,9 +2,10 @@
  * Uploads: calls of an endpoint that takes a stream of `google.api.HttpBody` and answers once. The body of a POST is sent on
  * as it arrives and as fast as the service takes it: a message a piece, the content type in the first.
  */
-import { type Metadata, NO_METADATA } from "../../../../src/rpc/metadata.js";
-import { notOneMessage } from "../../../errors.js";
-import type { GatewayRequest, PieceFlow, PieceReader } from "../../../http.js";
+import { type Metadata, NO_METADATA } from "../../../../src/call/metadata.js";
+import type { PieceFlow, PieceReader } from "../../../http/body.js";
+import { notOneMessage } from "../../../http/errors.js";
+import type { GatewayRequest } from "../../../http/message.js";
 import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
 import type { HttpBody } from "../bodies/http-body.js";
 

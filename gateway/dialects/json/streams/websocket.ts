@@ -5,8 +5,8 @@
  * when the call succeeded; else with 4000 plus the HTTP status and the Detail as the reason, after the error object as the
  * last text frame. A client that closes first ends the call.
  */
-import { HttpError, MissingTypesError, notOneMessage } from "../../../errors.js";
-import type { MessageSocket, SocketSession } from "../../../http.js";
+import { HttpError, MissingTypesError, notOneMessage } from "../../../http/errors.js";
+import type { MessageSocket, SocketSession } from "../../../http/message.js";
 import { StreamCall, type StreamOptions } from "../../../stages/stream-call.js";
 import { EMPTY_OBJECT, writeJson } from "../message.js";
 import { toErrorObject } from "./stream-error.js";

@@ -1,5 +1,5 @@
 /** Records that are read and changed over a table of records, which stays as it is. */
-import { asBuffer } from "../../../../src/buffer.js";
+import { asBuffer } from "../../../../src/wire/buffer.js";
 import type { Records, RecordType } from "./record-table.js";
 
 /** The records of a table, but for the changes that were made here. */
@@ -11,16 +11,28 @@ export class DraftTable<T> implements Records<T> {
   /** Numbers of changed records by the names that they have, or had. */
   readonly #named = new Map<string, number[]>();
   #next: number;
+  #marked: number;
 
   /** @param base must not change as long as the draft is used */
   constructor(base: Records<T>, type: RecordType<T>) {
     this.#base = base;
     this.#type = type;
     this.#next = base.length;
+    this.#marked = base.marked;
   }
 
   get length(): number {
     return this.#next;
+  }
+
+  get marked(): number {
+    return this.#marked;
+  }
+
+  isMarked(record: number): boolean {
+    if (!this.#changed.has(record)) return this.#base.isMarked(record);
+    const bytes = this.#changed.get(record);
+    return bytes !== undefined && this.#type.isMarked(this.#type.decode(bytes));
   }
 
   add(value: T): number {
@@ -48,6 +60,7 @@ export class DraftTable<T> implements Records<T> {
   }
 
   replace(record: number, value: T): void {
+    this.#marked += Number(this.#type.isMarked(value)) - Number(this.isMarked(record));
     this.#changed.set(record, this.#type.encode(value));
     for (const name of this.#type.namesOf(value).map(textOf)) {
       this.#named.set(name, [...(this.#named.get(name) ?? []), record]);
@@ -55,6 +68,7 @@ export class DraftTable<T> implements Records<T> {
   }
 
   remove(record: number): void {
+    this.#marked -= Number(this.isMarked(record));
     this.#changed.set(record, undefined);
   }
 

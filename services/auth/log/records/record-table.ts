@@ -14,6 +14,8 @@ export interface RecordType<T> {
   namesOf(value: T): Uint8Array[];
   /** When it expires, or a part of it, in milliseconds since 1970. */
   dueOf(value: T): number;
+  /** Whether the table counts it in `marked`. */
+  isMarked(value: T): boolean;
 }
 
 /** The bytes of a table's records as they were when the copy was made. */
@@ -28,6 +30,9 @@ export interface FrozenTable {
 export interface Records<T> {
   /** All records have lower numbers. */
   readonly length: number;
+  /** How many records are marked. */
+  readonly marked: number;
+  isMarked(record: number): boolean;
   add(value: T): number;
   /** A copy of the record. */
   get(record: number): T;
@@ -52,15 +57,19 @@ export interface Records<T> {
   freeze(): FrozenTable;
 }
 
+/** How a record is, by its number. */
+const [ABSENT, PRESENT, MARKED] = [0, 1, 2];
+
 /** The table itself. */
 export class RecordTable<T> implements Records<T> {
   readonly #type: RecordType<T>;
   readonly #arena = new Arena();
   readonly #index = new HashIndex();
   readonly #due = new DueQueue((a, b) => this.#read(a).compare(this.#read(b)));
-  /** By the record's number: where its bytes are, and whether it is there. */
+  /** By the record's number: where its bytes are, and whether it is there, or even marked. */
   #blocks = new Uint32Array(0);
-  #present = new Uint8Array(0);
+  #presence = new Uint8Array(0);
+  #marked = 0;
   #length = 0;
   readonly #vacant: number[] = [];
   /** Removed records, and replaced bytes, whose memory is not free yet. */
@@ -76,12 +85,20 @@ export class RecordTable<T> implements Records<T> {
     return this.#length;
   }
 
+  get marked(): number {
+    return this.#marked;
+  }
+
+  isMarked(record: number): boolean {
+    return this.#presence[record] === MARKED;
+  }
+
   add(value: T): number {
     const record = this.#vacant.pop() ?? this.#length++;
     this.#blocks = grown(this.#blocks, this.#length);
-    this.#present = grown(this.#present, this.#length);
+    this.#presence = grown(this.#presence, this.#length);
     this.#blocks[record] = this.#arena.add(this.#type.encode(value));
-    this.#present[record] = 1;
+    this.#setPresence(record, this.#type.isMarked(value) ? MARKED : PRESENT);
     for (const name of this.#type.namesOf(value)) this.#index.add(hashOf(name), record);
     this.#due.add(record, this.#type.dueOf(value));
     return record;
@@ -98,7 +115,7 @@ export class RecordTable<T> implements Records<T> {
   ): { record: number; value: T } | undefined {
     let value: T | undefined;
     const record = this.#index.find(hashOf(name), (candidate) => {
-      if (this.#present[candidate] === 0 || !isCandidate(candidate)) return false;
+      if (this.#presence[candidate] === ABSENT || !isCandidate(candidate)) return false;
       if (!this.#read(candidate).includes(name)) return false;
       value = this.get(candidate);
       return accept(value);
@@ -114,16 +131,17 @@ export class RecordTable<T> implements Records<T> {
     this.#replaced.push(this.#blocks[record]!);
     this.#blocks[record] = this.#arena.add(this.#type.encode(value));
     this.#due.add(record, this.#type.dueOf(value));
+    this.#setPresence(record, this.#type.isMarked(value) ? MARKED : PRESENT);
   }
 
   remove(record: number): void {
-    this.#present[record] = 0;
+    this.#setPresence(record, ABSENT);
     this.#removed.push(record);
   }
 
   expired(now: number): number | undefined {
     let record = this.#due.next(now);
-    while (record !== undefined && this.#present[record] === 0) {
+    while (record !== undefined && this.#presence[record] === ABSENT) {
       this.#due.remove(record);
       record = this.#due.next(now);
     }
@@ -150,6 +168,11 @@ export class RecordTable<T> implements Records<T> {
         this.#frozen--;
       },
     };
+  }
+
+  #setPresence(record: number, presence: number): void {
+    this.#marked += Number(presence === MARKED) - Number(this.isMarked(record));
+    this.#presence[record] = presence;
   }
 
   #read(record: number): Buffer {

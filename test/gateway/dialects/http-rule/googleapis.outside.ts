@@ -101,7 +101,6 @@ t.test("the library and Pub/Sub answer at their paths", async (t) => {
       ),
     );
     return part(
-      name,
       definition as never,
       Object.fromEntries(own.map((one) => [one.localName, () => Buffer.alloc(0)])) as never,
     );

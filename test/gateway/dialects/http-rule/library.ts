@@ -26,7 +26,7 @@ export function createEverything(): Service {
   return {
     name: "everything",
     descriptors: buildAnnotated("test/gateway/dialects/http-rule", "library.proto"),
-    parts: [part("library.Everything", { take }, { take: (request) => request })],
+    parts: [part({ take }, { take: (request) => request })],
   };
 }
 
@@ -37,7 +37,7 @@ export function createLibrary(name = "library", bindingPrefix = ""): Service {
     bindingPrefix,
     descriptors: buildAnnotated("test/gateway/dialects/http-rule", "library.proto"),
     parts: [
-      part("library.Library", DEFINITION, {
+      part(DEFINITION, {
         get: (request) => request,
         put: (request) => request,
         part: (request) => request,

@@ -56,7 +56,7 @@ function greedy(bindingGroups: readonly (readonly Rule[])[]): Service {
   return {
     name: "greedy",
     descriptors: Buffer.from(toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: [file] }))),
-    parts: [part("greedy.Greedy", definition, Object.fromEntries(method.map(({ name }) => [name, take])))],
+    parts: [part(definition, Object.fromEntries(method.map(({ name }) => [name, take])))],
   };
 }
 

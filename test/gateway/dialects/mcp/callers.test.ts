@@ -1,6 +1,6 @@
 // Who may list and call tools: the rules decide, as for every other call; a token that is not valid is always refused.
 import t from "tap";
-import { createToken } from "../../../../src/access/token.js";
+import { createToken } from "../../../../src/call/token.js";
 import { ask, post as call, deploy, login } from "../../deployment.js";
 import { post, send } from "./client.js";
 

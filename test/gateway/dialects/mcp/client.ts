@@ -1,5 +1,5 @@
 /** A client of `POST /mcp`, which calls the handler as a function, and messages of both eras. */
-import type { Handler } from "../../../../gateway/http.js";
+import type { Handler } from "../../../../gateway/http/message.js";
 import { ask } from "../../deployment.js";
 
 export const STATELESS = "2026-07-28";

@@ -1,7 +1,9 @@
 // A tool whose endpoint answers with a stream: progress for each message, and a result with the first of them.
 import t from "tap";
-import { HttpError } from "../../../../gateway/errors.js";
-import { type BodyStream, type GatewayRequest, readHeaders } from "../../../../gateway/http.js";
+import type { BodyStream } from "../../../../gateway/http/body.js";
+import { HttpError } from "../../../../gateway/http/errors.js";
+import { readHeaders } from "../../../../gateway/http/headers.js";
+import type { GatewayRequest } from "../../../../gateway/http/message.js";
 import { open, type Scene, scene, until } from "../json/streams/client.js";
 
 const scenery: Scene = await scene(t);

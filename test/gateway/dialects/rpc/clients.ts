@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:http2";
 import type { Writable } from "node:stream";
 import { WebSocket } from "ws";
-import type { Address } from "../../../../src/address.js";
+import type { Address } from "../../../../src/address/address.js";
 import { Code } from "../../../../src/errors.js";
 import {
   type Asked,

@@ -1,12 +1,11 @@
 // Clients that others have written get the same from the port over HTTP/1.1 and HTTP/2: large bodies with and without a length, a
 // stream, "100 Continue", HEAD, and errors that cost them no connection, but for a body that is too large.
 import { spawnSync } from "node:child_process";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { PYTHON_PACKAGES } from "../../../cli/client/door.js";
 import { createAuthority } from "../../../http2/certificates.js";
-import { pythonPrograms, run } from "../../../outside/tools.js";
+import { cargoPrograms, pythonPrograms, run } from "../../../outside/tools.js";
 import { openServer, STREAMED_BYTES } from "./server.js";
 
 const FOLDER = "test/gateway/node/clients";
@@ -106,10 +105,7 @@ for (const version of ["HTTP/1.1", "HTTP/2"]) {
 }
 
 t.test("hyper", { skip: hasNo("cargo") }, async (t) => {
-  const built = join(tmpdir(), "portico-outside", "hyper");
-  const build = ["--quiet", "--locked", "--manifest-path", `${FOLDER}/hyper/Cargo.toml`, "--target-dir", built];
-  t.same(await run("cargo", ["build", ...build]), { status: 0, output: "" });
-
+  const programs = cargoPrograms("hyper", `${FOLDER}/hyper/Cargo.toml`);
   const authority = createAuthority("authority");
   const secure = await openServer(t, authority.issue("localhost"));
   const ca = join(t.testdir({ "authority.pem": authority.cert }), "authority.pem");
@@ -120,7 +116,7 @@ t.test("hyper", { skip: hasNo("cargo") }, async (t) => {
     ["over TLS, offering HTTP/1.1 alone", secure, ["http/1.1", ca], "http/1.1"],
   ] as const) {
     t.test(what, async (t) => {
-      const { output } = await run(join(built, "debug/client"), [to.address, ...parameters]);
+      const { output } = await run(join(programs, "client"), [to.address, ...parameters]);
       const many = ["many 200 1000 bytes", ...(protocol === "h2" ? ["together 200 250 bytes"] : [])];
       t.same(output.trim().split("\n"), [
         `protocol ${protocol}`,

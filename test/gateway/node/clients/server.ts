@@ -2,8 +2,9 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import type { Test } from "tap";
-import type { HttpError } from "../../../../gateway/errors.js";
-import type { BodySink, BodyStream, GatewayResponse, Handler } from "../../../../gateway/http.js";
+import type { BodySink, BodyStream } from "../../../../gateway/http/body.js";
+import type { HttpError } from "../../../../gateway/http/errors.js";
+import type { GatewayResponse, Handler } from "../../../../gateway/http/message.js";
 import type { Certified } from "../../../http2/certificates.js";
 import { answer, open } from "../dial.js";
 

@@ -1,5 +1,5 @@
 /** Runs cases on the gateway's port and on node:http, several at a time, and lists those in which they differ. */
-import { loadConfig } from "../../../../src/config.js";
+import { loadConfig } from "../../../../src/config/config.js";
 import { printable } from "./corpus.js";
 import { comparable, isComparable, withoutIgnoredUpgrades, withoutQuotedDeletes } from "./differences.js";
 import { door } from "./door.js";

@@ -1,6 +1,6 @@
 /** The gateway's HTTP port with a handler that records what it is given, and reads each body to its end. */
-import type { HttpError } from "../../../../gateway/errors.js";
-import type { GatewayResponse, Handler } from "../../../../gateway/http.js";
+import type { HttpError } from "../../../../gateway/http/errors.js";
+import type { GatewayResponse, Handler } from "../../../../gateway/http/message.js";
 import { type Limits, listen } from "../../../../gateway/node/listen.js";
 import type { RecordedRequest, RecordingServer } from "./recording.js";
 

@@ -3,8 +3,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import t, { type Test } from "tap";
-import type { Handler } from "../../../../gateway/http.js";
-import { MemoryBudget } from "../../../../src/memory-budget.js";
+import type { Handler } from "../../../../gateway/http/message.js";
+import { MemoryBudget } from "../../../../src/memory/memory-budget.js";
 import { until } from "../../../support/until.js";
 import { answer, open } from "../dial.js";
 import { neighbour } from "./neighbour.js";

@@ -1,7 +1,7 @@
 // A client that sends a byte now and then gains no time by it: head and body have theirs from the beginning.
 import t, { type Test } from "tap";
-import type { HttpError } from "../../../../gateway/errors.js";
-import type { Handler } from "../../../../gateway/http.js";
+import type { HttpError } from "../../../../gateway/http/errors.js";
+import type { Handler } from "../../../../gateway/http/message.js";
 import { answer, dial, open } from "../dial.js";
 
 const HEADER_TIME = 600;

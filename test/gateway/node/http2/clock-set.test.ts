@@ -4,7 +4,7 @@ import { type ClientHttp2Stream, connect, constants } from "node:http2";
 import { text } from "node:stream/consumers";
 import { mock } from "node:test";
 import t, { type Test } from "tap";
-import type { Handler } from "../../../../gateway/http.js";
+import type { Handler } from "../../../../gateway/http/message.js";
 import { setWallClock } from "../../../support/clock.js";
 import { deferred } from "../../../support/deferred.js";
 import { echo, open } from "../dial.js";

@@ -1,7 +1,7 @@
 // What a hostile client of the HTTP port may do over HTTP/2 before it is cut off. The bounds are those of src/http2; here it is
 // shown that the port has them, and that its handler is not asked for more than they allow.
 import t from "tap";
-import type { Handler } from "../../../../gateway/http.js";
+import type { Handler } from "../../../../gateway/http/message.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType } from "../../../../src/http2/frames.js";
 import { frame, headers, isType, type RawPeer, rawClient, reset } from "../../../http2/peer.js";

@@ -10,7 +10,8 @@ import {
 } from "node:http2";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
-import type { BodySink, Handler } from "../../../../gateway/http.js";
+import type { BodySink } from "../../../../gateway/http/body.js";
+import type { Handler } from "../../../../gateway/http/message.js";
 import type { HttpPort } from "../../../../gateway/node/listen.js";
 import { deferred } from "../../../support/deferred.js";
 import { answer, echo, open as serve } from "../dial.js";

@@ -1,10 +1,11 @@
 // A client of HTTP/2 that does not read: what waits for it is reserved, has a bound, and does not wait for ever.
 import t, { type Test } from "tap";
-import type { HttpError } from "../../../../gateway/errors.js";
-import type { BodySink, Handler } from "../../../../gateway/http.js";
+import type { BodySink } from "../../../../gateway/http/body.js";
+import type { HttpError } from "../../../../gateway/http/errors.js";
+import type { Handler } from "../../../../gateway/http/message.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType } from "../../../../src/http2/frames.js";
-import { MemoryBudget } from "../../../../src/memory-budget.js";
+import { MemoryBudget } from "../../../../src/memory/memory-budget.js";
 import { frame, headers, isType, type RawPeer, rawClient, uint32 } from "../../../http2/peer.js";
 import { deferred } from "../../../support/deferred.js";
 import { until } from "../../../support/until.js";

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import t from "tap";
-import type { Handler } from "../../../../gateway/http.js";
+import type { Handler } from "../../../../gateway/http/message.js";
 import { FULL } from "../../../support/full.js";
 import { answer, open } from "../dial.js";
 import { corpus, printable } from "../differential/corpus.js";

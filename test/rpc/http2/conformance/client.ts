@@ -1,9 +1,9 @@
 /** The client under connectrpc's conformance runner: makes the calls it asks for over our HTTP/2, and says how they went. */
 import { setTimeout as wait } from "node:timers/promises";
+import type { Metadata } from "../../../../src/call/metadata.js";
 import { Code } from "../../../../src/errors.js";
 import type { CallListener, Status } from "../../../../src/rpc/channel.js";
 import { Http2Channel } from "../../../../src/rpc/http2/channel.js";
-import type { Metadata } from "../../../../src/rpc/metadata.js";
 import { status } from "../../../../src/rpc/status.js";
 import { fromHeaders, METHODS, type Message, make, readMessages, SERVICE, toHeaders, writeMessage } from "./schema.js";
 

@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { create, createFileRegistry, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import type { Metadata } from "../../../../src/call/metadata.js";
 import type { MethodDefinition } from "../../../../src/rpc/definition.js";
-import type { Metadata } from "../../../../src/rpc/metadata.js";
 
 const PACKAGE = "connectrpc.conformance.v1";
 export const SERVICE = `${PACKAGE}.ConformanceService`;

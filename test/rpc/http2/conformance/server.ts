@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { StatusError } from "../../../../src/errors.js";
 import { serveHttp2 } from "../../../../src/rpc/http2/server.js";
-import { type Context, part } from "../../../../src/rpc/service.js";
+import { type OwnContext, part } from "../../../../src/rpc/service.js";
 import { dispatcherOf, LIMITS } from "../../serve.js";
 import {
   descriptors,
@@ -12,7 +12,6 @@ import {
   make,
   pack,
   readMessages,
-  SERVICE,
   toHeaders,
   writeMessage,
 } from "./schema.js";
@@ -20,13 +19,13 @@ import {
 /** No test asks for as much: this is the dispatcher's own. */
 const HOUR = 3_600_000;
 
-function announce(definition: Message, context: Context): void {
+function announce(definition: Message, context: OwnContext): void {
   context.setTrailers(fromHeaders(definition.responseTrailers));
   context.sendHeaders(fromHeaders(definition.responseHeaders));
 }
 
-function infoOf(requests: Message[], context: Context) {
-  const left = Math.max((context.deadline ?? Number.POSITIVE_INFINITY) - performance.now(), 0);
+function infoOf(requests: Message[], context: OwnContext) {
+  const left = Math.max((context.deadlineMonotonicMs ?? Number.POSITIVE_INFINITY) - performance.now(), 0);
   const timeoutMs = left > HOUR ? undefined : BigInt(Math.round(left));
   return { requestHeaders: toHeaders(context.metadata), requests, timeoutMs };
 }
@@ -41,7 +40,7 @@ function failure(error: Message, info: object | undefined): StatusError {
   return new StatusError(error.code, error.message ?? "", { details });
 }
 
-async function answerOne(name: string, requests: Message[], context: Context): Promise<Message> {
+async function answerOne(name: string, requests: Message[], context: OwnContext): Promise<Message> {
   const definition = requests[0]?.responseDefinition;
   const packed = requests.map((request) => pack(name, request));
   if (definition === undefined) return { payload: { requestInfo: infoOf(packed, context) } };
@@ -57,7 +56,7 @@ async function* answers(
   definition: Message,
   from: number,
   to: number,
-  context: Context,
+  context: OwnContext,
   more: () => object | undefined,
 ) {
   for (const data of definition.responseData.slice(from, to)) {
@@ -66,7 +65,7 @@ async function* answers(
   }
 }
 
-async function* download(request: Message, context: Context) {
+async function* download(request: Message, context: OwnContext) {
   const definition = request.responseDefinition;
   if (definition === undefined) return;
   announce(definition, context);
@@ -80,7 +79,7 @@ async function* download(request: Message, context: Context) {
   if (definition.error !== undefined) throw failure(definition.error, info);
 }
 
-async function* chat(requests: AsyncIterable<Message>, context: Context) {
+async function* chat(requests: AsyncIterable<Message>, context: OwnContext) {
   let definition: Message;
   let told = 0;
   let packed: object[] = [];
@@ -112,7 +111,7 @@ const service = {
   name: "conformance",
   descriptors,
   parts: [
-    part(SERVICE, METHODS, {
+    part(METHODS, {
       unary: (request, context) => answerOne("UnaryRequest", [request], context),
       idempotentUnary: (request, context) => answerOne("IdempotentUnaryRequest", [request], context),
       unimplemented() {

@@ -1,9 +1,9 @@
 /** The client's side of the interoperability tests, over any channel; the cases have the names that all languages use. */
 import type { Test } from "tap";
+import type { Metadata } from "../../../../src/call/metadata.js";
 import { Code } from "../../../../src/errors.js";
 import type { Channel, Status } from "../../../../src/rpc/channel.js";
 import { stream, unary } from "../../../../src/rpc/client.js";
-import type { Metadata } from "../../../../src/rpc/metadata.js";
 import { payload, sizeOfPayload, TestService } from "./messages.js";
 import { ECHO_HEADER, ECHO_TRAILER } from "./service.js";
 

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { StatusError } from "../../../../src/errors.js";
 import { type Context, part, type Service } from "../../../../src/rpc/service.js";
-import { descriptors, payload, sizeOfPayload, TEST_SERVICE, TestService } from "./messages.js";
+import { descriptors, payload, sizeOfPayload, TestService } from "./messages.js";
 
 export const ECHO_HEADER = "x-grpc-test-echo-initial";
 export const ECHO_TRAILER = "x-grpc-test-echo-trailing-bin";
@@ -30,7 +30,7 @@ export const testService: Service = {
   name: "interop",
   descriptors,
   parts: [
-    part(TEST_SERVICE, TestService, {
+    part(TestService, {
       emptyCall: () => ({}),
       unaryCall(request, context) {
         echo(context);

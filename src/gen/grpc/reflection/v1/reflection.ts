@@ -5,7 +5,8 @@
 // source: grpc/reflection/v1/reflection.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../../../wire/reader.js";
+import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../../../wire/message.js";
+import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
 
 /** The message sent by the client when calling ServerReflectionInfo method. */
@@ -164,7 +165,7 @@ function createBaseServerReflectionRequest(): ServerReflectionRequest {
   return { host: "", messageRequest: undefined, _unknownFields: undefined };
 }
 
-export const ServerReflectionRequest: MessageFns<ServerReflectionRequest> = {
+export const ServerReflectionRequest = {
   encode(message: ServerReflectionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.host !== "") {
       writer.uint32(10).string(message.host);
@@ -186,103 +187,76 @@ export const ServerReflectionRequest: MessageFns<ServerReflectionRequest> = {
         writer.uint32(58).string(message.messageRequest.value);
         break;
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ServerReflectionRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseServerReflectionRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.host = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseServerReflectionRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
 
-            message.messageRequest = { $case: "fileByFilename", value: reader.string() };
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.messageRequest = { $case: "fileContainingSymbol", value: reader.string() };
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.messageRequest = {
-              $case: "fileContainingExtension",
-              value: ExtensionRequest.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.messageRequest = { $case: "allExtensionNumbersOfType", value: reader.string() };
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.messageRequest = { $case: "listServices", value: reader.string() };
-            continue;
-          }
+          message.host = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.messageRequest = { $case: "fileByFilename", value: reader.string() };
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.messageRequest = { $case: "fileContainingSymbol", value: reader.string() };
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.messageRequest = {
+            $case: "fileContainingExtension",
+            value: ExtensionRequest.decode(reader, reader.uint32()),
+          };
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.messageRequest = { $case: "allExtensionNumbersOfType", value: reader.string() };
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.messageRequest = { $case: "listServices", value: reader.string() };
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ServerReflectionRequest>, I>>(base?: I): ServerReflectionRequest {
-    return ServerReflectionRequest.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<ServerReflectionRequest>, I>>(object: I): ServerReflectionRequest {
     const message = createBaseServerReflectionRequest();
@@ -330,7 +304,7 @@ function createBaseExtensionRequest(): ExtensionRequest {
   return { containingType: "", extensionNumber: 0, _unknownFields: undefined };
 }
 
-export const ExtensionRequest: MessageFns<ExtensionRequest> = {
+export const ExtensionRequest = {
   encode(message: ExtensionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.containingType !== "") {
       writer.uint32(10).string(message.containingType);
@@ -338,68 +312,41 @@ export const ExtensionRequest: MessageFns<ExtensionRequest> = {
     if (message.extensionNumber !== 0) {
       writer.uint32(16).int32(message.extensionNumber);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ExtensionRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExtensionRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.containingType = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseExtensionRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.extensionNumber = reader.int32();
-            continue;
+          message.containingType = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.extensionNumber = reader.int32();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ExtensionRequest>, I>>(base?: I): ExtensionRequest {
-    return ExtensionRequest.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<ExtensionRequest>, I>>(object: I): ExtensionRequest {
     const message = createBaseExtensionRequest();
@@ -413,7 +360,7 @@ function createBaseServerReflectionResponse(): ServerReflectionResponse {
   return { validHost: "", originalRequest: undefined, messageResponse: undefined, _unknownFields: undefined };
 }
 
-export const ServerReflectionResponse: MessageFns<ServerReflectionResponse> = {
+export const ServerReflectionResponse = {
   encode(message: ServerReflectionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.validHost !== "") {
       writer.uint32(10).string(message.validHost);
@@ -435,154 +382,81 @@ export const ServerReflectionResponse: MessageFns<ServerReflectionResponse> = {
         ErrorResponse.encode(message.messageResponse.value, writer.uint32(58).fork()).join();
         break;
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ServerReflectionResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseServerReflectionResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.validHost = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.originalRequest = ServerReflectionRequest.decode(reader, reader.uint32());
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.messageResponse = {
-              $case: "fileDescriptorResponse",
-              value: FileDescriptorResponse.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.messageResponse = {
-              $case: "allExtensionNumbersResponse",
-              value: ExtensionNumberResponse.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.messageResponse = {
-              $case: "listServicesResponse",
-              value: ListServiceResponse.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.messageResponse = { $case: "errorResponse", value: ErrorResponse.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ServerReflectionResponse>, I>>(base?: I): ServerReflectionResponse {
-    return ServerReflectionResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ServerReflectionResponse>, I>>(object: I): ServerReflectionResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseServerReflectionResponse();
-    message.validHost = object.validHost ?? "";
-    message.originalRequest = (object.originalRequest !== undefined && object.originalRequest !== null)
-      ? ServerReflectionRequest.fromPartial(object.originalRequest)
-      : undefined;
-    switch (object.messageResponse?.$case) {
-      case "fileDescriptorResponse": {
-        if (object.messageResponse?.value !== undefined && object.messageResponse?.value !== null) {
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.validHost = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.originalRequest = ServerReflectionRequest.decode(reader, reader.uint32());
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
           message.messageResponse = {
             $case: "fileDescriptorResponse",
-            value: FileDescriptorResponse.fromPartial(object.messageResponse.value),
+            value: FileDescriptorResponse.decode(reader, reader.uint32()),
           };
+          continue;
         }
-        break;
-      }
-      case "allExtensionNumbersResponse": {
-        if (object.messageResponse?.value !== undefined && object.messageResponse?.value !== null) {
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
           message.messageResponse = {
             $case: "allExtensionNumbersResponse",
-            value: ExtensionNumberResponse.fromPartial(object.messageResponse.value),
+            value: ExtensionNumberResponse.decode(reader, reader.uint32()),
           };
+          continue;
         }
-        break;
-      }
-      case "listServicesResponse": {
-        if (object.messageResponse?.value !== undefined && object.messageResponse?.value !== null) {
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
           message.messageResponse = {
             $case: "listServicesResponse",
-            value: ListServiceResponse.fromPartial(object.messageResponse.value),
+            value: ListServiceResponse.decode(reader, reader.uint32()),
           };
+          continue;
         }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.messageResponse = { $case: "errorResponse", value: ErrorResponse.decode(reader, reader.uint32()) };
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
         break;
       }
-      case "errorResponse": {
-        if (object.messageResponse?.value !== undefined && object.messageResponse?.value !== null) {
-          message.messageResponse = {
-            $case: "errorResponse",
-            value: ErrorResponse.fromPartial(object.messageResponse.value),
-          };
-        }
-        break;
-      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
+    closeMessage(reader);
     return message;
   },
 };
@@ -591,69 +465,37 @@ function createBaseFileDescriptorResponse(): FileDescriptorResponse {
   return { fileDescriptorProto: [], _unknownFields: undefined };
 }
 
-export const FileDescriptorResponse: MessageFns<FileDescriptorResponse> = {
+export const FileDescriptorResponse = {
   encode(message: FileDescriptorResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.fileDescriptorProto) {
       writer.uint32(10).bytes(v!);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): FileDescriptorResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFileDescriptorResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.fileDescriptorProto.push(Buffer.from(reader.bytes()));
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseFileDescriptorResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.fileDescriptorProto.push(Buffer.from(reader.bytes()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<FileDescriptorResponse>, I>>(base?: I): FileDescriptorResponse {
-    return FileDescriptorResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<FileDescriptorResponse>, I>>(object: I): FileDescriptorResponse {
-    const message = createBaseFileDescriptorResponse();
-    message.fileDescriptorProto = object.fileDescriptorProto?.map((e) => e) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -662,7 +504,7 @@ function createBaseExtensionNumberResponse(): ExtensionNumberResponse {
   return { baseTypeName: "", extensionNumber: [], _unknownFields: undefined };
 }
 
-export const ExtensionNumberResponse: MessageFns<ExtensionNumberResponse> = {
+export const ExtensionNumberResponse = {
   encode(message: ExtensionNumberResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.baseTypeName !== "") {
       writer.uint32(10).string(message.baseTypeName);
@@ -674,83 +516,50 @@ export const ExtensionNumberResponse: MessageFns<ExtensionNumberResponse> = {
       }
       writer.join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ExtensionNumberResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExtensionNumberResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.baseTypeName = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag === 16) {
-              message.extensionNumber.push(reader.int32());
-
-              continue;
-            }
-
-            if (tag === 18) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.extensionNumber.push(reader.int32());
-              }
-
-              continue;
-            }
-
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseExtensionNumberResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
             break;
           }
+
+          message.baseTypeName = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
+        case 2: {
+          if (tag === 16) {
+            message.extensionNumber.push(reader.int32());
+
+            continue;
+          }
+
+          if (tag === 18) {
+            const end2 = reader.uint32() + reader.pos;
+            while (reader.pos < end2) {
+              message.extensionNumber.push(reader.int32());
+            }
+
+            continue;
+          }
+
           break;
         }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ExtensionNumberResponse>, I>>(base?: I): ExtensionNumberResponse {
-    return ExtensionNumberResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ExtensionNumberResponse>, I>>(object: I): ExtensionNumberResponse {
-    const message = createBaseExtensionNumberResponse();
-    message.baseTypeName = object.baseTypeName ?? "";
-    message.extensionNumber = object.extensionNumber?.map((e) => e) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -759,69 +568,37 @@ function createBaseListServiceResponse(): ListServiceResponse {
   return { service: [], _unknownFields: undefined };
 }
 
-export const ListServiceResponse: MessageFns<ListServiceResponse> = {
+export const ListServiceResponse = {
   encode(message: ListServiceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.service) {
       ServiceResponse.encode(v!, writer.uint32(10).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListServiceResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListServiceResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.service.push(ServiceResponse.decode(reader, reader.uint32()));
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListServiceResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.service.push(ServiceResponse.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ListServiceResponse>, I>>(base?: I): ListServiceResponse {
-    return ListServiceResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ListServiceResponse>, I>>(object: I): ListServiceResponse {
-    const message = createBaseListServiceResponse();
-    message.service = object.service?.map((e) => ServiceResponse.fromPartial(e)) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -830,69 +607,37 @@ function createBaseServiceResponse(): ServiceResponse {
   return { name: "", _unknownFields: undefined };
 }
 
-export const ServiceResponse: MessageFns<ServiceResponse> = {
+export const ServiceResponse = {
   encode(message: ServiceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ServiceResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseServiceResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseServiceResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.name = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ServiceResponse>, I>>(base?: I): ServiceResponse {
-    return ServiceResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ServiceResponse>, I>>(object: I): ServiceResponse {
-    const message = createBaseServiceResponse();
-    message.name = object.name ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -901,7 +646,7 @@ function createBaseErrorResponse(): ErrorResponse {
   return { errorCode: 0, errorMessage: "", _unknownFields: undefined };
 }
 
-export const ErrorResponse: MessageFns<ErrorResponse> = {
+export const ErrorResponse = {
   encode(message: ErrorResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.errorCode !== 0) {
       writer.uint32(8).int32(message.errorCode);
@@ -909,78 +654,43 @@ export const ErrorResponse: MessageFns<ErrorResponse> = {
     if (message.errorMessage !== "") {
       writer.uint32(18).string(message.errorMessage);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ErrorResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseErrorResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.errorCode = reader.int32();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseErrorResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.errorMessage = reader.string();
-            continue;
+          message.errorCode = reader.int32();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.errorMessage = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ErrorResponse>, I>>(base?: I): ErrorResponse {
-    return ErrorResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ErrorResponse>, I>>(object: I): ErrorResponse {
-    const message = createBaseErrorResponse();
-    message.errorCode = object.errorCode ?? 0;
-    message.errorMessage = object.errorMessage ?? "";
+    closeMessage(reader);
     return message;
   },
 };
-
-export type ServerReflectionService = typeof ServerReflectionService;
 export const ServerReflectionService = {
   /**
    * The reflection service is structured as a bidirectional stream, ensuring
@@ -1011,10 +721,3 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
 type KeysOfUnion<T> = T extends T ? keyof T : never;
 type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
-}

@@ -5,7 +5,8 @@
 // source: portico/auth/v1/enrolments.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../../../wire/reader.js";
+import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../../../wire/message.js";
+import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
 
@@ -60,7 +61,7 @@ function createBaseEnrolment(): Enrolment {
   return { name: "", created: undefined, id: "", _unknownFields: undefined };
 }
 
-export const Enrolment: MessageFns<Enrolment> = {
+export const Enrolment = {
   encode(message: Enrolment, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -71,84 +72,48 @@ export const Enrolment: MessageFns<Enrolment> = {
     if (message.id !== "") {
       writer.uint32(26).string(message.id);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Enrolment {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEnrolment();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseEnrolment();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.created = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.id = reader.string();
-            continue;
-          }
+          message.name = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.id = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Enrolment>, I>>(base?: I): Enrolment {
-    return Enrolment.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Enrolment>, I>>(object: I): Enrolment {
-    const message = createBaseEnrolment();
-    message.name = object.name ?? "";
-    message.created = (object.created !== undefined && object.created !== null)
-      ? Timestamp.fromPartial(object.created)
-      : undefined;
-    message.id = object.id ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -157,57 +122,26 @@ function createBaseListEnrolmentsRequest(): ListEnrolmentsRequest {
   return { _unknownFields: undefined };
 }
 
-export const ListEnrolmentsRequest: MessageFns<ListEnrolmentsRequest> = {
+export const ListEnrolmentsRequest = {
   encode(message: ListEnrolmentsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListEnrolmentsRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListEnrolmentsRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ListEnrolmentsRequest>, I>>(base?: I): ListEnrolmentsRequest {
-    return ListEnrolmentsRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ListEnrolmentsRequest>, I>>(_: I): ListEnrolmentsRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseListEnrolmentsRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
     return message;
   },
 };
@@ -216,69 +150,37 @@ function createBaseListEnrolmentsResponse(): ListEnrolmentsResponse {
   return { enrolments: [], _unknownFields: undefined };
 }
 
-export const ListEnrolmentsResponse: MessageFns<ListEnrolmentsResponse> = {
+export const ListEnrolmentsResponse = {
   encode(message: ListEnrolmentsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.enrolments) {
       Enrolment.encode(v!, writer.uint32(10).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListEnrolmentsResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListEnrolmentsResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.enrolments.push(Enrolment.decode(reader, reader.uint32()));
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListEnrolmentsResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.enrolments.push(Enrolment.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ListEnrolmentsResponse>, I>>(base?: I): ListEnrolmentsResponse {
-    return ListEnrolmentsResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ListEnrolmentsResponse>, I>>(object: I): ListEnrolmentsResponse {
-    const message = createBaseListEnrolmentsResponse();
-    message.enrolments = object.enrolments?.map((e) => Enrolment.fromPartial(e)) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -287,7 +189,7 @@ function createBaseCreateEnrolmentRequest(): CreateEnrolmentRequest {
   return { name: "", replace: false, _unknownFields: undefined };
 }
 
-export const CreateEnrolmentRequest: MessageFns<CreateEnrolmentRequest> = {
+export const CreateEnrolmentRequest = {
   encode(message: CreateEnrolmentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -295,73 +197,40 @@ export const CreateEnrolmentRequest: MessageFns<CreateEnrolmentRequest> = {
     if (message.replace !== false) {
       writer.uint32(16).bool(message.replace);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CreateEnrolmentRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCreateEnrolmentRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseCreateEnrolmentRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.replace = reader.bool();
-            continue;
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.replace = reader.bool();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<CreateEnrolmentRequest>, I>>(base?: I): CreateEnrolmentRequest {
-    return CreateEnrolmentRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<CreateEnrolmentRequest>, I>>(object: I): CreateEnrolmentRequest {
-    const message = createBaseCreateEnrolmentRequest();
-    message.name = object.name ?? "";
-    message.replace = object.replace ?? false;
+    closeMessage(reader);
     return message;
   },
 };
@@ -370,7 +239,7 @@ function createBaseCreateEnrolmentResponse(): CreateEnrolmentResponse {
   return { secret: "", enrolment: undefined, _unknownFields: undefined };
 }
 
-export const CreateEnrolmentResponse: MessageFns<CreateEnrolmentResponse> = {
+export const CreateEnrolmentResponse = {
   encode(message: CreateEnrolmentResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.secret !== "") {
       writer.uint32(10).string(message.secret);
@@ -378,75 +247,40 @@ export const CreateEnrolmentResponse: MessageFns<CreateEnrolmentResponse> = {
     if (message.enrolment !== undefined) {
       Enrolment.encode(message.enrolment, writer.uint32(18).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CreateEnrolmentResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCreateEnrolmentResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.secret = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseCreateEnrolmentResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.enrolment = Enrolment.decode(reader, reader.uint32());
-            continue;
+          message.secret = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.enrolment = Enrolment.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<CreateEnrolmentResponse>, I>>(base?: I): CreateEnrolmentResponse {
-    return CreateEnrolmentResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<CreateEnrolmentResponse>, I>>(object: I): CreateEnrolmentResponse {
-    const message = createBaseCreateEnrolmentResponse();
-    message.secret = object.secret ?? "";
-    message.enrolment = (object.enrolment !== undefined && object.enrolment !== null)
-      ? Enrolment.fromPartial(object.enrolment)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -455,7 +289,7 @@ function createBaseDeleteEnrolmentRequest(): DeleteEnrolmentRequest {
   return { name: "", id: "", _unknownFields: undefined };
 }
 
-export const DeleteEnrolmentRequest: MessageFns<DeleteEnrolmentRequest> = {
+export const DeleteEnrolmentRequest = {
   encode(message: DeleteEnrolmentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -463,73 +297,40 @@ export const DeleteEnrolmentRequest: MessageFns<DeleteEnrolmentRequest> = {
     if (message.id !== "") {
       writer.uint32(18).string(message.id);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteEnrolmentRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteEnrolmentRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteEnrolmentRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.id = reader.string();
-            continue;
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.id = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<DeleteEnrolmentRequest>, I>>(base?: I): DeleteEnrolmentRequest {
-    return DeleteEnrolmentRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<DeleteEnrolmentRequest>, I>>(object: I): DeleteEnrolmentRequest {
-    const message = createBaseDeleteEnrolmentRequest();
-    message.name = object.name ?? "";
-    message.id = object.id ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -538,63 +339,29 @@ function createBaseDeleteEnrolmentResponse(): DeleteEnrolmentResponse {
   return { _unknownFields: undefined };
 }
 
-export const DeleteEnrolmentResponse: MessageFns<DeleteEnrolmentResponse> = {
+export const DeleteEnrolmentResponse = {
   encode(message: DeleteEnrolmentResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteEnrolmentResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteEnrolmentResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<DeleteEnrolmentResponse>, I>>(base?: I): DeleteEnrolmentResponse {
-    return DeleteEnrolmentResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<DeleteEnrolmentResponse>, I>>(_: I): DeleteEnrolmentResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseDeleteEnrolmentResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
     return message;
   },
 };
-
-/** Manages enrolment tokens, by which gateways and services join. Only administrators of `default` may call it. */
-export type EnrolmentsService = typeof EnrolmentsService;
 export const EnrolmentsService = {
   /** Lists the enrolment tokens. A name may have several. */
   list: {
@@ -636,23 +403,3 @@ export const EnrolmentsService = {
     responseDeserialize: (value: Buffer): DeleteEnrolmentResponse => DeleteEnrolmentResponse.decode(value),
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
-}

@@ -5,7 +5,8 @@
 // source: portico/auth/v1/policy.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../../../wire/reader.js";
+import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../../../wire/message.js";
+import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
 import { Rule } from "./rules.js";
@@ -24,6 +25,11 @@ export interface WatchRequest_Start {
    * service. Empty for a guard that judges calls to all services.
    */
   service: string;
+  /**
+   * The kinds of restrictions that the guard understands: `limited-keys`. While a restriction of another kind is in force,
+   * it gets no lease, and the stream ends with FAILED_PRECONDITION.
+   */
+  restrictions: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -102,11 +108,8 @@ export interface ContextKey {
 export interface NamespaceRules {
   namespace: string;
   rules: Rule[];
-  /**
-   * Tells the namespace from earlier and later ones of the same name. Absent for a namespace without one: `default`, and
-   * those that an older version created.
-   */
-  namespaceId?: string | undefined;
+  /** Tells the namespace from earlier and later ones of the same name; empty for `default`. */
+  namespaceId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -131,7 +134,7 @@ export interface Change_RuleCreated {
     | Rule
     | undefined;
   /** As in NamespaceRules. */
-  namespaceId?: string | undefined;
+  namespaceId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -156,20 +159,6 @@ export interface Change_TokensRevoked {
 
 export interface Change_NamespaceDeleted {
   namespace: string;
-  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
-}
-
-export interface ResolveRequest {
-  /** SHA-256 of the token. */
-  sha256: Buffer;
-  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
-}
-
-export interface ResolveResponse {
-  /** The revision at which this answer holds. */
-  revision: bigint;
-  /** Absent when the token is unknown, expired or revoked. */
-  caller: Caller | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -208,7 +197,7 @@ export interface ListNamespaceIdsResponse {
 export interface ListNamespaceIdsResponse_Namespace {
   name: string;
   /** As in NamespaceRules. */
-  id?: string | undefined;
+  id: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -226,9 +215,7 @@ export interface Caller {
   /** For an enrolment token, the name that the token is for. Such a caller has no account. */
   enrolment: string;
   /** Of its namespace, as in NamespaceRules. Contexts do not repeat it. */
-  namespaceId?:
-    | string
-    | undefined;
+  namespaceId: string;
   /**
    * The name of the API key that the token is, where it is limited to resources: for the message of a
    * refusal. Contexts do not repeat it.
@@ -241,7 +228,7 @@ function createBaseWatchRequest(): WatchRequest {
   return { message: undefined, _unknownFields: undefined };
 }
 
-export const WatchRequest: MessageFns<WatchRequest> = {
+export const WatchRequest = {
   encode(message: WatchRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     switch (message.message?.$case) {
       case "start":
@@ -254,170 +241,98 @@ export const WatchRequest: MessageFns<WatchRequest> = {
         WatchRequest_Applied.encode(message.message.value, writer.uint32(26).fork()).join();
         break;
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WatchRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWatchRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.message = { $case: "start", value: WatchRequest_Start.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.message = { $case: "ping", value: WatchRequest_Ping.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.message = { $case: "applied", value: WatchRequest_Applied.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<WatchRequest>, I>>(base?: I): WatchRequest {
-    return WatchRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<WatchRequest>, I>>(object: I): WatchRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseWatchRequest();
-    switch (object.message?.$case) {
-      case "start": {
-        if (object.message?.value !== undefined && object.message?.value !== null) {
-          message.message = { $case: "start", value: WatchRequest_Start.fromPartial(object.message.value) };
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.message = { $case: "start", value: WatchRequest_Start.decode(reader, reader.uint32()) };
+          continue;
         }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.message = { $case: "ping", value: WatchRequest_Ping.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.message = { $case: "applied", value: WatchRequest_Applied.decode(reader, reader.uint32()) };
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
         break;
       }
-      case "ping": {
-        if (object.message?.value !== undefined && object.message?.value !== null) {
-          message.message = { $case: "ping", value: WatchRequest_Ping.fromPartial(object.message.value) };
-        }
-        break;
-      }
-      case "applied": {
-        if (object.message?.value !== undefined && object.message?.value !== null) {
-          message.message = { $case: "applied", value: WatchRequest_Applied.fromPartial(object.message.value) };
-        }
-        break;
-      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
+    closeMessage(reader);
     return message;
   },
 };
 
 function createBaseWatchRequest_Start(): WatchRequest_Start {
-  return { service: "", _unknownFields: undefined };
+  return { service: "", restrictions: [], _unknownFields: undefined };
 }
 
-export const WatchRequest_Start: MessageFns<WatchRequest_Start> = {
+export const WatchRequest_Start = {
   encode(message: WatchRequest_Start, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.service !== "") {
       writer.uint32(18).string(message.service);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
+    for (const v of message.restrictions) {
+      writer.uint32(26).string(v!);
     }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WatchRequest_Start {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWatchRequest_Start();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.service = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseWatchRequest_Start();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.service = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.restrictions.push(reader.string());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<WatchRequest_Start>, I>>(base?: I): WatchRequest_Start {
-    return WatchRequest_Start.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<WatchRequest_Start>, I>>(object: I): WatchRequest_Start {
-    const message = createBaseWatchRequest_Start();
-    message.service = object.service ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -426,7 +341,7 @@ function createBaseWatchRequest_Ping(): WatchRequest_Ping {
   return { sequence: 0n, usedKeys: [], _unknownFields: undefined };
 }
 
-export const WatchRequest_Ping: MessageFns<WatchRequest_Ping> = {
+export const WatchRequest_Ping = {
   encode(message: WatchRequest_Ping, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.sequence !== 0n) {
       if (BigInt.asIntN(64, message.sequence) !== message.sequence) {
@@ -437,73 +352,40 @@ export const WatchRequest_Ping: MessageFns<WatchRequest_Ping> = {
     for (const v of message.usedKeys) {
       writer.uint32(18).bytes(v!);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WatchRequest_Ping {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWatchRequest_Ping();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.sequence = reader.int64() as bigint;
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseWatchRequest_Ping();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.usedKeys.push(Buffer.from(reader.bytes()));
-            continue;
+          message.sequence = reader.int64() as bigint;
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.usedKeys.push(Buffer.from(reader.bytes()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<WatchRequest_Ping>, I>>(base?: I): WatchRequest_Ping {
-    return WatchRequest_Ping.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<WatchRequest_Ping>, I>>(object: I): WatchRequest_Ping {
-    const message = createBaseWatchRequest_Ping();
-    message.sequence = (object.sequence !== undefined && object.sequence !== null) ? BigInt(object.sequence) : 0n;
-    message.usedKeys = object.usedKeys?.map((e) => e) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -512,7 +394,7 @@ function createBaseWatchRequest_Applied(): WatchRequest_Applied {
   return { revision: 0n, _unknownFields: undefined };
 }
 
-export const WatchRequest_Applied: MessageFns<WatchRequest_Applied> = {
+export const WatchRequest_Applied = {
   encode(message: WatchRequest_Applied, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -520,64 +402,32 @@ export const WatchRequest_Applied: MessageFns<WatchRequest_Applied> = {
       }
       writer.uint32(8).int64(message.revision);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WatchRequest_Applied {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWatchRequest_Applied();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.revision = reader.int64() as bigint;
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseWatchRequest_Applied();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.revision = reader.int64() as bigint;
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<WatchRequest_Applied>, I>>(base?: I): WatchRequest_Applied {
-    return WatchRequest_Applied.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<WatchRequest_Applied>, I>>(object: I): WatchRequest_Applied {
-    const message = createBaseWatchRequest_Applied();
-    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    closeMessage(reader);
     return message;
   },
 };
@@ -586,7 +436,7 @@ function createBaseWatchResponse(): WatchResponse {
   return { message: undefined, _unknownFields: undefined };
 }
 
-export const WatchResponse: MessageFns<WatchResponse> = {
+export const WatchResponse = {
   encode(message: WatchResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     switch (message.message?.$case) {
       case "snapshot":
@@ -599,99 +449,48 @@ export const WatchResponse: MessageFns<WatchResponse> = {
         WatchResponse_Pong.encode(message.message.value, writer.uint32(26).fork()).join();
         break;
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WatchResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWatchResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.message = { $case: "snapshot", value: WatchResponse_Snapshot.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.message = { $case: "changes", value: WatchResponse_Changes.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.message = { $case: "pong", value: WatchResponse_Pong.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<WatchResponse>, I>>(base?: I): WatchResponse {
-    return WatchResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<WatchResponse>, I>>(object: I): WatchResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseWatchResponse();
-    switch (object.message?.$case) {
-      case "snapshot": {
-        if (object.message?.value !== undefined && object.message?.value !== null) {
-          message.message = { $case: "snapshot", value: WatchResponse_Snapshot.fromPartial(object.message.value) };
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.message = { $case: "snapshot", value: WatchResponse_Snapshot.decode(reader, reader.uint32()) };
+          continue;
         }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.message = { $case: "changes", value: WatchResponse_Changes.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.message = { $case: "pong", value: WatchResponse_Pong.decode(reader, reader.uint32()) };
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
         break;
       }
-      case "changes": {
-        if (object.message?.value !== undefined && object.message?.value !== null) {
-          message.message = { $case: "changes", value: WatchResponse_Changes.fromPartial(object.message.value) };
-        }
-        break;
-      }
-      case "pong": {
-        if (object.message?.value !== undefined && object.message?.value !== null) {
-          message.message = { $case: "pong", value: WatchResponse_Pong.fromPartial(object.message.value) };
-        }
-        break;
-      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
+    closeMessage(reader);
     return message;
   },
 };
@@ -700,7 +499,7 @@ function createBaseWatchResponse_Snapshot(): WatchResponse_Snapshot {
   return { revision: 0n, namespaces: [], last: false, contextKeys: [], _unknownFields: undefined };
 }
 
-export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
+export const WatchResponse_Snapshot = {
   encode(message: WatchResponse_Snapshot, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -717,91 +516,56 @@ export const WatchResponse_Snapshot: MessageFns<WatchResponse_Snapshot> = {
     for (const v of message.contextKeys) {
       ContextKey.encode(v!, writer.uint32(34).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WatchResponse_Snapshot {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWatchResponse_Snapshot();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.revision = reader.int64() as bigint;
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseWatchResponse_Snapshot();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.namespaces.push(NamespaceRules.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.last = reader.bool();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.contextKeys.push(ContextKey.decode(reader, reader.uint32()));
-            continue;
-          }
+          message.revision = reader.int64() as bigint;
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.namespaces.push(NamespaceRules.decode(reader, reader.uint32()));
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.last = reader.bool();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.contextKeys.push(ContextKey.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<WatchResponse_Snapshot>, I>>(base?: I): WatchResponse_Snapshot {
-    return WatchResponse_Snapshot.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<WatchResponse_Snapshot>, I>>(object: I): WatchResponse_Snapshot {
-    const message = createBaseWatchResponse_Snapshot();
-    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
-    message.namespaces = object.namespaces?.map((e) => NamespaceRules.fromPartial(e)) || [];
-    message.last = object.last ?? false;
-    message.contextKeys = object.contextKeys?.map((e) => ContextKey.fromPartial(e)) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -810,7 +574,7 @@ function createBaseWatchResponse_Changes(): WatchResponse_Changes {
   return { revision: 0n, changes: [], _unknownFields: undefined };
 }
 
-export const WatchResponse_Changes: MessageFns<WatchResponse_Changes> = {
+export const WatchResponse_Changes = {
   encode(message: WatchResponse_Changes, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -821,73 +585,40 @@ export const WatchResponse_Changes: MessageFns<WatchResponse_Changes> = {
     for (const v of message.changes) {
       Change.encode(v!, writer.uint32(18).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WatchResponse_Changes {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWatchResponse_Changes();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.revision = reader.int64() as bigint;
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseWatchResponse_Changes();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.changes.push(Change.decode(reader, reader.uint32()));
-            continue;
+          message.revision = reader.int64() as bigint;
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.changes.push(Change.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<WatchResponse_Changes>, I>>(base?: I): WatchResponse_Changes {
-    return WatchResponse_Changes.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<WatchResponse_Changes>, I>>(object: I): WatchResponse_Changes {
-    const message = createBaseWatchResponse_Changes();
-    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
-    message.changes = object.changes?.map((e) => Change.fromPartial(e)) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -896,7 +627,7 @@ function createBaseWatchResponse_Pong(): WatchResponse_Pong {
   return { sequence: 0n, revision: 0n, leaseMs: 0n, time: undefined, stopping: false, _unknownFields: undefined };
 }
 
-export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
+export const WatchResponse_Pong = {
   encode(message: WatchResponse_Pong, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.sequence !== 0n) {
       if (BigInt.asIntN(64, message.sequence) !== message.sequence) {
@@ -922,100 +653,64 @@ export const WatchResponse_Pong: MessageFns<WatchResponse_Pong> = {
     if (message.stopping !== false) {
       writer.uint32(40).bool(message.stopping);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WatchResponse_Pong {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWatchResponse_Pong();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.sequence = reader.int64() as bigint;
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseWatchResponse_Pong();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.revision = reader.int64() as bigint;
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.leaseMs = reader.int64() as bigint;
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.time = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 5: {
-            if (tag !== 40) {
-              break;
-            }
-
-            message.stopping = reader.bool();
-            continue;
-          }
+          message.sequence = reader.int64() as bigint;
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.revision = reader.int64() as bigint;
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.leaseMs = reader.int64() as bigint;
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.time = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 5: {
+          if (tag !== 40) {
+            break;
+          }
+
+          message.stopping = reader.bool();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<WatchResponse_Pong>, I>>(base?: I): WatchResponse_Pong {
-    return WatchResponse_Pong.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<WatchResponse_Pong>, I>>(object: I): WatchResponse_Pong {
-    const message = createBaseWatchResponse_Pong();
-    message.sequence = (object.sequence !== undefined && object.sequence !== null) ? BigInt(object.sequence) : 0n;
-    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
-    message.leaseMs = (object.leaseMs !== undefined && object.leaseMs !== null) ? BigInt(object.leaseMs) : 0n;
-    message.time = (object.time !== undefined && object.time !== null) ? Timestamp.fromPartial(object.time) : undefined;
-    message.stopping = object.stopping ?? false;
+    closeMessage(reader);
     return message;
   },
 };
@@ -1024,7 +719,7 @@ function createBaseContextKey(): ContextKey {
   return { name: "", generation: 0n, key: Buffer.alloc(0), _unknownFields: undefined };
 }
 
-export const ContextKey: MessageFns<ContextKey> = {
+export const ContextKey = {
   encode(message: ContextKey, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -1038,93 +733,57 @@ export const ContextKey: MessageFns<ContextKey> = {
     if (message.key.length !== 0) {
       writer.uint32(26).bytes(message.key);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ContextKey {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseContextKey();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseContextKey();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.generation = reader.int64() as bigint;
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.key = Buffer.from(reader.bytes());
-            continue;
-          }
+          message.name = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.generation = reader.int64() as bigint;
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.key = Buffer.from(reader.bytes());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ContextKey>, I>>(base?: I): ContextKey {
-    return ContextKey.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ContextKey>, I>>(object: I): ContextKey {
-    const message = createBaseContextKey();
-    message.name = object.name ?? "";
-    message.generation = (object.generation !== undefined && object.generation !== null)
-      ? BigInt(object.generation)
-      : 0n;
-    message.key = object.key ?? Buffer.alloc(0);
+    closeMessage(reader);
     return message;
   },
 };
 
 function createBaseNamespaceRules(): NamespaceRules {
-  return { namespace: "", rules: [], namespaceId: undefined, _unknownFields: undefined };
+  return { namespace: "", rules: [], namespaceId: "", _unknownFields: undefined };
 }
 
-export const NamespaceRules: MessageFns<NamespaceRules> = {
+export const NamespaceRules = {
   encode(message: NamespaceRules, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1132,85 +791,51 @@ export const NamespaceRules: MessageFns<NamespaceRules> = {
     for (const v of message.rules) {
       Rule.encode(v!, writer.uint32(18).fork()).join();
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(26).string(message.namespaceId);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): NamespaceRules {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseNamespaceRules();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseNamespaceRules();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.rules.push(Rule.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.namespaceId = reader.string();
-            continue;
-          }
+          message.namespace = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.rules.push(Rule.decode(reader, reader.uint32()));
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.namespaceId = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<NamespaceRules>, I>>(base?: I): NamespaceRules {
-    return NamespaceRules.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<NamespaceRules>, I>>(object: I): NamespaceRules {
-    const message = createBaseNamespaceRules();
-    message.namespace = object.namespace ?? "";
-    message.rules = object.rules?.map((e) => Rule.fromPartial(e)) || [];
-    message.namespaceId = object.namespaceId ?? undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -1219,7 +844,7 @@ function createBaseChange(): Change {
   return { change: undefined, _unknownFields: undefined };
 }
 
-export const Change: MessageFns<Change> = {
+export const Change = {
   encode(message: Change, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     switch (message.change?.$case) {
       case "ruleCreated":
@@ -1241,156 +866,84 @@ export const Change: MessageFns<Change> = {
         ContextKey.encode(message.change.value, writer.uint32(50).fork()).join();
         break;
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Change {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseChange();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.change = { $case: "ruleCreated", value: Change_RuleCreated.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.change = { $case: "ruleDeleted", value: Change_RuleDeleted.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.change = { $case: "accountChanged", value: Change_AccountChanged.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.change = { $case: "tokensRevoked", value: Change_TokensRevoked.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.change = {
-              $case: "namespaceDeleted",
-              value: Change_NamespaceDeleted.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.change = { $case: "contextKey", value: ContextKey.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<Change>, I>>(base?: I): Change {
-    return Change.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Change>, I>>(object: I): Change {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseChange();
-    switch (object.change?.$case) {
-      case "ruleCreated": {
-        if (object.change?.value !== undefined && object.change?.value !== null) {
-          message.change = { $case: "ruleCreated", value: Change_RuleCreated.fromPartial(object.change.value) };
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.change = { $case: "ruleCreated", value: Change_RuleCreated.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "ruleDeleted": {
-        if (object.change?.value !== undefined && object.change?.value !== null) {
-          message.change = { $case: "ruleDeleted", value: Change_RuleDeleted.fromPartial(object.change.value) };
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.change = { $case: "ruleDeleted", value: Change_RuleDeleted.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "accountChanged": {
-        if (object.change?.value !== undefined && object.change?.value !== null) {
-          message.change = { $case: "accountChanged", value: Change_AccountChanged.fromPartial(object.change.value) };
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.change = { $case: "accountChanged", value: Change_AccountChanged.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "tokensRevoked": {
-        if (object.change?.value !== undefined && object.change?.value !== null) {
-          message.change = { $case: "tokensRevoked", value: Change_TokensRevoked.fromPartial(object.change.value) };
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.change = { $case: "tokensRevoked", value: Change_TokensRevoked.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "namespaceDeleted": {
-        if (object.change?.value !== undefined && object.change?.value !== null) {
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
           message.change = {
             $case: "namespaceDeleted",
-            value: Change_NamespaceDeleted.fromPartial(object.change.value),
+            value: Change_NamespaceDeleted.decode(reader, reader.uint32()),
           };
+          continue;
         }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.change = { $case: "contextKey", value: ContextKey.decode(reader, reader.uint32()) };
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
         break;
       }
-      case "contextKey": {
-        if (object.change?.value !== undefined && object.change?.value !== null) {
-          message.change = { $case: "contextKey", value: ContextKey.fromPartial(object.change.value) };
-        }
-        break;
-      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
+    closeMessage(reader);
     return message;
   },
 };
 
 function createBaseChange_RuleCreated(): Change_RuleCreated {
-  return { namespace: "", rule: undefined, namespaceId: undefined, _unknownFields: undefined };
+  return { namespace: "", rule: undefined, namespaceId: "", _unknownFields: undefined };
 }
 
-export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
+export const Change_RuleCreated = {
   encode(message: Change_RuleCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1398,85 +951,51 @@ export const Change_RuleCreated: MessageFns<Change_RuleCreated> = {
     if (message.rule !== undefined) {
       Rule.encode(message.rule, writer.uint32(18).fork()).join();
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(26).string(message.namespaceId);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Change_RuleCreated {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseChange_RuleCreated();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseChange_RuleCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.rule = Rule.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.namespaceId = reader.string();
-            continue;
-          }
+          message.namespace = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.rule = Rule.decode(reader, reader.uint32());
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.namespaceId = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Change_RuleCreated>, I>>(base?: I): Change_RuleCreated {
-    return Change_RuleCreated.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Change_RuleCreated>, I>>(object: I): Change_RuleCreated {
-    const message = createBaseChange_RuleCreated();
-    message.namespace = object.namespace ?? "";
-    message.rule = (object.rule !== undefined && object.rule !== null) ? Rule.fromPartial(object.rule) : undefined;
-    message.namespaceId = object.namespaceId ?? undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -1485,7 +1004,7 @@ function createBaseChange_RuleDeleted(): Change_RuleDeleted {
   return { namespace: "", id: "", resource: "", _unknownFields: undefined };
 }
 
-export const Change_RuleDeleted: MessageFns<Change_RuleDeleted> = {
+export const Change_RuleDeleted = {
   encode(message: Change_RuleDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1496,82 +1015,48 @@ export const Change_RuleDeleted: MessageFns<Change_RuleDeleted> = {
     if (message.resource !== "") {
       writer.uint32(26).string(message.resource);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Change_RuleDeleted {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseChange_RuleDeleted();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseChange_RuleDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.id = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.resource = reader.string();
-            continue;
-          }
+          message.namespace = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.resource = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Change_RuleDeleted>, I>>(base?: I): Change_RuleDeleted {
-    return Change_RuleDeleted.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Change_RuleDeleted>, I>>(object: I): Change_RuleDeleted {
-    const message = createBaseChange_RuleDeleted();
-    message.namespace = object.namespace ?? "";
-    message.id = object.id ?? "";
-    message.resource = object.resource ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -1580,7 +1065,7 @@ function createBaseChange_AccountChanged(): Change_AccountChanged {
   return { namespace: "", account: "", _unknownFields: undefined };
 }
 
-export const Change_AccountChanged: MessageFns<Change_AccountChanged> = {
+export const Change_AccountChanged = {
   encode(message: Change_AccountChanged, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1588,73 +1073,40 @@ export const Change_AccountChanged: MessageFns<Change_AccountChanged> = {
     if (message.account !== "") {
       writer.uint32(18).string(message.account);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Change_AccountChanged {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseChange_AccountChanged();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseChange_AccountChanged();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.account = reader.string();
-            continue;
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.account = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Change_AccountChanged>, I>>(base?: I): Change_AccountChanged {
-    return Change_AccountChanged.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Change_AccountChanged>, I>>(object: I): Change_AccountChanged {
-    const message = createBaseChange_AccountChanged();
-    message.namespace = object.namespace ?? "";
-    message.account = object.account ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -1663,69 +1115,37 @@ function createBaseChange_TokensRevoked(): Change_TokensRevoked {
   return { sha256: [], _unknownFields: undefined };
 }
 
-export const Change_TokensRevoked: MessageFns<Change_TokensRevoked> = {
+export const Change_TokensRevoked = {
   encode(message: Change_TokensRevoked, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.sha256) {
       writer.uint32(10).bytes(v!);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Change_TokensRevoked {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseChange_TokensRevoked();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.sha256.push(Buffer.from(reader.bytes()));
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseChange_TokensRevoked();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.sha256.push(Buffer.from(reader.bytes()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Change_TokensRevoked>, I>>(base?: I): Change_TokensRevoked {
-    return Change_TokensRevoked.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Change_TokensRevoked>, I>>(object: I): Change_TokensRevoked {
-    const message = createBaseChange_TokensRevoked();
-    message.sha256 = object.sha256?.map((e) => e) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -1734,228 +1154,37 @@ function createBaseChange_NamespaceDeleted(): Change_NamespaceDeleted {
   return { namespace: "", _unknownFields: undefined };
 }
 
-export const Change_NamespaceDeleted: MessageFns<Change_NamespaceDeleted> = {
+export const Change_NamespaceDeleted = {
   encode(message: Change_NamespaceDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Change_NamespaceDeleted {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseChange_NamespaceDeleted();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<Change_NamespaceDeleted>, I>>(base?: I): Change_NamespaceDeleted {
-    return Change_NamespaceDeleted.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Change_NamespaceDeleted>, I>>(object: I): Change_NamespaceDeleted {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseChange_NamespaceDeleted();
-    message.namespace = object.namespace ?? "";
-    return message;
-  },
-};
-
-function createBaseResolveRequest(): ResolveRequest {
-  return { sha256: Buffer.alloc(0), _unknownFields: undefined };
-}
-
-export const ResolveRequest: MessageFns<ResolveRequest> = {
-  encode(message: ResolveRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.sha256.length !== 0) {
-      writer.uint32(10).bytes(message.sha256);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ResolveRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResolveRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.namespace = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ResolveRequest>, I>>(base?: I): ResolveRequest {
-    return ResolveRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ResolveRequest>, I>>(object: I): ResolveRequest {
-    const message = createBaseResolveRequest();
-    message.sha256 = object.sha256 ?? Buffer.alloc(0);
-    return message;
-  },
-};
-
-function createBaseResolveResponse(): ResolveResponse {
-  return { revision: 0n, caller: undefined, _unknownFields: undefined };
-}
-
-export const ResolveResponse: MessageFns<ResolveResponse> = {
-  encode(message: ResolveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.revision !== 0n) {
-      if (BigInt.asIntN(64, message.revision) !== message.revision) {
-        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
       }
-      writer.uint32(8).int64(message.revision);
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-    if (message.caller !== undefined) {
-      Caller.encode(message.caller, writer.uint32(18).fork()).join();
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ResolveResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResolveResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.revision = reader.int64() as bigint;
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.caller = Caller.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ResolveResponse>, I>>(base?: I): ResolveResponse {
-    return ResolveResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ResolveResponse>, I>>(object: I): ResolveResponse {
-    const message = createBaseResolveResponse();
-    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
-    message.caller = (object.caller !== undefined && object.caller !== null)
-      ? Caller.fromPartial(object.caller)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -1964,69 +1193,37 @@ function createBaseBatchResolveRequest(): BatchResolveRequest {
   return { sha256: [], _unknownFields: undefined };
 }
 
-export const BatchResolveRequest: MessageFns<BatchResolveRequest> = {
+export const BatchResolveRequest = {
   encode(message: BatchResolveRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.sha256) {
       writer.uint32(10).bytes(v!);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): BatchResolveRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBatchResolveRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.sha256.push(Buffer.from(reader.bytes()));
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseBatchResolveRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.sha256.push(Buffer.from(reader.bytes()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<BatchResolveRequest>, I>>(base?: I): BatchResolveRequest {
-    return BatchResolveRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<BatchResolveRequest>, I>>(object: I): BatchResolveRequest {
-    const message = createBaseBatchResolveRequest();
-    message.sha256 = object.sha256?.map((e) => e) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -2035,7 +1232,7 @@ function createBaseBatchResolveResponse(): BatchResolveResponse {
   return { revision: 0n, results: [], _unknownFields: undefined };
 }
 
-export const BatchResolveResponse: MessageFns<BatchResolveResponse> = {
+export const BatchResolveResponse = {
   encode(message: BatchResolveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -2046,73 +1243,40 @@ export const BatchResolveResponse: MessageFns<BatchResolveResponse> = {
     for (const v of message.results) {
       BatchResolveResponse_Result.encode(v!, writer.uint32(18).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): BatchResolveResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBatchResolveResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.revision = reader.int64() as bigint;
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseBatchResolveResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.results.push(BatchResolveResponse_Result.decode(reader, reader.uint32()));
-            continue;
+          message.revision = reader.int64() as bigint;
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.results.push(BatchResolveResponse_Result.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<BatchResolveResponse>, I>>(base?: I): BatchResolveResponse {
-    return BatchResolveResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<BatchResolveResponse>, I>>(object: I): BatchResolveResponse {
-    const message = createBaseBatchResolveResponse();
-    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
-    message.results = object.results?.map((e) => BatchResolveResponse_Result.fromPartial(e)) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -2121,71 +1285,37 @@ function createBaseBatchResolveResponse_Result(): BatchResolveResponse_Result {
   return { caller: undefined, _unknownFields: undefined };
 }
 
-export const BatchResolveResponse_Result: MessageFns<BatchResolveResponse_Result> = {
+export const BatchResolveResponse_Result = {
   encode(message: BatchResolveResponse_Result, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.caller !== undefined) {
       Caller.encode(message.caller, writer.uint32(10).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): BatchResolveResponse_Result {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBatchResolveResponse_Result();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.caller = Caller.decode(reader, reader.uint32());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseBatchResolveResponse_Result();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.caller = Caller.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<BatchResolveResponse_Result>, I>>(base?: I): BatchResolveResponse_Result {
-    return BatchResolveResponse_Result.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<BatchResolveResponse_Result>, I>>(object: I): BatchResolveResponse_Result {
-    const message = createBaseBatchResolveResponse_Result();
-    message.caller = (object.caller !== undefined && object.caller !== null)
-      ? Caller.fromPartial(object.caller)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -2194,57 +1324,26 @@ function createBaseListNamespaceIdsRequest(): ListNamespaceIdsRequest {
   return { _unknownFields: undefined };
 }
 
-export const ListNamespaceIdsRequest: MessageFns<ListNamespaceIdsRequest> = {
+export const ListNamespaceIdsRequest = {
   encode(message: ListNamespaceIdsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListNamespaceIdsRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListNamespaceIdsRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<ListNamespaceIdsRequest>, I>>(base?: I): ListNamespaceIdsRequest {
-    return ListNamespaceIdsRequest.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ListNamespaceIdsRequest>, I>>(_: I): ListNamespaceIdsRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseListNamespaceIdsRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
     return message;
   },
 };
@@ -2253,7 +1352,7 @@ function createBaseListNamespaceIdsResponse(): ListNamespaceIdsResponse {
   return { namespaces: [], installationId: "", _unknownFields: undefined };
 }
 
-export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
+export const ListNamespaceIdsResponse = {
   encode(message: ListNamespaceIdsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.namespaces) {
       ListNamespaceIdsResponse_Namespace.encode(v!, writer.uint32(10).fork()).join();
@@ -2261,160 +1360,90 @@ export const ListNamespaceIdsResponse: MessageFns<ListNamespaceIdsResponse> = {
     if (message.installationId !== "") {
       writer.uint32(18).string(message.installationId);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListNamespaceIdsResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListNamespaceIdsResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespaces.push(ListNamespaceIdsResponse_Namespace.decode(reader, reader.uint32()));
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListNamespaceIdsResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.installationId = reader.string();
-            continue;
+          message.namespaces.push(ListNamespaceIdsResponse_Namespace.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.installationId = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ListNamespaceIdsResponse>, I>>(base?: I): ListNamespaceIdsResponse {
-    return ListNamespaceIdsResponse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ListNamespaceIdsResponse>, I>>(object: I): ListNamespaceIdsResponse {
-    const message = createBaseListNamespaceIdsResponse();
-    message.namespaces = object.namespaces?.map((e) => ListNamespaceIdsResponse_Namespace.fromPartial(e)) || [];
-    message.installationId = object.installationId ?? "";
+    closeMessage(reader);
     return message;
   },
 };
 
 function createBaseListNamespaceIdsResponse_Namespace(): ListNamespaceIdsResponse_Namespace {
-  return { name: "", id: undefined, _unknownFields: undefined };
+  return { name: "", id: "", _unknownFields: undefined };
 }
 
-export const ListNamespaceIdsResponse_Namespace: MessageFns<ListNamespaceIdsResponse_Namespace> = {
+export const ListNamespaceIdsResponse_Namespace = {
   encode(message: ListNamespaceIdsResponse_Namespace, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
     }
-    if (message.id !== undefined) {
+    if (message.id !== "") {
       writer.uint32(18).string(message.id);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListNamespaceIdsResponse_Namespace {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListNamespaceIdsResponse_Namespace();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListNamespaceIdsResponse_Namespace();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.id = reader.string();
-            continue;
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.id = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ListNamespaceIdsResponse_Namespace>, I>>(
-    base?: I,
-  ): ListNamespaceIdsResponse_Namespace {
-    return ListNamespaceIdsResponse_Namespace.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ListNamespaceIdsResponse_Namespace>, I>>(
-    object: I,
-  ): ListNamespaceIdsResponse_Namespace {
-    const message = createBaseListNamespaceIdsResponse_Namespace();
-    message.name = object.name ?? "";
-    message.id = object.id ?? undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -2428,13 +1457,13 @@ function createBaseCaller(): Caller {
     resources: [],
     reportUse: false,
     enrolment: "",
-    namespaceId: undefined,
+    namespaceId: "",
     key: undefined,
     _unknownFields: undefined,
   };
 }
 
-export const Caller: MessageFns<Caller> = {
+export const Caller = {
   encode(message: Caller, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -2457,150 +1486,105 @@ export const Caller: MessageFns<Caller> = {
     if (message.enrolment !== "") {
       writer.uint32(58).string(message.enrolment);
     }
-    if (message.namespaceId !== undefined) {
+    if (message.namespaceId !== "") {
       writer.uint32(66).string(message.namespaceId);
     }
     if (message.key !== undefined) {
       writer.uint32(74).string(message.key);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Caller {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCaller();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseCaller();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.account = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.scopes.push(reader.string());
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.expires = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.resources.push(reader.string());
-            continue;
-          }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
-
-            message.reportUse = reader.bool();
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.enrolment = reader.string();
-            continue;
-          }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
-
-            message.namespaceId = reader.string();
-            continue;
-          }
-          case 9: {
-            if (tag !== 74) {
-              break;
-            }
-
-            message.key = reader.string();
-            continue;
-          }
+          message.namespace = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.resources.push(reader.string());
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.reportUse = reader.bool();
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.enrolment = reader.string();
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.namespaceId = reader.string();
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.key = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Caller>, I>>(base?: I): Caller {
-    return Caller.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Caller>, I>>(object: I): Caller {
-    const message = createBaseCaller();
-    message.namespace = object.namespace ?? "";
-    message.account = object.account ?? "";
-    message.scopes = object.scopes?.map((e) => e) || [];
-    message.expires = (object.expires !== undefined && object.expires !== null)
-      ? Timestamp.fromPartial(object.expires)
-      : undefined;
-    message.resources = object.resources?.map((e) => e) || [];
-    message.reportUse = object.reportUse ?? false;
-    message.enrolment = object.enrolment ?? "";
-    message.namespaceId = object.namespaceId ?? undefined;
-    message.key = object.key ?? undefined;
+    closeMessage(reader);
     return message;
   },
 };
-
-/** Keeps the guards of gateways and services up to date, so that they decide locally and correctly. */
-export type PolicyService = typeof PolicyService;
 export const PolicyService = {
   /**
    * One stream for each guard. The guard sends `start` first. The authority answers with a snapshot, whatever the guard
@@ -2617,16 +1601,6 @@ export const PolicyService = {
     requestDeserialize: (value: Buffer): WatchRequest => WatchRequest.decode(value),
     responseSerialize: (value: WatchResponse): Buffer => WatchResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): WatchResponse => WatchResponse.decode(value),
-  },
-  /** Resolves a token to its caller. */
-  resolve: {
-    path: "/portico.auth.v1.Policy/Resolve" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: ResolveRequest): Buffer => ResolveRequest.encode(value).finish(),
-    requestDeserialize: (value: Buffer): ResolveRequest => ResolveRequest.decode(value),
-    responseSerialize: (value: ResolveResponse): Buffer => ResolveResponse.encode(value).finish(),
-    responseDeserialize: (value: Buffer): ResolveResponse => ResolveResponse.decode(value),
   },
   /** Lists the namespaces that there are. A service keeps data by the identity of a namespace, and deletes that of others. */
   listNamespaceIds: {
@@ -2652,23 +1626,3 @@ export const PolicyService = {
     responseDeserialize: (value: Buffer): BatchResolveResponse => BatchResolveResponse.decode(value),
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
-}

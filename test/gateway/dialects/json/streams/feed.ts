@@ -100,7 +100,6 @@ export class Feed extends EventEmitter<{ opened: []; go: []; stored: []; over: [
     descriptors,
     parts: [
       part(
-        "feed.Feed",
         {
           count: method("Count", countRequest, tick, "down"),
           chat: method("Chat", tick, tick, "both"),

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import type { Guard } from "../../../../../src/access/guard.js";
-import { loadConfig } from "../../../../../src/config.js";
+import { loadConfig } from "../../../../../src/config/config.js";
 import { Code } from "../../../../../src/errors.js";
 import { createLog } from "../../../../../src/log.js";
 import { Dispatcher } from "../../../../../src/rpc/dispatch.js";
@@ -100,7 +100,7 @@ t.test("a client that does not read stops the service", async (t) => {
 
 t.test("a service that answers a client stream with no message is answered 502", async (t) => {
   const collect = { path: "/feed.Feed/Collect", requestStream: true, responseStream: true, ...BYTES } as const;
-  const nothing = part("feed.Feed", { collect }, { async *collect() {} });
+  const nothing = part({ collect }, { async *collect() {} });
   await serve(it, { ...feed.service, name: "wrong", parts: [nothing] });
   const { socket, closed } = await dial(it, "/wrong/feed/collect");
   socket.send("");

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { listen } from "../../../../../gateway/node/listen.js";
-import { loadConfig } from "../../../../../src/config.js";
+import { loadConfig } from "../../../../../src/config/config.js";
 import { dial, logLine, open, scene, until } from "./client.js";
 
 const BEAT_MS = 40;

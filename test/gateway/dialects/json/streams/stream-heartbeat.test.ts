@@ -1,8 +1,10 @@
 // Where nothing else is set, a stream over plain HTTP that is silent gets a heartbeat every 15 s.
 import { mock } from "node:test";
 import t from "tap";
-import { HttpError } from "../../../../../gateway/errors.js";
-import { type BodyStream, type GatewayRequest, readHeaders } from "../../../../../gateway/http.js";
+import type { BodyStream } from "../../../../../gateway/http/body.js";
+import { HttpError } from "../../../../../gateway/http/errors.js";
+import { readHeaders } from "../../../../../gateway/http/headers.js";
+import type { GatewayRequest } from "../../../../../gateway/http/message.js";
 import { scene } from "./client.js";
 
 const HEARTBEAT_MS = 15_000;

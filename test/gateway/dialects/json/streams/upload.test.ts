@@ -5,7 +5,7 @@ import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { listen } from "../../../../../gateway/node/listen.js";
-import { loadConfig } from "../../../../../src/config.js";
+import { loadConfig } from "../../../../../src/config/config.js";
 import { checkPrompt, createRule, deleteRule, dial, logLine, open, type Scene, scene } from "./client.js";
 
 const MiB = 1024 ** 2;

@@ -5,10 +5,10 @@
 // source: portico/auth/log/v1/log.proto
 
 /* eslint-disable */
-import { BinaryReader } from "../../../../../wire/reader.js";
+import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../../../../wire/message.js";
+import { type BinaryReader } from "../../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../../wire/writer.js";
 import { Timestamp } from "../../../../google/protobuf/timestamp.js";
-import { AuditRecord } from "../../v1/audit.js";
 import { Rule } from "../../v1/rules.js";
 
 /** One change. Its key in the store is its revision. The first entry marks an installation that was set up. */
@@ -55,7 +55,7 @@ export interface Event {
 
 export interface NamespaceCreated {
   name: string;
-  /** Tells the namespace from earlier and later ones of the same name. Absent in entries of older versions, and for `default`. */
+  /** Tells the namespace from earlier and later ones of the same name. Absent for `default`. */
   id?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -144,6 +144,8 @@ export interface LoginsFailed {
   account: string;
   address: string;
   count: bigint;
+  /** The ID of the request of a single failure; empty for a count of further failures. */
+  requestId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -172,9 +174,9 @@ export interface KeysUsed {
 export interface EnrolmentCreated {
   name: string;
   sha256: Buffer;
-  /** Whether other tokens of the same name stay valid. In entries of older versions they did not. */
+  /** Whether other tokens of the same name stay valid. */
   beside: boolean;
-  /** Empty in entries of older versions. */
+  /** The start of the token, by which it is listed and named. */
   prefix: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -196,8 +198,8 @@ export interface ContextSecretCreated {
 }
 
 /**
- * Gives the installation an ID. The first entry has it. In a store of an older version it comes with the first start of a
- * newer one, and in a copy that becomes an installation of its own, once more: the latest counts.
+ * Gives the installation an ID. The first entry has it. In a copy that becomes an installation of its own, it comes once more: the
+ * latest counts.
  */
 export interface InstallationCreated {
   id: string;
@@ -257,6 +259,16 @@ export interface Snapshot {
   grpcNames: GrpcNamesClaimed[];
   /** The revision that last changed whose a name is. */
   grpcNamesRevision: bigint;
+  /** How much was recorded in each share of the audit trail. */
+  auditShares: AuditShare[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A share of the audit trail (services/auth/log/audit-records.ts). */
+export interface AuditShare {
+  name: string;
+  /** Records that were ever added to it. */
+  count: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -265,8 +277,6 @@ export interface Namespace {
   created: Timestamp | undefined;
   accounts: Account[];
   rules: Rule[];
-  /** The latest records, oldest first. */
-  audit: AuditRecord[];
   /** As in NamespaceCreated. */
   id?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -308,10 +318,7 @@ export interface Key {
   /** Absent when it was never used. */
   lastUsed: Timestamp | undefined;
   resources: string[];
-  /**
-   * The lifetime at creation, in milliseconds. A rotation may let the key expire earlier. Entries of older versions have
-   * 0.
-   */
+  /** The lifetime at creation, in milliseconds. A rotation may let the key expire earlier. */
   lifetimeMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -335,7 +342,7 @@ function createBaseEntry(): Entry {
   return { time: undefined, actor: "", namespace: "", events: [], _unknownFields: undefined };
 }
 
-export const Entry: MessageFns<Entry> = {
+export const Entry = {
   encode(message: Entry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.time !== undefined) {
       Timestamp.encode(message.time, writer.uint32(10).fork()).join();
@@ -349,91 +356,56 @@ export const Entry: MessageFns<Entry> = {
     for (const v of message.events) {
       Event.encode(v!, writer.uint32(34).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Entry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.time = Timestamp.decode(reader, reader.uint32());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseEntry();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.actor = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.events.push(Event.decode(reader, reader.uint32()));
-            continue;
-          }
+          message.time = Timestamp.decode(reader, reader.uint32());
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.actor = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.namespace = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.events.push(Event.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Entry>, I>>(base?: I): Entry {
-    return Entry.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Entry>, I>>(object: I): Entry {
-    const message = createBaseEntry();
-    message.time = (object.time !== undefined && object.time !== null) ? Timestamp.fromPartial(object.time) : undefined;
-    message.actor = object.actor ?? "";
-    message.namespace = object.namespace ?? "";
-    message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -442,7 +414,7 @@ function createBaseEvent(): Event {
   return { event: undefined, _unknownFields: undefined };
 }
 
-export const Event: MessageFns<Event> = {
+export const Event = {
   encode(message: Event, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     switch (message.event?.$case) {
       case "namespaceCreated":
@@ -512,374 +484,206 @@ export const Event: MessageFns<Event> = {
         GrpcNamesReleased.encode(message.event.value, writer.uint32(186).fork()).join();
         break;
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Event {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEvent();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.event = { $case: "namespaceCreated", value: NamespaceCreated.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.event = { $case: "namespaceDeleted", value: NamespaceDeleted.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.event = { $case: "accountCreated", value: AccountCreated.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.event = { $case: "accountDeleted", value: AccountDeleted.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.event = { $case: "scopesSet", value: ScopesSet.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.event = { $case: "passwordSet", value: PasswordSet.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.event = { $case: "ruleCreated", value: RuleCreated.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
-
-            message.event = { $case: "ruleDeleted", value: RuleDeleted.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 9: {
-            if (tag !== 74) {
-              break;
-            }
-
-            message.event = { $case: "loggedIn", value: LoggedIn.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 10: {
-            if (tag !== 82) {
-              break;
-            }
-
-            message.event = { $case: "refreshed", value: Refreshed.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 11: {
-            if (tag !== 90) {
-              break;
-            }
-
-            message.event = { $case: "loginRevoked", value: LoginRevoked.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 12: {
-            if (tag !== 98) {
-              break;
-            }
-
-            message.event = { $case: "keyCreated", value: KeyCreated.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 13: {
-            if (tag !== 106) {
-              break;
-            }
-
-            message.event = { $case: "keyRevoked", value: KeyRevoked.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 14: {
-            if (tag !== 114) {
-              break;
-            }
-
-            message.event = { $case: "keyShortened", value: KeyShortened.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 15: {
-            if (tag !== 122) {
-              break;
-            }
-
-            message.event = { $case: "keysUsed", value: KeysUsed.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 16: {
-            if (tag !== 130) {
-              break;
-            }
-
-            message.event = { $case: "enrolmentCreated", value: EnrolmentCreated.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 17: {
-            if (tag !== 138) {
-              break;
-            }
-
-            message.event = { $case: "enrolmentDeleted", value: EnrolmentDeleted.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 18: {
-            if (tag !== 146) {
-              break;
-            }
-
-            message.event = { $case: "loginsFailed", value: LoginsFailed.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 20: {
-            if (tag !== 162) {
-              break;
-            }
-
-            message.event = {
-              $case: "contextSecretCreated",
-              value: ContextSecretCreated.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 21: {
-            if (tag !== 170) {
-              break;
-            }
-
-            message.event = {
-              $case: "installationCreated",
-              value: InstallationCreated.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 22: {
-            if (tag !== 178) {
-              break;
-            }
-
-            message.event = { $case: "grpcNamesClaimed", value: GrpcNamesClaimed.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 23: {
-            if (tag !== 186) {
-              break;
-            }
-
-            message.event = { $case: "grpcNamesReleased", value: GrpcNamesReleased.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
-
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
-        }
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create<I extends Exact<DeepPartial<Event>, I>>(base?: I): Event {
-    return Event.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Event>, I>>(object: I): Event {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseEvent();
-    switch (object.event?.$case) {
-      case "namespaceCreated": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "namespaceCreated", value: NamespaceCreated.fromPartial(object.event.value) };
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.event = { $case: "namespaceCreated", value: NamespaceCreated.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "namespaceDeleted": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "namespaceDeleted", value: NamespaceDeleted.fromPartial(object.event.value) };
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.event = { $case: "namespaceDeleted", value: NamespaceDeleted.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "accountCreated": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "accountCreated", value: AccountCreated.fromPartial(object.event.value) };
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.event = { $case: "accountCreated", value: AccountCreated.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "accountDeleted": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "accountDeleted", value: AccountDeleted.fromPartial(object.event.value) };
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.event = { $case: "accountDeleted", value: AccountDeleted.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "scopesSet": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "scopesSet", value: ScopesSet.fromPartial(object.event.value) };
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.event = { $case: "scopesSet", value: ScopesSet.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "passwordSet": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "passwordSet", value: PasswordSet.fromPartial(object.event.value) };
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.event = { $case: "passwordSet", value: PasswordSet.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "ruleCreated": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "ruleCreated", value: RuleCreated.fromPartial(object.event.value) };
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.event = { $case: "ruleCreated", value: RuleCreated.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "ruleDeleted": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "ruleDeleted", value: RuleDeleted.fromPartial(object.event.value) };
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.event = { $case: "ruleDeleted", value: RuleDeleted.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "loggedIn": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "loggedIn", value: LoggedIn.fromPartial(object.event.value) };
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.event = { $case: "loggedIn", value: LoggedIn.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "refreshed": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "refreshed", value: Refreshed.fromPartial(object.event.value) };
+        case 10: {
+          if (tag !== 82) {
+            break;
+          }
+
+          message.event = { $case: "refreshed", value: Refreshed.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "loginRevoked": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "loginRevoked", value: LoginRevoked.fromPartial(object.event.value) };
+        case 11: {
+          if (tag !== 90) {
+            break;
+          }
+
+          message.event = { $case: "loginRevoked", value: LoginRevoked.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "keyCreated": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "keyCreated", value: KeyCreated.fromPartial(object.event.value) };
+        case 12: {
+          if (tag !== 98) {
+            break;
+          }
+
+          message.event = { $case: "keyCreated", value: KeyCreated.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "keyRevoked": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "keyRevoked", value: KeyRevoked.fromPartial(object.event.value) };
+        case 13: {
+          if (tag !== 106) {
+            break;
+          }
+
+          message.event = { $case: "keyRevoked", value: KeyRevoked.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "keyShortened": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "keyShortened", value: KeyShortened.fromPartial(object.event.value) };
+        case 14: {
+          if (tag !== 114) {
+            break;
+          }
+
+          message.event = { $case: "keyShortened", value: KeyShortened.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "keysUsed": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "keysUsed", value: KeysUsed.fromPartial(object.event.value) };
+        case 15: {
+          if (tag !== 122) {
+            break;
+          }
+
+          message.event = { $case: "keysUsed", value: KeysUsed.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "enrolmentCreated": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "enrolmentCreated", value: EnrolmentCreated.fromPartial(object.event.value) };
+        case 16: {
+          if (tag !== 130) {
+            break;
+          }
+
+          message.event = { $case: "enrolmentCreated", value: EnrolmentCreated.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "enrolmentDeleted": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "enrolmentDeleted", value: EnrolmentDeleted.fromPartial(object.event.value) };
+        case 17: {
+          if (tag !== 138) {
+            break;
+          }
+
+          message.event = { $case: "enrolmentDeleted", value: EnrolmentDeleted.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "loginsFailed": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "loginsFailed", value: LoginsFailed.fromPartial(object.event.value) };
+        case 18: {
+          if (tag !== 146) {
+            break;
+          }
+
+          message.event = { $case: "loginsFailed", value: LoginsFailed.decode(reader, reader.uint32()) };
+          continue;
         }
-        break;
-      }
-      case "contextSecretCreated": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
+        case 20: {
+          if (tag !== 162) {
+            break;
+          }
+
           message.event = {
             $case: "contextSecretCreated",
-            value: ContextSecretCreated.fromPartial(object.event.value),
+            value: ContextSecretCreated.decode(reader, reader.uint32()),
           };
+          continue;
         }
+        case 21: {
+          if (tag !== 170) {
+            break;
+          }
+
+          message.event = {
+            $case: "installationCreated",
+            value: InstallationCreated.decode(reader, reader.uint32()),
+          };
+          continue;
+        }
+        case 22: {
+          if (tag !== 178) {
+            break;
+          }
+
+          message.event = { $case: "grpcNamesClaimed", value: GrpcNamesClaimed.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 23: {
+          if (tag !== 186) {
+            break;
+          }
+
+          message.event = { $case: "grpcNamesReleased", value: GrpcNamesReleased.decode(reader, reader.uint32()) };
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
         break;
       }
-      case "installationCreated": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "installationCreated", value: InstallationCreated.fromPartial(object.event.value) };
-        }
-        break;
-      }
-      case "grpcNamesClaimed": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "grpcNamesClaimed", value: GrpcNamesClaimed.fromPartial(object.event.value) };
-        }
-        break;
-      }
-      case "grpcNamesReleased": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "grpcNamesReleased", value: GrpcNamesReleased.fromPartial(object.event.value) };
-        }
-        break;
-      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
+    closeMessage(reader);
     return message;
   },
 };
@@ -888,7 +692,7 @@ function createBaseNamespaceCreated(): NamespaceCreated {
   return { name: "", id: undefined, _unknownFields: undefined };
 }
 
-export const NamespaceCreated: MessageFns<NamespaceCreated> = {
+export const NamespaceCreated = {
   encode(message: NamespaceCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -896,73 +700,40 @@ export const NamespaceCreated: MessageFns<NamespaceCreated> = {
     if (message.id !== undefined) {
       writer.uint32(18).string(message.id);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): NamespaceCreated {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseNamespaceCreated();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseNamespaceCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.id = reader.string();
-            continue;
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.id = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<NamespaceCreated>, I>>(base?: I): NamespaceCreated {
-    return NamespaceCreated.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<NamespaceCreated>, I>>(object: I): NamespaceCreated {
-    const message = createBaseNamespaceCreated();
-    message.name = object.name ?? "";
-    message.id = object.id ?? undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -971,69 +742,37 @@ function createBaseNamespaceDeleted(): NamespaceDeleted {
   return { name: "", _unknownFields: undefined };
 }
 
-export const NamespaceDeleted: MessageFns<NamespaceDeleted> = {
+export const NamespaceDeleted = {
   encode(message: NamespaceDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): NamespaceDeleted {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseNamespaceDeleted();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseNamespaceDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.name = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<NamespaceDeleted>, I>>(base?: I): NamespaceDeleted {
-    return NamespaceDeleted.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<NamespaceDeleted>, I>>(object: I): NamespaceDeleted {
-    const message = createBaseNamespaceDeleted();
-    message.name = object.name ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -1042,7 +781,7 @@ function createBaseAccountCreated(): AccountCreated {
   return { namespace: "", name: "", scopes: [], password: undefined, _unknownFields: undefined };
 }
 
-export const AccountCreated: MessageFns<AccountCreated> = {
+export const AccountCreated = {
   encode(message: AccountCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1056,93 +795,56 @@ export const AccountCreated: MessageFns<AccountCreated> = {
     if (message.password !== undefined) {
       PasswordHash.encode(message.password, writer.uint32(34).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): AccountCreated {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAccountCreated();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAccountCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.name = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.scopes.push(reader.string());
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.password = PasswordHash.decode(reader, reader.uint32());
-            continue;
-          }
+          message.namespace = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.password = PasswordHash.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<AccountCreated>, I>>(base?: I): AccountCreated {
-    return AccountCreated.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<AccountCreated>, I>>(object: I): AccountCreated {
-    const message = createBaseAccountCreated();
-    message.namespace = object.namespace ?? "";
-    message.name = object.name ?? "";
-    message.scopes = object.scopes?.map((e) => e) || [];
-    message.password = (object.password !== undefined && object.password !== null)
-      ? PasswordHash.fromPartial(object.password)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -1151,7 +853,7 @@ function createBaseAccountDeleted(): AccountDeleted {
   return { namespace: "", name: "", _unknownFields: undefined };
 }
 
-export const AccountDeleted: MessageFns<AccountDeleted> = {
+export const AccountDeleted = {
   encode(message: AccountDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1159,73 +861,40 @@ export const AccountDeleted: MessageFns<AccountDeleted> = {
     if (message.name !== "") {
       writer.uint32(18).string(message.name);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): AccountDeleted {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAccountDeleted();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAccountDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.name = reader.string();
-            continue;
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.name = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<AccountDeleted>, I>>(base?: I): AccountDeleted {
-    return AccountDeleted.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<AccountDeleted>, I>>(object: I): AccountDeleted {
-    const message = createBaseAccountDeleted();
-    message.namespace = object.namespace ?? "";
-    message.name = object.name ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -1234,7 +903,7 @@ function createBaseScopesSet(): ScopesSet {
   return { namespace: "", name: "", scopes: [], _unknownFields: undefined };
 }
 
-export const ScopesSet: MessageFns<ScopesSet> = {
+export const ScopesSet = {
   encode(message: ScopesSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1245,82 +914,48 @@ export const ScopesSet: MessageFns<ScopesSet> = {
     for (const v of message.scopes) {
       writer.uint32(26).string(v!);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ScopesSet {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseScopesSet();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseScopesSet();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.name = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.scopes.push(reader.string());
-            continue;
-          }
+          message.namespace = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.scopes.push(reader.string());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ScopesSet>, I>>(base?: I): ScopesSet {
-    return ScopesSet.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ScopesSet>, I>>(object: I): ScopesSet {
-    const message = createBaseScopesSet();
-    message.namespace = object.namespace ?? "";
-    message.name = object.name ?? "";
-    message.scopes = object.scopes?.map((e) => e) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -1329,7 +964,7 @@ function createBasePasswordSet(): PasswordSet {
   return { namespace: "", name: "", password: undefined, _unknownFields: undefined };
 }
 
-export const PasswordSet: MessageFns<PasswordSet> = {
+export const PasswordSet = {
   encode(message: PasswordSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1340,84 +975,48 @@ export const PasswordSet: MessageFns<PasswordSet> = {
     if (message.password !== undefined) {
       PasswordHash.encode(message.password, writer.uint32(26).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): PasswordSet {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBasePasswordSet();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePasswordSet();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.name = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.password = PasswordHash.decode(reader, reader.uint32());
-            continue;
-          }
+          message.namespace = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.password = PasswordHash.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<PasswordSet>, I>>(base?: I): PasswordSet {
-    return PasswordSet.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<PasswordSet>, I>>(object: I): PasswordSet {
-    const message = createBasePasswordSet();
-    message.namespace = object.namespace ?? "";
-    message.name = object.name ?? "";
-    message.password = (object.password !== undefined && object.password !== null)
-      ? PasswordHash.fromPartial(object.password)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -1426,7 +1025,7 @@ function createBaseRuleCreated(): RuleCreated {
   return { namespace: "", rule: undefined, _unknownFields: undefined };
 }
 
-export const RuleCreated: MessageFns<RuleCreated> = {
+export const RuleCreated = {
   encode(message: RuleCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1434,73 +1033,40 @@ export const RuleCreated: MessageFns<RuleCreated> = {
     if (message.rule !== undefined) {
       Rule.encode(message.rule, writer.uint32(18).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RuleCreated {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRuleCreated();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRuleCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.rule = Rule.decode(reader, reader.uint32());
-            continue;
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.rule = Rule.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<RuleCreated>, I>>(base?: I): RuleCreated {
-    return RuleCreated.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<RuleCreated>, I>>(object: I): RuleCreated {
-    const message = createBaseRuleCreated();
-    message.namespace = object.namespace ?? "";
-    message.rule = (object.rule !== undefined && object.rule !== null) ? Rule.fromPartial(object.rule) : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -1509,7 +1075,7 @@ function createBaseRuleDeleted(): RuleDeleted {
   return { namespace: "", id: "", _unknownFields: undefined };
 }
 
-export const RuleDeleted: MessageFns<RuleDeleted> = {
+export const RuleDeleted = {
   encode(message: RuleDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1517,73 +1083,40 @@ export const RuleDeleted: MessageFns<RuleDeleted> = {
     if (message.id !== "") {
       writer.uint32(18).string(message.id);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RuleDeleted {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRuleDeleted();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRuleDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.id = reader.string();
-            continue;
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.id = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<RuleDeleted>, I>>(base?: I): RuleDeleted {
-    return RuleDeleted.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<RuleDeleted>, I>>(object: I): RuleDeleted {
-    const message = createBaseRuleDeleted();
-    message.namespace = object.namespace ?? "";
-    message.id = object.id ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -1599,7 +1132,7 @@ function createBaseLoggedIn(): LoggedIn {
   };
 }
 
-export const LoggedIn: MessageFns<LoggedIn> = {
+export const LoggedIn = {
   encode(message: LoggedIn, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.login.length !== 0) {
       writer.uint32(10).bytes(message.login);
@@ -1616,104 +1149,64 @@ export const LoggedIn: MessageFns<LoggedIn> = {
     if (message.refresh !== undefined) {
       Token.encode(message.refresh, writer.uint32(42).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): LoggedIn {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLoggedIn();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.login = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLoggedIn();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.namespace = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.account = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.access = Token.decode(reader, reader.uint32());
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.refresh = Token.decode(reader, reader.uint32());
-            continue;
-          }
+          message.login = Buffer.from(reader.bytes());
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.account = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.access = Token.decode(reader, reader.uint32());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.refresh = Token.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<LoggedIn>, I>>(base?: I): LoggedIn {
-    return LoggedIn.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<LoggedIn>, I>>(object: I): LoggedIn {
-    const message = createBaseLoggedIn();
-    message.login = object.login ?? Buffer.alloc(0);
-    message.namespace = object.namespace ?? "";
-    message.account = object.account ?? "";
-    message.access = (object.access !== undefined && object.access !== null)
-      ? Token.fromPartial(object.access)
-      : undefined;
-    message.refresh = (object.refresh !== undefined && object.refresh !== null)
-      ? Token.fromPartial(object.refresh)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -1722,7 +1215,7 @@ function createBaseRefreshed(): Refreshed {
   return { login: Buffer.alloc(0), access: undefined, refresh: undefined, _unknownFields: undefined };
 }
 
-export const Refreshed: MessageFns<Refreshed> = {
+export const Refreshed = {
   encode(message: Refreshed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.login.length !== 0) {
       writer.uint32(10).bytes(message.login);
@@ -1733,86 +1226,48 @@ export const Refreshed: MessageFns<Refreshed> = {
     if (message.refresh !== undefined) {
       Token.encode(message.refresh, writer.uint32(26).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Refreshed {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRefreshed();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.login = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRefreshed();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.access = Token.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.refresh = Token.decode(reader, reader.uint32());
-            continue;
-          }
+          message.login = Buffer.from(reader.bytes());
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.access = Token.decode(reader, reader.uint32());
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.refresh = Token.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Refreshed>, I>>(base?: I): Refreshed {
-    return Refreshed.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<Refreshed>, I>>(object: I): Refreshed {
-    const message = createBaseRefreshed();
-    message.login = object.login ?? Buffer.alloc(0);
-    message.access = (object.access !== undefined && object.access !== null)
-      ? Token.fromPartial(object.access)
-      : undefined;
-    message.refresh = (object.refresh !== undefined && object.refresh !== null)
-      ? Token.fromPartial(object.refresh)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -1821,7 +1276,7 @@ function createBaseLoginRevoked(): LoginRevoked {
   return { login: Buffer.alloc(0), reused: false, _unknownFields: undefined };
 }
 
-export const LoginRevoked: MessageFns<LoginRevoked> = {
+export const LoginRevoked = {
   encode(message: LoginRevoked, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.login.length !== 0) {
       writer.uint32(10).bytes(message.login);
@@ -1829,82 +1284,49 @@ export const LoginRevoked: MessageFns<LoginRevoked> = {
     if (message.reused !== false) {
       writer.uint32(16).bool(message.reused);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): LoginRevoked {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLoginRevoked();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.login = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLoginRevoked();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.reused = reader.bool();
-            continue;
+          message.login = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.reused = reader.bool();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<LoginRevoked>, I>>(base?: I): LoginRevoked {
-    return LoginRevoked.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<LoginRevoked>, I>>(object: I): LoginRevoked {
-    const message = createBaseLoginRevoked();
-    message.login = object.login ?? Buffer.alloc(0);
-    message.reused = object.reused ?? false;
+    closeMessage(reader);
     return message;
   },
 };
 
 function createBaseLoginsFailed(): LoginsFailed {
-  return { namespace: "", account: "", address: "", count: 0n, _unknownFields: undefined };
+  return { namespace: "", account: "", address: "", count: 0n, requestId: "", _unknownFields: undefined };
 }
 
-export const LoginsFailed: MessageFns<LoginsFailed> = {
+export const LoginsFailed = {
   encode(message: LoginsFailed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
@@ -1921,91 +1343,67 @@ export const LoginsFailed: MessageFns<LoginsFailed> = {
       }
       writer.uint32(32).int64(message.count);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
+    if (message.requestId !== "") {
+      writer.uint32(42).string(message.requestId);
     }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): LoginsFailed {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLoginsFailed();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLoginsFailed();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.account = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.address = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.count = reader.int64() as bigint;
-            continue;
-          }
+          message.namespace = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.address = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.count = reader.int64() as bigint;
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.requestId = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<LoginsFailed>, I>>(base?: I): LoginsFailed {
-    return LoginsFailed.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<LoginsFailed>, I>>(object: I): LoginsFailed {
-    const message = createBaseLoginsFailed();
-    message.namespace = object.namespace ?? "";
-    message.account = object.account ?? "";
-    message.address = object.address ?? "";
-    message.count = (object.count !== undefined && object.count !== null) ? BigInt(object.count) : 0n;
+    closeMessage(reader);
     return message;
   },
 };
@@ -2014,69 +1412,37 @@ function createBaseKeyCreated(): KeyCreated {
   return { key: undefined, _unknownFields: undefined };
 }
 
-export const KeyCreated: MessageFns<KeyCreated> = {
+export const KeyCreated = {
   encode(message: KeyCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.key !== undefined) {
       Key.encode(message.key, writer.uint32(10).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): KeyCreated {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseKeyCreated();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.key = Key.decode(reader, reader.uint32());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseKeyCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.key = Key.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<KeyCreated>, I>>(base?: I): KeyCreated {
-    return KeyCreated.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<KeyCreated>, I>>(object: I): KeyCreated {
-    const message = createBaseKeyCreated();
-    message.key = (object.key !== undefined && object.key !== null) ? Key.fromPartial(object.key) : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -2085,69 +1451,37 @@ function createBaseKeyRevoked(): KeyRevoked {
   return { sha256: Buffer.alloc(0), _unknownFields: undefined };
 }
 
-export const KeyRevoked: MessageFns<KeyRevoked> = {
+export const KeyRevoked = {
   encode(message: KeyRevoked, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.sha256.length !== 0) {
       writer.uint32(10).bytes(message.sha256);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): KeyRevoked {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseKeyRevoked();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseKeyRevoked();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<KeyRevoked>, I>>(base?: I): KeyRevoked {
-    return KeyRevoked.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<KeyRevoked>, I>>(object: I): KeyRevoked {
-    const message = createBaseKeyRevoked();
-    message.sha256 = object.sha256 ?? Buffer.alloc(0);
+    closeMessage(reader);
     return message;
   },
 };
@@ -2156,7 +1490,7 @@ function createBaseKeyShortened(): KeyShortened {
   return { sha256: Buffer.alloc(0), expires: undefined, _unknownFields: undefined };
 }
 
-export const KeyShortened: MessageFns<KeyShortened> = {
+export const KeyShortened = {
   encode(message: KeyShortened, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.sha256.length !== 0) {
       writer.uint32(10).bytes(message.sha256);
@@ -2164,75 +1498,40 @@ export const KeyShortened: MessageFns<KeyShortened> = {
     if (message.expires !== undefined) {
       Timestamp.encode(message.expires, writer.uint32(18).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): KeyShortened {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseKeyShortened();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseKeyShortened();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.expires = Timestamp.decode(reader, reader.uint32());
-            continue;
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<KeyShortened>, I>>(base?: I): KeyShortened {
-    return KeyShortened.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<KeyShortened>, I>>(object: I): KeyShortened {
-    const message = createBaseKeyShortened();
-    message.sha256 = object.sha256 ?? Buffer.alloc(0);
-    message.expires = (object.expires !== undefined && object.expires !== null)
-      ? Timestamp.fromPartial(object.expires)
-      : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -2241,69 +1540,37 @@ function createBaseKeysUsed(): KeysUsed {
   return { uses: [], _unknownFields: undefined };
 }
 
-export const KeysUsed: MessageFns<KeysUsed> = {
+export const KeysUsed = {
   encode(message: KeysUsed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.uses) {
       KeyUse.encode(v!, writer.uint32(10).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): KeysUsed {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseKeysUsed();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.uses.push(KeyUse.decode(reader, reader.uint32()));
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseKeysUsed();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.uses.push(KeyUse.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<KeysUsed>, I>>(base?: I): KeysUsed {
-    return KeysUsed.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<KeysUsed>, I>>(object: I): KeysUsed {
-    const message = createBaseKeysUsed();
-    message.uses = object.uses?.map((e) => KeyUse.fromPartial(e)) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -2312,7 +1579,7 @@ function createBaseEnrolmentCreated(): EnrolmentCreated {
   return { name: "", sha256: Buffer.alloc(0), beside: false, prefix: "", _unknownFields: undefined };
 }
 
-export const EnrolmentCreated: MessageFns<EnrolmentCreated> = {
+export const EnrolmentCreated = {
   encode(message: EnrolmentCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -2326,91 +1593,56 @@ export const EnrolmentCreated: MessageFns<EnrolmentCreated> = {
     if (message.prefix !== "") {
       writer.uint32(34).string(message.prefix);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): EnrolmentCreated {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEnrolmentCreated();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseEnrolmentCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.beside = reader.bool();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.prefix = reader.string();
-            continue;
-          }
+          message.name = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.beside = reader.bool();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.prefix = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<EnrolmentCreated>, I>>(base?: I): EnrolmentCreated {
-    return EnrolmentCreated.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<EnrolmentCreated>, I>>(object: I): EnrolmentCreated {
-    const message = createBaseEnrolmentCreated();
-    message.name = object.name ?? "";
-    message.sha256 = object.sha256 ?? Buffer.alloc(0);
-    message.beside = object.beside ?? false;
-    message.prefix = object.prefix ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -2419,7 +1651,7 @@ function createBaseEnrolmentDeleted(): EnrolmentDeleted {
   return { name: "", sha256: Buffer.alloc(0), _unknownFields: undefined };
 }
 
-export const EnrolmentDeleted: MessageFns<EnrolmentDeleted> = {
+export const EnrolmentDeleted = {
   encode(message: EnrolmentDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -2427,73 +1659,40 @@ export const EnrolmentDeleted: MessageFns<EnrolmentDeleted> = {
     if (message.sha256.length !== 0) {
       writer.uint32(18).bytes(message.sha256);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): EnrolmentDeleted {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEnrolmentDeleted();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseEnrolmentDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<EnrolmentDeleted>, I>>(base?: I): EnrolmentDeleted {
-    return EnrolmentDeleted.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<EnrolmentDeleted>, I>>(object: I): EnrolmentDeleted {
-    const message = createBaseEnrolmentDeleted();
-    message.name = object.name ?? "";
-    message.sha256 = object.sha256 ?? Buffer.alloc(0);
+    closeMessage(reader);
     return message;
   },
 };
@@ -2502,69 +1701,37 @@ function createBaseContextSecretCreated(): ContextSecretCreated {
   return { secret: Buffer.alloc(0), _unknownFields: undefined };
 }
 
-export const ContextSecretCreated: MessageFns<ContextSecretCreated> = {
+export const ContextSecretCreated = {
   encode(message: ContextSecretCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.secret.length !== 0) {
       writer.uint32(10).bytes(message.secret);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ContextSecretCreated {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseContextSecretCreated();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.secret = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseContextSecretCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.secret = Buffer.from(reader.bytes());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<ContextSecretCreated>, I>>(base?: I): ContextSecretCreated {
-    return ContextSecretCreated.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<ContextSecretCreated>, I>>(object: I): ContextSecretCreated {
-    const message = createBaseContextSecretCreated();
-    message.secret = object.secret ?? Buffer.alloc(0);
+    closeMessage(reader);
     return message;
   },
 };
@@ -2573,69 +1740,37 @@ function createBaseInstallationCreated(): InstallationCreated {
   return { id: "", _unknownFields: undefined };
 }
 
-export const InstallationCreated: MessageFns<InstallationCreated> = {
+export const InstallationCreated = {
   encode(message: InstallationCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): InstallationCreated {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseInstallationCreated();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.id = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseInstallationCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.id = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<InstallationCreated>, I>>(base?: I): InstallationCreated {
-    return InstallationCreated.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<InstallationCreated>, I>>(object: I): InstallationCreated {
-    const message = createBaseInstallationCreated();
-    message.id = object.id ?? "";
+    closeMessage(reader);
     return message;
   },
 };
@@ -2644,7 +1779,7 @@ function createBaseGrpcNamesClaimed(): GrpcNamesClaimed {
   return { service: "", names: [], _unknownFields: undefined };
 }
 
-export const GrpcNamesClaimed: MessageFns<GrpcNamesClaimed> = {
+export const GrpcNamesClaimed = {
   encode(message: GrpcNamesClaimed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.service !== "") {
       writer.uint32(10).string(message.service);
@@ -2652,68 +1787,41 @@ export const GrpcNamesClaimed: MessageFns<GrpcNamesClaimed> = {
     for (const v of message.names) {
       writer.uint32(18).string(v!);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): GrpcNamesClaimed {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGrpcNamesClaimed();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.service = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGrpcNamesClaimed();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.names.push(reader.string());
-            continue;
+          message.service = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.names.push(reader.string());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<GrpcNamesClaimed>, I>>(base?: I): GrpcNamesClaimed {
-    return GrpcNamesClaimed.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<GrpcNamesClaimed>, I>>(object: I): GrpcNamesClaimed {
     const message = createBaseGrpcNamesClaimed();
@@ -2727,7 +1835,7 @@ function createBaseGrpcNamesReleased(): GrpcNamesReleased {
   return { service: "", names: [], _unknownFields: undefined };
 }
 
-export const GrpcNamesReleased: MessageFns<GrpcNamesReleased> = {
+export const GrpcNamesReleased = {
   encode(message: GrpcNamesReleased, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.service !== "") {
       writer.uint32(10).string(message.service);
@@ -2735,73 +1843,40 @@ export const GrpcNamesReleased: MessageFns<GrpcNamesReleased> = {
     for (const v of message.names) {
       writer.uint32(18).string(v!);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): GrpcNamesReleased {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGrpcNamesReleased();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.service = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGrpcNamesReleased();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.names.push(reader.string());
-            continue;
+          message.service = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.names.push(reader.string());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<GrpcNamesReleased>, I>>(base?: I): GrpcNamesReleased {
-    return GrpcNamesReleased.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<GrpcNamesReleased>, I>>(object: I): GrpcNamesReleased {
-    const message = createBaseGrpcNamesReleased();
-    message.service = object.service ?? "";
-    message.names = object.names?.map((e) => e) || [];
+    closeMessage(reader);
     return message;
   },
 };
@@ -2810,7 +1885,7 @@ function createBasePasswordHash(): PasswordHash {
   return { salt: Buffer.alloc(0), hash: Buffer.alloc(0), n: 0, r: 0, p: 0, _unknownFields: undefined };
 }
 
-export const PasswordHash: MessageFns<PasswordHash> = {
+export const PasswordHash = {
   encode(message: PasswordHash, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.salt.length !== 0) {
       writer.uint32(10).bytes(message.salt);
@@ -2827,92 +1902,65 @@ export const PasswordHash: MessageFns<PasswordHash> = {
     if (message.p !== 0) {
       writer.uint32(40).uint32(message.p);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): PasswordHash {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBasePasswordHash();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.salt = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePasswordHash();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.hash = Buffer.from(reader.bytes());
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.n = reader.uint32();
-            continue;
-          }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.r = reader.uint32();
-            continue;
-          }
-          case 5: {
-            if (tag !== 40) {
-              break;
-            }
-
-            message.p = reader.uint32();
-            continue;
-          }
+          message.salt = Buffer.from(reader.bytes());
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.hash = Buffer.from(reader.bytes());
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.n = reader.uint32();
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.r = reader.uint32();
+          continue;
+        }
+        case 5: {
+          if (tag !== 40) {
+            break;
+          }
+
+          message.p = reader.uint32();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<PasswordHash>, I>>(base?: I): PasswordHash {
-    return PasswordHash.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<PasswordHash>, I>>(object: I): PasswordHash {
     const message = createBasePasswordHash();
@@ -2929,7 +1977,7 @@ function createBaseToken(): Token {
   return { sha256: Buffer.alloc(0), expires: undefined, _unknownFields: undefined };
 }
 
-export const Token: MessageFns<Token> = {
+export const Token = {
   encode(message: Token, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.sha256.length !== 0) {
       writer.uint32(10).bytes(message.sha256);
@@ -2937,68 +1985,41 @@ export const Token: MessageFns<Token> = {
     if (message.expires !== undefined) {
       Timestamp.encode(message.expires, writer.uint32(18).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Token {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseToken();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseToken();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.expires = Timestamp.decode(reader, reader.uint32());
-            continue;
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Token>, I>>(base?: I): Token {
-    return Token.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<Token>, I>>(object: I): Token {
     const message = createBaseToken();
@@ -3014,7 +2035,7 @@ function createBaseKeyUse(): KeyUse {
   return { sha256: Buffer.alloc(0), time: undefined, _unknownFields: undefined };
 }
 
-export const KeyUse: MessageFns<KeyUse> = {
+export const KeyUse = {
   encode(message: KeyUse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.sha256.length !== 0) {
       writer.uint32(10).bytes(message.sha256);
@@ -3022,73 +2043,40 @@ export const KeyUse: MessageFns<KeyUse> = {
     if (message.time !== undefined) {
       Timestamp.encode(message.time, writer.uint32(18).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): KeyUse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseKeyUse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseKeyUse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.time = Timestamp.decode(reader, reader.uint32());
-            continue;
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.time = Timestamp.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<KeyUse>, I>>(base?: I): KeyUse {
-    return KeyUse.fromPartial(base ?? ({} as any));
-  },
-  fromPartial<I extends Exact<DeepPartial<KeyUse>, I>>(object: I): KeyUse {
-    const message = createBaseKeyUse();
-    message.sha256 = object.sha256 ?? Buffer.alloc(0);
-    message.time = (object.time !== undefined && object.time !== null) ? Timestamp.fromPartial(object.time) : undefined;
+    closeMessage(reader);
     return message;
   },
 };
@@ -3105,11 +2093,12 @@ function createBaseSnapshot(): Snapshot {
     installationId: "",
     grpcNames: [],
     grpcNamesRevision: 0n,
+    auditShares: [],
     _unknownFields: undefined,
   };
 }
 
-export const Snapshot: MessageFns<Snapshot> = {
+export const Snapshot = {
   encode(message: Snapshot, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -3147,132 +2136,116 @@ export const Snapshot: MessageFns<Snapshot> = {
       }
       writer.uint32(184).int64(message.grpcNamesRevision);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
+    for (const v of message.auditShares) {
+      AuditShare.encode(v!, writer.uint32(194).fork()).join();
     }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Snapshot {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSnapshot();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.revision = reader.int64() as bigint;
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseSnapshot();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.namespaces.push(Namespace.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.logins.push(Login.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.keys.push(Key.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.enrolments.push(Enrolment.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 10: {
-            if (tag !== 82) {
-              break;
-            }
-
-            message.contextSecret = Buffer.from(reader.bytes());
-            continue;
-          }
-          case 11: {
-            if (tag !== 90) {
-              break;
-            }
-
-            message.keyGenerations.push(KeyGeneration.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 21: {
-            if (tag !== 170) {
-              break;
-            }
-
-            message.installationId = reader.string();
-            continue;
-          }
-          case 22: {
-            if (tag !== 178) {
-              break;
-            }
-
-            message.grpcNames.push(GrpcNamesClaimed.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 23: {
-            if (tag !== 184) {
-              break;
-            }
-
-            message.grpcNamesRevision = reader.int64() as bigint;
-            continue;
-          }
+          message.revision = reader.int64() as bigint;
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.namespaces.push(Namespace.decode(reader, reader.uint32()));
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.logins.push(Login.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.keys.push(Key.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.enrolments.push(Enrolment.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 10: {
+          if (tag !== 82) {
+            break;
+          }
+
+          message.contextSecret = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 11: {
+          if (tag !== 90) {
+            break;
+          }
+
+          message.keyGenerations.push(KeyGeneration.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 21: {
+          if (tag !== 170) {
+            break;
+          }
+
+          message.installationId = reader.string();
+          continue;
+        }
+        case 22: {
+          if (tag !== 178) {
+            break;
+          }
+
+          message.grpcNames.push(GrpcNamesClaimed.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 23: {
+          if (tag !== 184) {
+            break;
+          }
+
+          message.grpcNamesRevision = reader.int64() as bigint;
+          continue;
+        }
+        case 24: {
+          if (tag !== 194) {
+            break;
+          }
+
+          message.auditShares.push(AuditShare.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Snapshot>, I>>(base?: I): Snapshot {
-    return Snapshot.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<Snapshot>, I>>(object: I): Snapshot {
     const message = createBaseSnapshot();
@@ -3288,15 +2261,75 @@ export const Snapshot: MessageFns<Snapshot> = {
     message.grpcNamesRevision = (object.grpcNamesRevision !== undefined && object.grpcNamesRevision !== null)
       ? BigInt(object.grpcNamesRevision)
       : 0n;
+    message.auditShares = object.auditShares?.map((e) => AuditShare.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseAuditShare(): AuditShare {
+  return { name: "", count: 0n, _unknownFields: undefined };
+}
+
+export const AuditShare = {
+  encode(message: AuditShare, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.count !== 0n) {
+      if (BigInt.asIntN(64, message.count) !== message.count) {
+        throw new globalThis.Error("value provided for field message.count of type int64 too large");
+      }
+      writer.uint32(16).int64(message.count);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditShare {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAuditShare();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.count = reader.int64() as bigint;
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<AuditShare>, I>>(object: I): AuditShare {
+    const message = createBaseAuditShare();
+    message.name = object.name ?? "";
+    message.count = (object.count !== undefined && object.count !== null) ? BigInt(object.count) : 0n;
     return message;
   },
 };
 
 function createBaseNamespace(): Namespace {
-  return { name: "", created: undefined, accounts: [], rules: [], audit: [], id: undefined, _unknownFields: undefined };
+  return { name: "", created: undefined, accounts: [], rules: [], id: undefined, _unknownFields: undefined };
 }
 
-export const Namespace: MessageFns<Namespace> = {
+export const Namespace = {
   encode(message: Namespace, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -3310,106 +2343,68 @@ export const Namespace: MessageFns<Namespace> = {
     for (const v of message.rules) {
       Rule.encode(v!, writer.uint32(34).fork()).join();
     }
-    for (const v of message.audit) {
-      AuditRecord.encode(v!, writer.uint32(42).fork()).join();
-    }
     if (message.id !== undefined) {
       writer.uint32(50).string(message.id);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Namespace {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseNamespace();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseNamespace();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.created = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.accounts.push(Account.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.rules.push(Rule.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.audit.push(AuditRecord.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.id = reader.string();
-            continue;
-          }
+          message.name = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.accounts.push(Account.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.rules.push(Rule.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Namespace>, I>>(base?: I): Namespace {
-    return Namespace.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<Namespace>, I>>(object: I): Namespace {
     const message = createBaseNamespace();
@@ -3419,7 +2414,6 @@ export const Namespace: MessageFns<Namespace> = {
       : undefined;
     message.accounts = object.accounts?.map((e) => Account.fromPartial(e)) || [];
     message.rules = object.rules?.map((e) => Rule.fromPartial(e)) || [];
-    message.audit = object.audit?.map((e) => AuditRecord.fromPartial(e)) || [];
     message.id = object.id ?? undefined;
     return message;
   },
@@ -3429,7 +2423,7 @@ function createBaseAccount(): Account {
   return { name: "", scopes: [], created: undefined, password: undefined, _unknownFields: undefined };
 }
 
-export const Account: MessageFns<Account> = {
+export const Account = {
   encode(message: Account, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -3443,84 +2437,57 @@ export const Account: MessageFns<Account> = {
     if (message.password !== undefined) {
       PasswordHash.encode(message.password, writer.uint32(34).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Account {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAccount();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAccount();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.scopes.push(reader.string());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.created = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.password = PasswordHash.decode(reader, reader.uint32());
-            continue;
-          }
+          message.name = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.scopes.push(reader.string());
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.password = PasswordHash.decode(reader, reader.uint32());
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Account>, I>>(base?: I): Account {
-    return Account.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<Account>, I>>(object: I): Account {
     const message = createBaseAccount();
@@ -3548,7 +2515,7 @@ function createBaseLogin(): Login {
   };
 }
 
-export const Login: MessageFns<Login> = {
+export const Login = {
   encode(message: Login, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.login.length !== 0) {
       writer.uint32(10).bytes(message.login);
@@ -3568,100 +2535,73 @@ export const Login: MessageFns<Login> = {
     for (const v of message.spent) {
       Token.encode(v!, writer.uint32(50).fork()).join();
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Login {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLogin();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.login = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLogin();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.namespace = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.account = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.access.push(Token.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.refresh = Token.decode(reader, reader.uint32());
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.spent.push(Token.decode(reader, reader.uint32()));
-            continue;
-          }
+          message.login = Buffer.from(reader.bytes());
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.account = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.access.push(Token.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.refresh = Token.decode(reader, reader.uint32());
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.spent.push(Token.decode(reader, reader.uint32()));
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Login>, I>>(base?: I): Login {
-    return Login.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<Login>, I>>(object: I): Login {
     const message = createBaseLogin();
@@ -3693,7 +2633,7 @@ function createBaseKey(): Key {
   };
 }
 
-export const Key: MessageFns<Key> = {
+export const Key = {
   encode(message: Key, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.sha256.length !== 0) {
       writer.uint32(10).bytes(message.sha256);
@@ -3728,132 +2668,105 @@ export const Key: MessageFns<Key> = {
       }
       writer.uint32(80).int64(message.lifetimeMs);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Key {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseKey();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseKey();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.prefix = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.account = reader.string();
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.created = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.expires = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
-
-            message.lastUsed = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 9: {
-            if (tag !== 74) {
-              break;
-            }
-
-            message.resources.push(reader.string());
-            continue;
-          }
-          case 10: {
-            if (tag !== 80) {
-              break;
-            }
-
-            message.lifetimeMs = reader.int64() as bigint;
-            continue;
-          }
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.prefix = reader.string();
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.namespace = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.account = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.lastUsed = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.resources.push(reader.string());
+          continue;
+        }
+        case 10: {
+          if (tag !== 80) {
+            break;
+          }
+
+          message.lifetimeMs = reader.int64() as bigint;
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Key>, I>>(base?: I): Key {
-    return Key.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<Key>, I>>(object: I): Key {
     const message = createBaseKey();
@@ -3883,7 +2796,7 @@ function createBaseKeyGeneration(): KeyGeneration {
   return { name: "", generation: 0n, _unknownFields: undefined };
 }
 
-export const KeyGeneration: MessageFns<KeyGeneration> = {
+export const KeyGeneration = {
   encode(message: KeyGeneration, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -3894,68 +2807,41 @@ export const KeyGeneration: MessageFns<KeyGeneration> = {
       }
       writer.uint32(16).int64(message.generation);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): KeyGeneration {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseKeyGeneration();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseKeyGeneration();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
 
-            message.generation = reader.int64() as bigint;
-            continue;
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        const buf = reader.skip(tag & 7);
 
-        const list = (message._unknownFields ??= {})[tag];
-
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.generation = reader.int64() as bigint;
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<KeyGeneration>, I>>(base?: I): KeyGeneration {
-    return KeyGeneration.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<KeyGeneration>, I>>(object: I): KeyGeneration {
     const message = createBaseKeyGeneration();
@@ -3971,7 +2857,7 @@ function createBaseEnrolment(): Enrolment {
   return { name: "", sha256: Buffer.alloc(0), created: undefined, prefix: "", _unknownFields: undefined };
 }
 
-export const Enrolment: MessageFns<Enrolment> = {
+export const Enrolment = {
   encode(message: Enrolment, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -3985,84 +2871,57 @@ export const Enrolment: MessageFns<Enrolment> = {
     if (message.prefix !== "") {
       writer.uint32(34).string(message.prefix);
     }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
-    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Enrolment {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEnrolment();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseEnrolment();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
 
-            message.sha256 = Buffer.from(reader.bytes());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.created = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.prefix = reader.string();
-            continue;
-          }
+          message.name = reader.string();
+          continue;
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
         }
-        const buf = reader.skip(tag & 7);
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
 
-        const list = (message._unknownFields ??= {})[tag];
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
 
-        if (list === undefined) {
-          message._unknownFields[tag] = [buf];
-        } else {
-          list.push(buf);
+          message.prefix = reader.string();
+          continue;
         }
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
     }
-  },
-
-  create<I extends Exact<DeepPartial<Enrolment>, I>>(base?: I): Enrolment {
-    return Enrolment.fromPartial(base ?? ({} as any));
+    closeMessage(reader);
+    return message;
   },
   fromPartial<I extends Exact<DeepPartial<Enrolment>, I>>(object: I): Enrolment {
     const message = createBaseEnrolment();
@@ -4088,10 +2947,3 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
 type KeysOfUnion<T> = T extends T ? keyof T : never;
 type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
-}

@@ -1,0 +1,55 @@
+/** What of a service that is added will not be served as its contract declares it. Its contract is read for that, once. */
+import { existsSync, readFileSync } from "node:fs";
+import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
+import { readOnce } from "../../services/registry/foreign.js";
+import type { Reflected } from "../../services/registry/reflection-client.js";
+import { faultsOf } from "../../services/registry/shared-names.js";
+import { formatGrpcTarget } from "../../src/address/address.js";
+import type { Config } from "../../src/config/config.js";
+import type { ForeignService } from "../../src/config/configured-services.js";
+import { createLog } from "../../src/log.js";
+import { createContext } from "../../src/process/context.js";
+import { Shutdown } from "../../src/process/shutdown.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+
+/** How long the targets may take to tell the contract, in milliseconds. */
+const READ_MS = 2_000;
+
+/** The server of a service does not tell its contract, or not yet. */
+export class UnreadContractError extends Error {}
+
+/**
+ * A descriptor file that is not there yet is read when it is.
+ * @throws {UnreadContractError}
+ * @throws {CommandError} where it is no contract of a service, such as one with a reserved name
+ */
+export async function faultsIn(service: ForeignService, config: Config): Promise<readonly string[]> {
+  const { descriptors: file, name, targets, bindingPrefix = "" } = service;
+  if (file !== undefined && !existsSync(file)) return [];
+  const reflected = file === undefined ? await reflect(service, config) : undefined;
+  try {
+    const { descriptors, grpcServices } = reflected ?? inFile(file as string);
+    return faultsOf(readContract(name, descriptors, grpcServices), bindingPrefix);
+  } catch (error) {
+    const source = file ?? targets.map(formatGrpcTarget).join(", ");
+    throw new CommandError(`Nothing was added: ${source}: ${(error as Error).message}`, EXIT.usage);
+  }
+}
+
+function inFile(file: string): Reflected {
+  const descriptors = readFileSync(file);
+  return { descriptors, grpcServices: grpcServicesOf(descriptors) };
+}
+
+async function reflect(service: ForeignService, config: Config): Promise<Reflected> {
+  const log = createLog("silent");
+  const shutdown = new Shutdown(log);
+  try {
+    const { transport } = await createContext({ config, log, shutdown });
+    return await readOnce(service, transport.connect, READ_MS);
+  } catch (error) {
+    throw new UnreadContractError((error as Error).message, { cause: error });
+  } finally {
+    await shutdown.abandonStart();
+  }
+}

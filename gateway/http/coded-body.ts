@@ -1,0 +1,61 @@
+/** Bodies of requests that have a content coding (RFC 9110 §8.4): they are decompressed when all of them has arrived. */
+import { CODING_LIST, type Coding, codingNamed, DecompressError, decompress } from "./content-coding.js";
+import { HttpError, NO_MEMORY } from "./errors.js";
+import type { RequestHeaders } from "./headers.js";
+import type { GatewayRequest, GatewayRequestHead } from "./message.js";
+
+/**
+ * The coding of a request's body; undefined for none.
+ * @throws {HttpError} 415 for one that is unknown here
+ */
+export function codingOf({ contentEncoding }: RequestHeaders): Coding | undefined {
+  if (contentEncoding === undefined) return undefined;
+  const name = contentEncoding.trim().toLowerCase();
+  if (name === "identity") return undefined;
+  const coding = codingNamed(name);
+  if (coding !== undefined) return coding;
+  const shown = JSON.stringify(contentEncoding.slice(0, 32));
+  // RFC 9110 §12.5.3: in this response the header says which codings a request may have.
+  throw new HttpError(415, `The Content-Encoding ${shown} is not known here; known are ${CODING_LIST}`, {
+    headers: ["Accept-Encoding", CODING_LIST],
+  });
+}
+
+/** Refuses a body with a content coding, where none can be decompressed. @throws {HttpError} 415 */
+export function checkNotCoded(headers: RequestHeaders): void {
+  if (codingOf(headers) === undefined) return;
+  const message = "The body must not be compressed: it is sent on to the service as it arrives";
+  throw new HttpError(415, message, { headers: ["Accept-Encoding", "identity"] });
+}
+
+/** Whether the body has a content coding. @throws {HttpError} 415 for one that is unknown here */
+export function isCoded({ headers }: GatewayRequestHead): boolean {
+  return headers.contentEncoding !== undefined && codingOf(headers) !== undefined;
+}
+
+/**
+ * Decompresses a body as its Content-Encoding says.
+ * @param maxBytes of the body, before and after decompression
+ * @throws {HttpError} (rejects) 400 where it is not so compressed, 413, 415, 503
+ */
+export async function decodeContent(
+  request: GatewayRequest,
+  pieces: readonly Uint8Array[],
+  maxBytes: number,
+): Promise<readonly Uint8Array[]> {
+  const coding = codingOf(request.headers);
+  if (coding === undefined) return pieces;
+  const [first] = pieces;
+  const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  try {
+    const bytes = await decompress(coding, body, maxBytes, (size) => request.tryHoldBody(size));
+    if (bytes === undefined) throw NO_MEMORY;
+    return [bytes];
+  } catch (error) {
+    if (!(error instanceof DecompressError)) throw error;
+    if (error.reason === "too large") {
+      throw new HttpError(413, `The body must not be larger than ${maxBytes} bytes, decompressed`);
+    }
+    throw new HttpError(400, `The body is not ${coding}, as its Content-Encoding says`, { cause: error });
+  }
+}

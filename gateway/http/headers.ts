@@ -1,0 +1,135 @@
+/** The headers of a request: those that the gateway reads, and what makes them ambiguous. */
+import { HttpError } from "./errors.js";
+
+/** The request headers that the gateway reads. Of a header that came twice and must not, it never guesses which one counts. */
+export class RequestHeaders {
+  acceptEncoding: string | undefined;
+  authorization: string | undefined;
+  connectAcceptEncoding: string | undefined;
+  connectContentEncoding: string | undefined;
+  connectTimeout: string | undefined;
+  connectVersion: string | undefined;
+  contentEncoding: string | undefined;
+  contentLength: string | undefined;
+  contentType: string | undefined;
+  expect: string | undefined;
+  fetchMode: string | undefined;
+  fetchSite: string | undefined;
+  grpcAcceptEncoding: string | undefined;
+  grpcEncoding: string | undefined;
+  host: string | undefined;
+  origin: string | undefined;
+  namespace: string | undefined;
+  requestId: string | undefined;
+  requestMethod: string | undefined;
+  service: string | undefined;
+  timeout: string | undefined;
+  traceparent: string | undefined;
+  tracestate: string | undefined;
+  transferEncoding: string | undefined;
+  /** How many headers there are, those included that the gateway does not read. */
+  count = 0;
+  /** The name of a header that was sent more than once and must not be. */
+  repeated: string | undefined;
+  /** A body follows whose length no header says, which HTTP/1.1 announces by Transfer-Encoding (RFC 9113 §8.1). */
+  streamed = false;
+}
+
+/** A header that the gateway reads. */
+export type HeaderField = Exclude<keyof RequestHeaders, "count" | "repeated" | "streamed">;
+
+/** By their names in lower case. */
+export const HEADER_FIELDS: ReadonlyMap<string, HeaderField> = new Map<string, HeaderField>([
+  ["accept-encoding", "acceptEncoding"],
+  ["authorization", "authorization"],
+  ["connect-accept-encoding", "connectAcceptEncoding"],
+  ["connect-content-encoding", "connectContentEncoding"],
+  ["connect-timeout-ms", "connectTimeout"],
+  ["connect-protocol-version", "connectVersion"],
+  ["content-encoding", "contentEncoding"],
+  ["content-length", "contentLength"],
+  ["content-type", "contentType"],
+  ["expect", "expect"],
+  ["sec-fetch-mode", "fetchMode"],
+  ["sec-fetch-site", "fetchSite"],
+  ["grpc-accept-encoding", "grpcAcceptEncoding"],
+  ["grpc-encoding", "grpcEncoding"],
+  ["host", "host"],
+  ["origin", "origin"],
+  ["platform-namespace", "namespace"],
+  ["portico-service", "service"],
+  ["x-request-id", "requestId"],
+  ["access-control-request-method", "requestMethod"],
+  ["grpc-timeout", "timeout"],
+  ["traceparent", "traceparent"],
+  ["tracestate", "tracestate"],
+  ["transfer-encoding", "transferEncoding"],
+]);
+
+/** Headers whose value is a list. */
+const LISTS: ReadonlySet<HeaderField> = new Set<HeaderField>([
+  ...(["acceptEncoding", "connectAcceptEncoding", "expect", "grpcAcceptEncoding", "tracestate"] as const),
+]);
+
+/** Parses the raw list: name, value, name, value … */
+export function readHeaders(raw: readonly string[]): RequestHeaders {
+  const headers = new RequestHeaders();
+  headers.count = raw.length / 2;
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] as string;
+    const field = HEADER_FIELDS.get(name.toLowerCase());
+    if (field === undefined) continue;
+    if (!tryAddHeader(headers, field, raw[index + 1] as string)) headers.repeated ??= name;
+  }
+  return headers;
+}
+
+/** @returns false where the header must not be sent more than once, and was */
+export function tryAddHeader(headers: RequestHeaders, field: HeaderField, value: string): boolean {
+  const before = headers[field];
+  if (before === undefined) headers[field] = value;
+  // A list may be split over several headers; of two request IDs or trace parents neither counts (W3C Trace Context
+  // §3.2.1 and §3.3.1).
+  else if (LISTS.has(field)) headers[field] = `${before},${value}`;
+  else if (field === "requestId" || field === "traceparent") headers[field] = "";
+  else return false;
+  return true;
+}
+
+/** All values of a header that only few requests are searched for, in the order sent. `name` is in lower case. */
+export function valuesOf(raw: readonly string[], name: string): string[] {
+  const values: string[] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if ((raw[index] as string).toLowerCase() === name) values.push(raw[index + 1] as string);
+  }
+  return values;
+}
+
+/** The same values joined as one list (RFC 9110 §5.3); "" for none. */
+export function listOf(raw: readonly string[], name: string): string {
+  return valuesOf(raw, name).join(",");
+}
+
+/** Whether a body follows the headers (RFC 9112 §6.3, RFC 9113 §8.1). */
+export function announcesBody(headers: RequestHeaders): boolean {
+  return (
+    headers.transferEncoding !== undefined ||
+    headers.streamed ||
+    (headers.contentLength !== undefined && headers.contentLength !== "0")
+  );
+}
+
+/** Refuses a second Host, even where no other header is looked at (RFC 9112 §3.2). @throws {HttpError} 400 */
+export function checkHost({ repeated }: RequestHeaders): void {
+  if (repeated?.toLowerCase() === "host") throw new HttpError(400, "The header Host was sent more than once");
+}
+
+/** Refuses repeated headers, and transfer codings other than chunked. @throws {HttpError} 400 */
+export function checkUnambiguous(headers: RequestHeaders): void {
+  if (headers.repeated !== undefined) {
+    throw new HttpError(400, `The header ${headers.repeated} was sent more than once`);
+  }
+  if (headers.transferEncoding !== undefined && headers.transferEncoding.toLowerCase() !== "chunked") {
+    throw new HttpError(400, "The only Transfer-Encoding understood is chunked");
+  }
+}

@@ -1,0 +1,20 @@
+/** Types that services may put into a google.protobuf.Any whatever their contract imports: those of google.protobuf and google.rpc. */
+import { createRegistry, type DescFile, type DescMessage, type Registry } from "@bufbuild/protobuf";
+import * as wkt from "@bufbuild/protobuf/wkt";
+import { readDescriptors } from "../../src/contract/endpoint.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
+
+let standard: Registry | undefined;
+
+/** The standard type of a full name; undefined for none. */
+export function standardType(name: string): DescMessage | undefined {
+  standard ??= createRegistry(
+    ...(Object.values(wkt) as unknown[]).filter(isFile),
+    readDescriptors(descriptorsOf("google.rpc")),
+  );
+  return standard.getMessage(name);
+}
+
+function isFile(exported: unknown): exported is DescFile {
+  return typeof exported === "object" && exported !== null && "kind" in exported && exported.kind === "file";
+}

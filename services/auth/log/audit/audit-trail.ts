@@ -1,0 +1,96 @@
+/** The audit trail in the store: what is written with a change, what is listed, and what is dropped when its time has passed. */
+import { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
+import { type Beside, type Collection, REMEDY, type Store, StoreError } from "../../../../src/store/store.js";
+import { timestampMs } from "../../../../src/time.js";
+import { seal, unseal } from "../changelog/row.js";
+import { ALL_RECORDS, keyBefore, type PlacedRecord, prefixOf, trailIn } from "./audit-records.js";
+
+/** Records that are dropped at a time. */
+const BATCH = 256;
+
+/** The trails of all namespaces. */
+export class AuditTrail {
+  readonly #name: string;
+  readonly #rows: Collection;
+
+  constructor(store: Store) {
+    this.#name = store.name;
+    this.#rows = store.collection("audit");
+  }
+
+  /**
+   * What is written beside the entries whose records these are; undefined for none.
+   * @throws {StoreError}
+   */
+  async beside(records: readonly PlacedRecord[]): Promise<Beside | undefined> {
+    if (records.length === 0) return undefined;
+    const taken = records.flatMap(({ slot }) => (slot?.isTaken ? [slot.key] : []));
+    const pushedOut = taken.length === 0 ? [] : await this.#rows.getMany(taken);
+    return {
+      collection: "audit",
+      set: records.flatMap((placed) => rowsOf(placed)),
+      delete: pushedOut.filter((key) => key !== undefined),
+    };
+  }
+
+  /**
+   * The newest records of a trail before a revision, newest first; without one, the newest of all.
+   * @throws {StoreError} also where one is damaged.
+   */
+  async list(trail: string, { before, limit }: { before?: bigint | undefined; limit: number }): Promise<AuditRecord[]> {
+    const rows = await this.#rows.before(keyBefore(trail, before), limit);
+    return rows.filter(([key]) => key.startsWith(prefixOf(trail))).map(([key, text]) => this.#read(key, text).record);
+  }
+
+  /** How many bytes the trails take (Collection.size). */
+  size(): Promise<number> {
+    return this.#rows.size();
+  }
+
+  /**
+   * Drops the records of all namespaces, deleted ones included, from before a time in milliseconds since 1970.
+   * @throws {StoreError}, or the signal's reason when it is aborted.
+   */
+  async dropBefore(time: number, signal?: AbortSignal): Promise<void> {
+    for (let last: string = ALL_RECORDS.from; ; ) {
+      const [[first = ALL_RECORDS.to] = []] = await this.#rows.after(last, 1);
+      if (first >= ALL_RECORDS.to) return;
+      const trail = trailIn(first);
+      while ((await this.#dropSome(trail, time)) === BATCH) signal?.throwIfAborted();
+      signal?.throwIfAborted();
+      last = keyBefore(trail);
+    }
+  }
+
+  /** Drops the oldest records of a trail, as far as they are from before the time; gives how many. */
+  async #dropSome(trail: string, time: number): Promise<number> {
+    const prefix = prefixOf(trail);
+    const rows = await this.#rows.after(prefix, BATCH);
+    const records = rows
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, text]) => ({ key, ...this.#read(key, text) }));
+    const kept = records.findIndex(({ record }) => timestampMs(record.time) >= time);
+    const old = kept === -1 ? records : records.slice(0, kept);
+    await this.#rows.delete(old.flatMap(({ key, slot }) => (slot === undefined ? [key] : [key, slot])));
+    return old.length;
+  }
+
+  #read(key: string, text: string): { record: AuditRecord; slot: string | undefined } {
+    const [sum, content, slot] = text.split(" ", 3);
+    try {
+      return { record: AuditRecord.decode(unseal(key, `${sum} ${content}`)), slot };
+    } catch (error) {
+      throw new StoreError(`store ${this.#name}: ${key} of its audit trail ${(error as Error).message}; ${REMEDY}`);
+    }
+  }
+}
+
+/** The rows of a record. Its text names its slot, which is dropped with it. */
+function rowsOf({ key, record, slot }: PlacedRecord): [key: string, value: string][] {
+  const text = seal(key, AuditRecord.encode(record).finish());
+  if (slot === undefined) return [[key, text]];
+  return [
+    [key, `${text} ${slot.key}`],
+    [slot.key, key],
+  ];
+}

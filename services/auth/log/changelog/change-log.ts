@@ -1,0 +1,261 @@
+/**
+ * The log of changes in the store: every other state of the authority is computed from it. An entry's key is its
+ * revision, and it is written only where that key is absent, so of two authorities only one can write a revision. Each
+ * text carries a checksum over its key and content: a damaged entry is noticed, never skipped.
+ *
+ * Snapshots (snapshots.ts) bound the replay. The two newest are kept, and the entries from the older one on; what lies
+ * before is dropped, oldest first. So an authority that fell behind would find the key after its own revision absent,
+ * although that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
+ * there too, with the text that it knows, read and written at the same moment (Collection.commit). Where that
+ * text is another, the store has another history: it was restored from a backup, or a standby that lacked changes took over.
+ */
+import type { Logger } from "pino";
+import { Entry } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import { Pace } from "../../../../src/overload/pace.js";
+import { type Collection, type Commit, REMEDY, type Store, StoreError } from "../../../../src/store/store.js";
+import { timestampMs } from "../../../../src/time.js";
+import type { PlacedRecord } from "../audit/audit-records.js";
+import { AuditTrail } from "../audit/audit-trail.js";
+import { type FrozenState, partsOf } from "../state/snapshot-parts.js";
+import { NewerSnapshotError, Snapshots } from "../state/snapshots.js";
+import { State } from "../state/state.js";
+import { keyOf, seal, unseal } from "./row.js";
+
+/** How many entries are read at a time. */
+export const MAX_READ = 64;
+const BATCH = 256;
+
+/** Fewest entries between two snapshots. */
+export const MIN_SNAPSHOT_INTERVAL = 1_000;
+/** Most entries between two snapshots, so that a start does not replay more. */
+export const MAX_SNAPSHOT_INTERVAL = 50_000;
+/** In between, a snapshot is due when the entries since the last one are so long, compared with it. */
+const SNAPSHOT_SHARE = 0.5;
+/** How soon it is tried again while another authority writes one, in milliseconds. */
+const RETRY = 5_000;
+
+/** An entry, and the text that stands for it in the store. */
+export interface ReadEntry {
+  readonly entry: Entry;
+  readonly text: string;
+}
+
+/** What follows a revision in the log. */
+export interface Page {
+  /** The text of the revision's own entry; undefined before the first one. */
+  readonly text: string | undefined;
+  /** At most `MAX_READ`: fewer mean that the log ends there. */
+  readonly entries: readonly ReadEntry[];
+}
+
+/** Where a reading begins. */
+export interface Beginning {
+  readonly state: State;
+  /** The newest revision known, 0 for a store that was never set up. */
+  readonly head: number;
+}
+
+/** The log does not hold what was read from it before. Only a person can decide what shall hold. */
+export class LostHistoryError extends StoreError {}
+
+/** The entries and the snapshots of a store, and the audit trail of the changes. */
+export class ChangeLog {
+  readonly audit: AuditTrail;
+  readonly #name: string;
+  readonly #entries: Collection;
+  readonly #snapshots: Snapshots;
+  readonly #log: Logger;
+  /** The newest snapshot that is known of; its length in the store, and that of the entries since. */
+  #last = { revision: 0, length: 0, since: 0 };
+  /** No snapshot is written before, by `performance.now()`. */
+  #notBefore = 0;
+
+  /** @param log for what is wrong with snapshots */
+  constructor({ store, log }: { store: Store; log: Logger }) {
+    this.audit = new AuditTrail(store);
+    this.#name = store.name;
+    this.#entries = store.collection("log");
+    this.#snapshots = new Snapshots(store.collection("snapshots"));
+    this.#log = log;
+  }
+
+  /**
+   * Where to begin: the state of the newest snapshot that is not damaged, or an empty one.
+   * @throws {StoreError} when something is missing, damaged, or of a newer version.
+   */
+  async begin(): Promise<Beginning> {
+    // Entries are dropped only after the snapshots that stand for them are written, so they must be read first.
+    const [first] = await this.#entries.after("", 1);
+    const revisions = await this.#snapshots.revisions();
+    const head = revisions.at(-1) ?? 0;
+    for (const revision of revisions.toReversed()) {
+      try {
+        return { state: await this.#readSnapshot(revision), head };
+      } catch (error) {
+        if (error instanceof StoreError) throw error;
+        if (error instanceof NewerSnapshotError) {
+          const remedy = "run that version, or restore the store from a backup";
+          throw new StoreError(`store ${this.#name} was written by a newer Portico: ${error.message}; ${remedy}`);
+        }
+        // Another authority has just replaced it by a newer one.
+        if (!(await this.#snapshots.revisions()).includes(revision)) return this.begin();
+        this.#log.error({ err: error, revision }, "a snapshot is damaged; trying the one before it");
+      }
+    }
+    if (first === undefined ? head > 0 : first[0] !== keyOf(1)) {
+      throw new StoreError(`store ${this.#name} has lost the beginning of its log, or its snapshots; ${REMEDY}`);
+    }
+    return { state: new State(), head };
+  }
+
+  async #readSnapshot(revision: number): Promise<State> {
+    const state = new State();
+    let stored = 0;
+    for await (const { part, length } of this.#snapshots.read(revision)) {
+      await state.merge(part);
+      stored += length;
+    }
+    this.#last = { revision, length: stored, since: 0 };
+    return state;
+  }
+
+  /**
+   * The next entries after a revision. Undefined when they are dropped: begin anew.
+   * @param known the text of the revision's own entry, where it was read before
+   * @throws {LostHistoryError} when that entry has another text.
+   * @throws {StoreError} naming the revision of an entry that is missing or damaged.
+   */
+  async read(after: number, known?: string): Promise<Page | undefined> {
+    // From the entry of the revision itself on: only while it is there, the next one is not dropped.
+    const first = Math.max(after, 1);
+    const texts = await this.#entries.after(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
+    const dropped = texts[0]?.[0] !== keyOf(first);
+    if (dropped && (after > 0 || (await this.#snapshots.revisions()).length > 0)) return undefined;
+    const own = after === 0 ? undefined : texts[0]?.[1];
+    if (known !== undefined && own !== known) throw this.lost(after);
+    const entries: ReadEntry[] = [];
+    const pace = new Pace();
+    for (const [key, text] of texts.slice(after === 0 ? 0 : 1)) {
+      const revision = after + 1 + entries.length;
+      if (key !== keyOf(revision)) throw this.fault(revision, "is missing");
+      try {
+        entries.push({ entry: readEntry(key, text), text });
+      } catch (error) {
+        throw this.fault(revision, (error as Error).message);
+      }
+      this.#last.since += text.length;
+      await pace.step();
+    }
+    return { text: own, entries };
+  }
+
+  /** When an entry was made, in milliseconds since 1970; undefined where it is not there, or does not say. */
+  async timeOf(revision: number): Promise<number | undefined> {
+    const key = keyOf(revision);
+    const text = await this.#entries.get(key);
+    if (text === undefined) return undefined;
+    const { time } = readEntry(key, text);
+    return time && timestampMs(time);
+  }
+
+  fault(revision: number, what: string): StoreError {
+    return new StoreError(`store ${this.#name} cannot be used: entry ${revision} of its log ${what}; ${REMEDY}`);
+  }
+
+  /** What is wrong where the store has another entry of a revision than was read before, or none. */
+  lost(revision: number): LostHistoryError {
+    return new LostHistoryError(
+      `store ${this.#name} has lost changes: it does not hold revision ${revision} as this authority knows it. It was ` +
+        "restored from a backup, or a standby that lacked changes took over. This authority grants and changes nothing. " +
+        "Restart it to go on with what the store has; changes that are missing must be made again",
+    );
+  }
+
+  /**
+   * Writes the entry if no other has its revision, and entries that follow it, all after the entry before them. Once this
+   * resolves to their texts, they are on disk; undefined where none was written.
+   * @param revision of the first of them
+   * @param before the text of the entry before them; undefined for the log's first entry, which is written alone
+   * @param records of the audit trail, which are written in the same commit
+   */
+  async append(
+    revision: number,
+    entries: readonly Entry[],
+    before: string | undefined,
+    records: readonly PlacedRecord[],
+  ): Promise<readonly string[] | undefined> {
+    const beside = await this.audit.beside(records);
+    const rows = entries.map((entry, index) => {
+      const key = keyOf(revision + index);
+      return [key, seal(key, Entry.encode(entry).finish())] as const;
+    });
+    const isWritten =
+      before === undefined
+        ? await this.#createFirst({ create: rows, beside })
+        : await this.#entries.commit({ expect: [keyOf(revision - 1), before], create: rows, beside });
+    if (!isWritten) return undefined;
+    const texts = rows.map(([, text]) => text);
+    for (const text of texts) this.#last.since += text.length;
+    return texts;
+  }
+
+  async #createFirst(first: Commit): Promise<boolean> {
+    if (!(await this.#entries.commit(first))) return false;
+    // The first entry has none before it. Should it have been dropped before we came, there are snapshots.
+    if ((await this.#snapshots.revisions()).length === 0) return true;
+    await this.#entries.delete(first.create.map(([key]) => key));
+    return false;
+  }
+
+  /**
+   * Whether it is time for a snapshot. The larger the state, the more entries come between two, so that what is written
+   * for snapshots stays in proportion to what is written for changes.
+   */
+  isSnapshotDue(revision: number): boolean {
+    const { revision: last, length, since } = this.#last;
+    const entries = revision - last;
+    if (entries < MIN_SNAPSHOT_INTERVAL || performance.now() < this.#notBefore) return false;
+    return entries >= MAX_SNAPSHOT_INTERVAL || since >= SNAPSHOT_SHARE * length;
+  }
+
+  /**
+   * Writes a snapshot, unless another authority does, and drops what is not needed any more.
+   * @throws {StoreError}, or the signal's reason when it is aborted.
+   */
+  async keep(state: FrozenState, signal?: AbortSignal): Promise<void> {
+    const before = this.#last;
+    this.#last = { ...before, revision: state.revision, since: 0 };
+    const newest = (await this.#snapshots.revisions()).at(-1) ?? 0;
+    if (newest > before.revision) {
+      this.#last.revision = newest;
+      return;
+    }
+    const length = await this.#snapshots.write(state.revision, partsOf(state), signal);
+    if (length === 0) {
+      this.#last = { ...before, since: before.since + this.#last.since };
+      this.#notBefore = performance.now() + RETRY;
+      return;
+    }
+    this.#last.length = length;
+    await this.#dropEntries();
+  }
+
+  /** Drops the entries before the older of the two snapshots that are kept. */
+  async #dropEntries(): Promise<void> {
+    const oldest = (await this.#snapshots.revisions()).at(-2);
+    if (oldest === undefined) return;
+    for (;;) {
+      const first = await this.#entries.after("", BATCH);
+      const unneeded = first.map(([key]) => key).filter((key) => key < keyOf(oldest));
+      await this.#entries.delete(unneeded);
+      if (unneeded.length < BATCH) return;
+    }
+  }
+}
+
+function readEntry(key: string, text: string): Entry {
+  const entry = Entry.decode(unseal(key, text));
+  // To pass over a change, a revocation perhaps, would be to grant what it took away.
+  if (entry.events.some(({ event }) => event === undefined)) throw new Error("was written by a newer Portico");
+  return entry;
+}

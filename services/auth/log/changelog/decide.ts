@@ -1,0 +1,96 @@
+/**
+ * Decides changes that are written together. Each is decided on the state as the ones before it leave it, although none of
+ * them is written yet: on a draft of the state, which nobody else sees.
+ */
+import type { Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
+import { toTimestamp } from "../../../../src/time.js";
+import type { PlacedRecord } from "../audit/audit-records.js";
+import { fold } from "../state/fold.js";
+import type { State } from "../state/state.js";
+import type { Clock } from "../time/clock.js";
+
+/** Who makes a change, for the audit trail of a namespace. */
+export interface Author {
+  readonly namespace: string;
+  readonly account: string;
+  /** The call that asks for the change; undefined where none does. */
+  readonly origin?: Origin | undefined;
+}
+
+/** Where a call comes from. */
+export interface Origin {
+  /** The client's address. */
+  readonly address: string;
+  /** The ID of the request. */
+  readonly requestId: string | undefined;
+  /** SHA-256 of the token of the call; undefined for a call without one. */
+  readonly token?: Buffer | undefined;
+}
+
+/**
+ * Decides what a change is made of: the events of its entry, by the state and the time in milliseconds since 1970. It must
+ * look at no other state, because that may lack changes that come before.
+ * @throws {StatusError} to refuse the change.
+ */
+export type Decide = (state: State, now: number) => LogEvent[];
+
+/** One event of an entry. */
+export type LogEvent = NonNullable<Event["event"]>;
+
+/** A change that is asked for. */
+export interface Proposal {
+  readonly author: Author;
+  readonly decide: Decide;
+}
+
+/** What was decided: an entry to write with its records of the audit trail, that there is nothing to change, or a refusal. */
+export type Decision =
+  | { readonly entry: Entry | undefined; readonly records: readonly PlacedRecord[] }
+  | { readonly refusal: unknown };
+
+/** Decides changes in their order. The state stays as it is. */
+export function decideInOrder(
+  state: State,
+  proposals: readonly Proposal[],
+  clock: Pick<Clock, "now" | "check">,
+): Decision[] {
+  let current = state;
+  return proposals.map((proposal) => {
+    let entry: Entry | undefined;
+    try {
+      entry = entryOf(proposal, current, clock);
+    } catch (refusal) {
+      return { refusal };
+    }
+    if (entry === undefined) return { entry, records: [] };
+    const origin = originOf(proposal.author, current);
+    if (current === state) current = state.draft();
+    const records = fold(current, entry).records.map((placed) => withOrigin(placed, origin));
+    return { entry, records };
+  });
+}
+
+/** What records have of the call; nothing where there is none. */
+function originOf({ origin }: Author, state: State): Partial<AuditRecord> {
+  if (origin === undefined) return {};
+  const token = origin.token && state.token(origin.token);
+  const key = token?.kind === "key" ? token.key.prefix : "";
+  return { address: origin.address, requestId: origin.requestId ?? "", key };
+}
+
+function withOrigin(placed: PlacedRecord, origin: Partial<AuditRecord>): PlacedRecord {
+  return { ...placed, record: { ...placed.record, ...origin } };
+}
+
+function entryOf({ author, decide }: Proposal, state: State, clock: Pick<Clock, "now" | "check">): Entry | undefined {
+  const events = decide(state, clock.now());
+  if (events.length === 0) return undefined;
+  clock.check();
+  return {
+    time: toTimestamp(clock.now()),
+    actor: author.account,
+    namespace: author.namespace,
+    events: events.map((event) => ({ event })),
+  };
+}

@@ -1,0 +1,338 @@
+/**
+ * The journal keeps the state current with the log of changes, and adds to it. A change is decided on the state, written
+ * under the next revision, and folded into the state. Where another authority has taken that revision, its entry is read
+ * and the change is decided anew: so every change is valid at its place in the log.
+ *
+ * Changes that are asked for while others are being written are written together after them, with one wait for the disk,
+ * in the order in which they came. Each has an entry and a revision of its own, and is refused on its own.
+ */
+import type { Logger } from "pino";
+import { DEFAULT_NAMESPACE } from "../../../../src/contract/names.js";
+import { aborted, Code, StatusError } from "../../../../src/errors.js";
+import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
+import { Pace } from "../../../../src/overload/pace.js";
+import { StoreError } from "../../../../src/store/store.js";
+import type { AuditTrail } from "../audit/audit-trail.js";
+import { fold } from "../state/fold.js";
+import { State } from "../state/state.js";
+import type { Clock } from "../time/clock.js";
+import { type ChangeLog, LostHistoryError, MAX_READ, type ReadEntry } from "./change-log.js";
+import { coalesced } from "./coalesced.js";
+import { type Author, type Decide, type Decision, decideInOrder, type Proposal } from "./decide.js";
+import { Refusals, RefusedError, refusedByStore } from "./refusals.js";
+import { checksumOf } from "./row.js";
+
+/** The authority itself. */
+export const PORTICO: Author = { namespace: DEFAULT_NAMESPACE, account: "portico" };
+
+/** Told of every change of the state. */
+export interface Follower {
+  /** A revision was folded in. */
+  changed(revision: number, changes: readonly Change[]): void;
+  /** The state was read anew: the changes in between are not known one by one. */
+  replaced(): void;
+}
+
+/** How often the next revision may be taken by another authority before a change is given up. */
+const MAX_ATTEMPTS = 100;
+/** Changes that are asked for and not answered. */
+const MAX_UNANSWERED = 1_000;
+/** Changes that are decided in one turn of the event loop, and written together. */
+const MAX_TOGETHER = 256;
+/** How long a change may wait for its turn, in milliseconds. */
+const MAX_WAIT = 10_000;
+/** Of how many of the newest entries the checksums are remembered. */
+const MAX_CHECKSUMS = 4_096;
+
+/** A change that waits for its turn. */
+interface Waiting extends Proposal {
+  /** When it came, by `performance.now()`. */
+  readonly since: number;
+  resolve(revision: number): void;
+  reject(error: unknown): void;
+}
+
+/** The state of one authority, and the only way to change it. */
+export class Journal {
+  readonly #log: ChangeLog;
+  readonly #logger: Logger;
+  readonly #clock: JournalOptions["clock"];
+  readonly #followers = new Set<Follower>();
+  #state = new State();
+  /** The text of the newest entry that is folded in, as it is in the store; undefined before the first. */
+  #text: string | undefined;
+  /** The checksums of the newest entries, by their revisions. */
+  readonly #checksums = new Map<number, string>();
+  readonly #waiting: Waiting[] = [];
+  #unanswered = 0;
+  /** Changes that are refused because of the store or the clock. */
+  readonly refusals: Refusals;
+  /** Writes what waits. */
+  #writing: Promise<void> | undefined;
+  readonly #readNext = coalesced(() => this.#read());
+  #keeping: Promise<void> | undefined;
+  readonly #closing = new AbortController();
+
+  private constructor({ log, logger, clock }: JournalOptions) {
+    this.#log = log;
+    this.#logger = logger;
+    this.#clock = clock;
+    this.refusals = new Refusals(logger);
+  }
+
+  /**
+   * Reads the log to its end.
+   * @throws {StoreError} when something in it is missing or damaged.
+   */
+  static async open(options: JournalOptions): Promise<Journal> {
+    const journal = new Journal(options);
+    await journal.#load();
+    return journal;
+  }
+
+  /** The state as of the newest revision that is folded in. */
+  get state(): State {
+    return this.#state;
+  }
+
+  /** The authority's time, in milliseconds since 1970. */
+  get now(): number {
+    return this.#clock.now();
+  }
+
+  get audit(): AuditTrail {
+    return this.#log.audit;
+  }
+
+  /** The checksum of the newest entry that is folded in. */
+  get checksum(): string {
+    return checksumOf(this.#text ?? "");
+  }
+
+  /** Whether the entry with this checksum is folded in. False also for one of long ago. */
+  has(revision: number, checksum: string): boolean {
+    return this.#checksums.get(revision) === checksum;
+  }
+
+  /** When the newest entry was made, in milliseconds since 1970; undefined where there is none, or it is gone. */
+  lastTime(): Promise<number | undefined> {
+    return this.#log.timeOf(this.#state.revision);
+  }
+
+  /** Tells a follower of changes until the returned function is called. */
+  follow(follower: Follower): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
+  /**
+   * Makes a change, and gives its revision once it is on disk. `decide` may be called more than once, and throws
+   * StatusError to refuse; what it refuses, it refuses by the newest state. No events: nothing to change.
+   * @throws {StatusError} UNAVAILABLE when the clock is wrong, or too many changes wait; or when the store fails, and then
+   *   the change may have been made all the same.
+   */
+  async commit(author: Author, decide: Decide): Promise<number> {
+    if (this.#unanswered >= MAX_UNANSWERED) throw tooMany();
+    this.#unanswered += 1;
+    try {
+      return await new Promise<number>((resolve, reject) => {
+        this.#waiting.push({ author, decide, since: performance.now(), resolve, reject });
+        this.#writing ??= this.#write();
+      });
+    } catch (error) {
+      const refusal = unavailable(error);
+      if (refusal instanceof RefusedError) this.refusals.count(refusal);
+      throw refusal;
+    } finally {
+      this.#unanswered -= 1;
+    }
+  }
+
+  /**
+   * Folds in everything that was committed, by any authority, before this call. Calls that come while the log is being read
+   * share the next reading.
+   * @throws {StatusError} UNAVAILABLE when the store fails.
+   */
+  async sync(): Promise<void> {
+    try {
+      await this.#readNext();
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** Resolves when nothing is being written any more. A snapshot of many parts is left unfinished. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#writing;
+    await this.#keeping;
+  }
+
+  /** Writes what waits, until nothing does. */
+  async #write(): Promise<void> {
+    await undefined; // What is asked for in the same turn of the event loop is written together.
+    while (this.#waiting.length > 0) {
+      // Before the first entry there is none that others could be written after.
+      const together = this.#waiting.splice(0, this.#text === undefined ? 1 : MAX_TOGETHER);
+      const latest = performance.now() - MAX_WAIT;
+      for (const { since, reject } of together) if (since < latest) reject(tooMany());
+      try {
+        await this.#commit(together.filter(({ since }) => since >= latest));
+      } catch (error) {
+        this.refusals.failed(error);
+        for (const { reject } of together) reject(error);
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  /** Decides changes, writes them together, and answers them. @throws {Error} for those that are not answered. */
+  async #commit(together: readonly Waiting[]): Promise<void> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const state = this.#state;
+      const { revision } = state;
+      const decisions = decideInOrder(state, together, this.#clock);
+      const entries = decisions.flatMap((decision) => ("entry" in decision && decision.entry) || []);
+      if (entries.length > 0) {
+        const records = decisions.flatMap((decision) => ("records" in decision ? decision.records : []));
+        const texts = await this.#log.append(revision + 1, entries, this.#text, records);
+        if (texts !== undefined) {
+          this.refusals.wrote();
+          // Written: so no other authority had changed the state by which the others were refused.
+          return this.#answer(together, decisions, revision, texts);
+        }
+        await this.sync();
+      } else {
+        if (decisions.some((decision) => "refusal" in decision)) await this.sync();
+        if (this.#state === state && state.revision === revision)
+          return this.#answer(together, decisions, revision, []);
+      }
+    }
+    throw aborted("Too many changes at once; try again");
+  }
+
+  /**
+   * Folds in what was written, and answers each change.
+   * @param revision by which they were decided
+   * @param texts of their entries
+   */
+  async #answer(
+    together: readonly Waiting[],
+    decisions: readonly Decision[],
+    revision: number,
+    texts: readonly string[],
+  ): Promise<void> {
+    const pace = new Pace();
+    let written = 0;
+    for (const [index, { resolve, reject }] of together.entries()) {
+      const decision = decisions[index]!;
+      if ("refusal" in decision) {
+        reject(decision.refusal);
+        continue;
+      }
+      const { entry } = decision;
+      if (entry !== undefined) this.#fold(revision + written + 1, { entry, text: texts[written++]! });
+      resolve(revision + written);
+      await pace.step();
+    }
+  }
+
+  /** Folds the entry in, unless a reading that ran at the same time has done so. @throws {LostHistoryError} */
+  #fold(revision: number, { entry, text }: ReadEntry): void {
+    if (revision !== this.#state.revision + 1) {
+      if (this.#isOfAnother(revision, text)) throw this.#log.lost(revision);
+      return;
+    }
+    const { changes } = fold(this.#state, entry);
+    this.#remember(revision, text);
+    for (const follower of this.#followers) follower.changed(revision, changes);
+    if (this.#keeping === undefined && this.#log.isSnapshotDue(revision)) this.#keep();
+  }
+
+  /** Whether it is known that the entry of the revision which is folded in has another text. */
+  #isOfAnother(revision: number, text: string): boolean {
+    return this.#checksums.has(revision) && !this.has(revision, checksumOf(text));
+  }
+
+  #remember(revision: number, text: string | undefined): void {
+    this.#text = text;
+    if (text === undefined) return;
+    this.#checksums.set(revision, checksumOf(text));
+    this.#checksums.delete(revision - MAX_CHECKSUMS);
+  }
+
+  async #read(): Promise<void> {
+    for (;;) {
+      const { revision } = this.#state;
+      const page = await this.#log.read(revision, this.#text);
+      if (page === undefined) {
+        await this.#load();
+        for (const follower of this.#followers) follower.replaced();
+        break;
+      }
+      const pace = new Pace();
+      for (const [index, entry] of page.entries.entries()) {
+        this.#fold(revision + 1 + index, entry);
+        await pace.step();
+      }
+      if (page.entries.length < MAX_READ) break;
+    }
+  }
+
+  async #load(attempts = 5): Promise<void> {
+    const { state, head } = await this.#log.begin();
+    let text: string | undefined;
+    for (;;) {
+      const page = await this.#log.read(state.revision, text);
+      if (page === undefined && attempts > 0) return this.#load(attempts - 1);
+      if (page === undefined) throw this.#log.fault(state.revision, "is missing");
+      text ??= page.text;
+      let isOther = text !== undefined && this.#isOfAnother(state.revision, text);
+      const pace = new Pace();
+      for (const { entry, text } of page.entries) {
+        fold(state, entry);
+        isOther ||= this.#isOfAnother(state.revision, text);
+        await pace.step();
+      }
+      if (isOther) throw this.#log.lost(this.#state.revision);
+      text = page.entries.at(-1)?.text ?? text;
+      if (page.entries.length < MAX_READ) break;
+    }
+    if (state.revision < head) throw this.#log.fault(state.revision + 1, "is missing");
+    if (state.revision < this.#state.revision) throw this.#log.lost(this.#state.revision);
+    this.#state = state;
+    this.#checksums.clear();
+    this.#remember(state.revision, text);
+  }
+
+  /** Keeps a snapshot in the background; that one is missing does no harm but to the time of the next start. */
+  #keep(): void {
+    const state = this.#state.freeze();
+    this.#keeping = this.#log
+      .keep(state, this.#closing.signal)
+      .catch((error) => {
+        if (!this.#closing.signal.aborted) this.#logger.error({ err: error }, "a snapshot could not be kept");
+      })
+      .finally(() => {
+        state.release();
+        this.#keeping = undefined;
+      });
+  }
+}
+
+interface JournalOptions {
+  readonly log: ChangeLog;
+  readonly logger: Logger;
+  readonly clock: Pick<Clock, "now" | "check">;
+}
+
+function tooMany(): StatusError {
+  return new StatusError(Code.UNAVAILABLE, "Too many changes at once; try again");
+}
+
+/** Converts a failure of the store into what callers are told, UNAVAILABLE; other errors stay as they are. */
+export function unavailable(error: unknown): unknown {
+  if (error instanceof LostHistoryError) return new StatusError(Code.UNAVAILABLE, error.message, { cause: error });
+  if (!(error instanceof StoreError)) return error;
+  return refusedByStore(error);
+}

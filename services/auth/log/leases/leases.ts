@@ -1,0 +1,264 @@
+/**
+ * The leases of the guards that follow this authority: which of them may still decide by an old revision. A pong lets a
+ * guard decide for the time of a lease after its ping. So a change holds everywhere once every guard has applied its
+ * revision, or the lease of its last pong before the change has run out. A guard whose stream broke counts until
+ * then, unless it had closed its side before, because then it decides nothing more.
+ *
+ * The guard measures the lease from when it sent the ping; here it is measured from when the pong was made, which is
+ * later. The margin is for clocks that do not run equally fast. Guards of other authorities are known by claims.ts.
+ *
+ * A guard gets its next pong when it has applied the revision of the last one. So a guard that applies nothing has one
+ * lease only, and later changes do not wait for it.
+ *
+ * A guard that does not understand a restriction in force (src/access/decide/restrictions.ts) gets no lease. One that had its lease
+ * before is waited for until the lease has run out, because to such a guard having applied the revision means nothing.
+ */
+import type { Logger } from "pino";
+import { RESTRICTIONS } from "../../../../src/access/decide/restrictions.js";
+import { resourceExhausted } from "../../../../src/errors.js";
+import { unavailable } from "../changelog/journal.js";
+import { type Claims, leaseSpan } from "./claims.js";
+
+/** Most guards of other processes at once. */
+const MAX_HOLDERS = 1_000;
+/** Most of them with one enrolment token: a stolen one leaves room for others. */
+const MAX_HOLDERS_OF_TOKEN = 256;
+/** Most names of guards that do not understand a restriction that are told to other authorities. */
+const MAX_NAMED = 10;
+
+/** Whose guard it is: an enrolled caller's, or that of the authority's own process, for which there is always room. */
+export type Owner = { readonly enrolment: string | undefined; readonly sha256: string } | "own process";
+
+/** The guard on one stream, or those of one owner whose streams broke a moment ago. */
+export interface Holder {
+  readonly owner: Owner;
+  /** The revision that the guard has applied, and the one that its last pong named. */
+  applied: number;
+  named: number;
+  /** When the last pong was made, by the monotonic clock; a guard that never got one decides nothing. */
+  granted: number;
+  /** The kinds of restrictions that it does not understand: all, until it has said what it understands. */
+  lacks: readonly string[];
+  /** Sends the guard at once what it has not been sent yet. */
+  readonly tell: () => void;
+}
+
+/** A change that waits for guards. */
+interface Waiting {
+  readonly revision: number;
+  /** Those that have not applied it. */
+  readonly pending: Set<Holder>;
+  wake(): void;
+}
+
+interface LeasesOptions {
+  readonly leaseMs: number;
+  readonly claims: Claims;
+  /** The kinds of the restrictions that are in force. */
+  readonly restrictions: () => readonly string[];
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+/** The guards that follow this authority, and the leases that they were granted. */
+export class Leases {
+  readonly leaseMs: number;
+  readonly #span: number;
+  readonly #claims: Claims;
+  readonly #restrictions: () => readonly string[];
+  readonly #now: () => number;
+  readonly #log: Logger;
+  readonly #holders = new Set<Holder>();
+  /** Guards whose stream broke, joined to one for each owner, so that opening streams again and again takes no room. */
+  readonly #gone = new Map<string, Holder>();
+  readonly #waiting = new Set<Waiting>();
+
+  constructor({ leaseMs, claims, restrictions, now, log }: LeasesOptions) {
+    this.leaseMs = leaseMs;
+    this.#span = leaseSpan(leaseMs);
+    this.#claims = claims;
+    this.#restrictions = restrictions;
+    this.#now = now;
+    this.#log = log;
+  }
+
+  /**
+   * @param tell called when a change waits for the guard
+   * @throws {StatusError} RESOURCE_EXHAUSTED when there are too many.
+   */
+  join(owner: Owner, tell: () => void): Holder {
+    if (owner !== "own process") this.#checkRoom(keyOf(owner));
+    const granted = Number.NEGATIVE_INFINITY;
+    const holder: Holder = { owner, applied: 0, named: 0, granted, lacks: RESTRICTIONS, tell };
+    this.#holders.add(holder);
+    return holder;
+  }
+
+  /**
+   * Must be awaited before the revision of a pong is read: from here on, other authorities wait for the guard.
+   * @throws {StatusError} UNAVAILABLE when the store fails.
+   */
+  async prepare(): Promise<void> {
+    try {
+      await this.#claims.hold();
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** @param restrictions the kinds that the guard says it understands */
+  understands(holder: Holder, restrictions: readonly string[]): void {
+    holder.lacks = RESTRICTIONS.filter((kind) => !restrictions.includes(kind));
+  }
+
+  /** The kinds of restrictions in force that the guard does not understand: with any, it must not be granted a lease. */
+  lackedBy({ lacks }: Holder): readonly string[] {
+    return lacks.length === 0 ? lacks : this.#restrictions().filter((kind) => lacks.includes(kind));
+  }
+
+  /**
+   * What has a lease, or may get one now, and does not understand a kind of restrictions: guards, by the names of their
+   * enrolments, and other authorities.
+   * @throws {StatusError} UNAVAILABLE when the store fails.
+   */
+  async lacking(kind: string): Promise<string[]> {
+    try {
+      const elsewhere = await this.#claims.lacking(kind);
+      return [...this.lackingHere(kind), ...elsewhere];
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** As `lacking`, of the guards that follow this authority; not all names where there are many. */
+  lackingHere(kind: string): string[] {
+    const may = (holder: Holder): boolean => holder.granted + this.#span > this.#now() || this.mayGrant(holder);
+    const lacking = [...this.#all()].filter((holder) => holder.lacks.includes(kind) && may(holder));
+    return [...new Set(lacking.map(({ owner }) => nameOf(owner)))].slice(0, MAX_NAMED);
+  }
+
+  /** Whether the guard has applied what its last pong named, and so may have another. */
+  mayGrant({ applied, named }: Holder): boolean {
+    return applied >= named;
+  }
+
+  /** The pong is made. */
+  grant(holder: Holder, revision: number): void {
+    holder.granted = this.#now();
+    holder.named = revision;
+  }
+
+  applied(holder: Holder, revision: number): void {
+    holder.applied = Math.max(holder.applied, revision);
+    // Each of many guards says so of each change: going through all guards each time would take long.
+    for (const { pending, revision: awaited, wake } of this.#waiting) {
+      if (this.#has(holder, awaited) && pending.delete(holder) && pending.size === 0) wake();
+    }
+  }
+
+  /** The stream has ended; `clean` when the guard had said that it decides no more. */
+  leave(holder: Holder, clean: boolean): void {
+    this.#holders.delete(holder);
+    this.#forget();
+    if (!clean && holder.granted + this.#span > this.#now()) {
+      const key = keyOf(holder.owner);
+      const { applied, granted, lacks } = this.#gone.get(key) ?? holder;
+      const joined = { applied: Math.min(applied, holder.applied), granted: Math.max(granted, holder.granted) };
+      this.#gone.set(key, { ...holder, ...joined, lacks: [...new Set([...lacks, ...holder.lacks])] });
+    }
+    this.#wake();
+  }
+
+  /** Resolves when no guard decides without the revision, which must be committed and folded in. */
+  async settled(revision: number): Promise<void> {
+    await Promise.all([this.settledHere(revision), this.#claims.settled(revision)]);
+  }
+
+  /** As `settled`, for the guards that follow this authority. */
+  async settledHere(revision: number): Promise<void> {
+    const folded = this.#now();
+    // A pong made after that names this revision or a later one, so it extends no lease for an older one.
+    const endOf = ({ granted }: Holder): number => Math.min(granted, folded) + this.#span;
+    for (;;) {
+      const now = this.#now();
+      const waitedFor = [...this.#all()].filter((holder) => !this.#has(holder, revision) && endOf(holder) > now);
+      if (waitedFor.length === 0) return;
+      for (const { tell } of waitedFor) tell();
+      await this.#changed(revision, waitedFor, Math.min(...waitedFor.map(endOf)) - now);
+      this.#report(
+        waitedFor.filter((holder) => this.#holders.has(holder) && endOf(holder) <= this.#now()),
+        revision,
+      );
+    }
+  }
+
+  /** Deletes the claim from the store; where leases still run, leaves a row with the rest of their time. */
+  async close(): Promise<void> {
+    const last = Math.max(...[...this.#all()].map(({ granted }) => granted + this.#span));
+    await this.#claims.withdraw(last - this.#now());
+  }
+
+  /** Names guards that are connected and did not apply a change within their lease: each such change waits for them. */
+  #report(holders: readonly Holder[], revision: number): void {
+    for (const { owner, applied } of holders) {
+      if (applied >= revision) continue;
+      this.#log.warn(
+        { guard: nameOf(owner), revision, applied },
+        "a guard did not apply a change within its lease: the change waited",
+      );
+    }
+  }
+
+  /** Whether the guard decides nothing any more without the revision. */
+  #has(holder: Holder, revision: number): boolean {
+    return holder.applied >= revision && this.lackedBy(holder).length === 0;
+  }
+
+  *#all(): Iterable<Holder> {
+    yield* this.#holders;
+    yield* this.#gone.values();
+  }
+
+  #checkRoom(token: string): void {
+    const others = [...this.#holders].filter(({ owner }) => owner !== "own process");
+    if (others.length >= MAX_HOLDERS) {
+      const message = `Too many guards at once: an authority has at most ${MAX_HOLDERS}; add another authority`;
+      throw resourceExhausted(message);
+    }
+    if (others.filter(({ owner }) => keyOf(owner) === token).length >= MAX_HOLDERS_OF_TOKEN) {
+      const message = `Too many guards with one enrolment token: at most ${MAX_HOLDERS_OF_TOKEN}; create another token`;
+      throw resourceExhausted(message);
+    }
+  }
+
+  /** Resolves when the guards have applied a revision, when any guard has left, or after the time. */
+  #changed(revision: number, guards: readonly Holder[], ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(waiting);
+        resolve();
+      };
+      const waiting: Waiting = { revision, pending: new Set(guards), wake };
+      const timer = setTimeout(wake, ms);
+      this.#waiting.add(waiting);
+    });
+  }
+
+  #wake(): void {
+    for (const { wake } of [...this.#waiting]) wake();
+  }
+
+  #forget(): void {
+    const now = this.#now();
+    for (const [key, { granted }] of this.#gone) if (granted + this.#span <= now) this.#gone.delete(key);
+  }
+}
+
+function nameOf(owner: Owner): string {
+  return owner === "own process" ? owner : (owner.enrolment ?? "");
+}
+
+function keyOf(owner: Owner): string {
+  return owner === "own process" ? owner : owner.sha256;
+}

@@ -1,0 +1,63 @@
+/**
+ * Tells the other authorities on a shared store which revision every guard of this one has applied, so that a change made
+ * there need not wait for the leases granted here. At most one report is under way; changes that come meanwhile share the
+ * next one.
+ */
+import type { Logger } from "pino";
+import { coalesced } from "../changelog/coalesced.js";
+import type { Follower, Journal } from "../changelog/journal.js";
+import type { Leases } from "./leases.js";
+import type { SharedClaims } from "./shared-claims.js";
+
+/** How soon a report that could not be written is tried again, in milliseconds. */
+const RETRY = 200;
+
+interface Options {
+  readonly journal: Pick<Journal, "state" | "checksum" | "follow">;
+  readonly leases: Pick<Leases, "settledHere">;
+  readonly claims: Pick<SharedClaims, "report">;
+  readonly log: Logger;
+}
+
+/** Follows the journal and the guards, until it is closed. */
+export class Reports implements Follower {
+  readonly #options: Options;
+  readonly #unfollow: () => void;
+  #retry: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#unfollow = options.journal.follow(this);
+    this.changed();
+  }
+
+  changed(): void {
+    void this.#write();
+  }
+
+  replaced(): void {
+    this.changed();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#unfollow();
+    clearTimeout(this.#retry);
+  }
+
+  readonly #write = coalesced(async () => {
+    const { journal, leases, claims, log } = this.#options;
+    const { checksum, state } = journal;
+    const { revision } = state;
+    await leases.settledHere(revision);
+    if (this.#closed) return;
+    try {
+      await claims.report(revision, checksum);
+    } catch (error) {
+      log.debug({ err: error }, "what guards have applied could not be reported to other authorities; trying again");
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(() => this.changed(), RETRY).unref();
+    }
+  });
+}

@@ -1,0 +1,258 @@
+/**
+ * How an entry of the log changes the state. Every authority must come to the same state by the same entries, so nothing
+ * here looks at a clock or anything else but the entry; and an event that has nothing to act on does nothing.
+ */
+import { isAdmin } from "../../../../src/call/admission.js";
+import { GATEWAY } from "../../../../src/contract/names.js";
+import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
+import type { Enrolment, Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
+import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
+import { timestampMs } from "../../../../src/time.js";
+import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
+import type { State } from "./state.js";
+
+/** Most logins of an account at once; the oldest gives way. */
+export const MAX_LOGINS = 1_000;
+/** Most access tokens of a login that live at once; the oldest gives way. */
+export const MAX_ACCESS = 16;
+/** Most traded refresh tokens of a login that are remembered. */
+export const MAX_SPENT = 100;
+/** Most gRPC names that a record of the audit trail has. */
+const MAX_NAMED = 3;
+
+type Events = NonNullable<Event["event"]>;
+type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
+
+/** What an event does to the state: what guards must hear of, and the words of the audit trail. */
+interface Effect {
+  readonly changes?: Change[];
+  readonly record?: readonly [action: string, subject: string];
+  /** Where the record is not of the entry's own namespace, actor and call. */
+  readonly recordOf?: {
+    readonly namespace: string;
+    readonly actor: string;
+    readonly address: string;
+    readonly requestId: string;
+  };
+}
+
+/** What an entry has done. */
+export interface Folded {
+  /** What guards must hear of. */
+  readonly changes: Change[];
+  /** For the audit trail. */
+  readonly records: PlacedRecord[];
+}
+
+type Fold = { readonly [C in Events["$case"]]: (state: State, value: Value<C>, time: Timestamp | undefined) => Effect };
+
+/** Changes the state by the entry of the next revision. */
+export function fold(state: State, entry: Entry): Folded {
+  state.revision += 1;
+  const changes: Change[] = [];
+  const records: PlacedRecord[] = [];
+  const placer = new RecordPlacer(state.auditShares);
+  const administrator = isAdministrator(state, entry); // Before the events, which may change that.
+  for (const { event } of entry.events) {
+    if (event === undefined) continue;
+    const apply = FOLD[event.$case] as (state: State, value: unknown, time: Timestamp | undefined) => Effect;
+    const effect = apply(state, event.value, entry.time);
+    changes.push(...(effect.changes ?? []));
+    if (effect.record === undefined) continue;
+    const record = recordOf(state, entry, effect, administrator && effect.recordOf === undefined);
+    const namespace = state.namespaces.get(effect.recordOf?.namespace ?? entry.namespace);
+    if (namespace) records.push(placer.place(trailOf(namespace), record));
+  }
+  state.forget(timestampMs(entry.time));
+  return { changes, records };
+}
+
+const FOLD: Fold = {
+  namespaceCreated: (state, { name, id }, created) => {
+    if (state.namespaces.has(name)) return {};
+    state.addNamespace({ name, created, id });
+    return { record: ["namespace created", name] };
+  },
+  namespaceDeleted: (state, { name }) => {
+    const namespace = state.namespaces.get(name);
+    if (namespace === undefined) return {};
+    for (const account of namespace.accounts.values()) state.removeAccount(name, account);
+    state.namespaces.delete(name);
+    if (namespace.id !== undefined) dropShares(state.auditShares, trailOf(namespace));
+    return {
+      changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],
+      record: ["namespace deleted", name],
+    };
+  },
+  accountCreated: (state, { namespace, name, scopes, password }, created) => {
+    const accounts = state.namespaces.get(namespace)?.accounts;
+    if (accounts === undefined || accounts.has(name)) return {};
+    state.addAccount(namespace, { name, scopes, created, password });
+    return { changes: [accountChanged(namespace, name)], record: ["account created", name] };
+  },
+  accountDeleted: (state, { namespace, name }) => {
+    const account = state.account(namespace, name);
+    if (account === undefined) return {};
+    state.removeAccount(namespace, account);
+    return { changes: [accountChanged(namespace, name)], record: ["account deleted", name] };
+  },
+  scopesSet: (state, { namespace, name, scopes }) => {
+    const account = state.account(namespace, name);
+    if (account === undefined) return {};
+    state.setAccount(namespace, { ...account, scopes });
+    return { changes: [accountChanged(namespace, name)], record: ["scopes set", `${name}: ${scopes.join(", ")}`] };
+  },
+  passwordSet: (state, { namespace, name, password }) => {
+    const account = state.account(namespace, name);
+    if (account === undefined) return {};
+    state.removeLogins(namespace, { ...account, password });
+    return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
+  },
+  ruleCreated: (state, { namespace, rule }) => {
+    const { rules, id: namespaceId = "" } = state.namespaces.get(namespace) ?? {};
+    if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
+    rules.set(rule.id, rule);
+    return {
+      changes: [{ change: { $case: "ruleCreated", value: { namespace, rule, namespaceId } } }],
+      record: ["rule created", rule.id],
+    };
+  },
+  ruleDeleted: (state, { namespace, id }) => {
+    const rules = state.namespaces.get(namespace)?.rules;
+    const rule = rules?.get(id);
+    if (rules === undefined || rule === undefined) return {};
+    rules.delete(id);
+    const value = { namespace, id, resource: rule.resource };
+    return { changes: [{ change: { $case: "ruleDeleted", value } }], record: ["rule deleted", id] };
+  },
+  loggedIn: (state, { login, namespace, account, access, refresh }) => {
+    if (state.account(namespace, account) === undefined || access === undefined || refresh === undefined) return {};
+    if (state.login(login) !== undefined) return {};
+    state.addLogin({ login, namespace, account, access: [access], refresh, spent: [] });
+    const owner = state.account(namespace, account)!;
+    const oldest = owner.logins.length > MAX_LOGINS ? state.oldestLogin(owner) : undefined;
+    const revoked = oldest === undefined ? [] : state.removeLogin(oldest);
+    return { changes: tokensRevoked(revoked), record: ["logged in", account] };
+  },
+  refreshed: (state, { login: name, access, refresh }) => {
+    const login = state.login(name);
+    if (login === undefined || access === undefined || refresh === undefined) return {};
+    const revoked = state.removeLogin(login).slice(0, 1 - MAX_ACCESS);
+    state.addLogin({
+      ...login,
+      access: [...login.access.slice(1 - MAX_ACCESS), access],
+      spent: [...login.spent, ...(login.refresh ? [login.refresh] : [])].slice(-MAX_SPENT),
+      refresh,
+    });
+    return { changes: tokensRevoked(revoked) };
+  },
+  loginsFailed: (_, { namespace, account, address, count, requestId }) => ({
+    record: [LOGIN_FAILED, address === "" ? `${count} more` : `from ${address}`],
+    recordOf: { namespace, actor: account, address, requestId },
+  }),
+  loginRevoked: (state, { login: name, reused }) => {
+    const login = state.login(name);
+    if (login === undefined) return {};
+    return {
+      changes: tokensRevoked(state.removeLogin(login)),
+      record: [reused ? "login revoked: refresh token used twice" : "logged out", login.account],
+    };
+  },
+  keyCreated: (state, { key }) => {
+    if (key === undefined || state.account(key.namespace, key.account) === undefined) return {};
+    if (state.token(key.sha256) !== undefined) return {};
+    state.addKey(key);
+    return { record: ["key created", key.prefix] };
+  },
+  keyRevoked: (state, { sha256 }) => {
+    const key = state.removeKey(sha256);
+    return key === undefined ? {} : { changes: tokensRevoked([sha256]), record: ["key revoked", key.prefix] };
+  },
+  keyShortened: (state, { sha256, expires }) => {
+    const key = state.changeKey(sha256, { expires });
+    return key === undefined ? {} : { changes: tokensRevoked([sha256]), record: ["key shortened", key.prefix] };
+  },
+  keysUsed: (state, { uses }) => {
+    for (const { sha256, time } of uses) {
+      // Each authority writes what its own guards have reported, so an earlier use may come after a later one.
+      const known = state.token(sha256);
+      const last = known?.kind === "key" ? known.key.lastUsed : undefined;
+      if (last === undefined || timestampMs(time) > timestampMs(last)) state.changeKey(sha256, { lastUsed: time });
+    }
+    return {};
+  },
+  enrolmentCreated: (state, { name, sha256, beside, prefix }, created) => {
+    const changes = beside ? [] : removeEnrolments(state, state.enrolmentsOf(name));
+    state.addEnrolment({ name, sha256, created, prefix });
+    return { changes, record: ["enrolment created", name] };
+  },
+  enrolmentDeleted: (state, { name, sha256 }) => {
+    const all = state.enrolmentsOf(name);
+    const changes = removeEnrolments(state, sha256.length === 0 ? all : all.filter((one) => one.sha256.equals(sha256)));
+    return changes.length === 0 ? {} : { changes, record: ["enrolment deleted", name] };
+  },
+  contextSecretCreated: (state, { secret }) => {
+    state.contextSecret = Buffer.from(secret);
+    state.keyGenerations.set(GATEWAY, state.revision);
+    return { changes: keysChanged(state, GATEWAY) };
+  },
+  installationCreated: (state, { id }) => {
+    state.installationId = id;
+    return {};
+  },
+  grpcNamesClaimed: (state, { service, names }) => {
+    const claimed = state.grpcNames.claim(service, names, state.revision);
+    return claimed.length === 0 ? {} : { record: ["gRPC names claimed", namesOf(service, claimed)] };
+  },
+  grpcNamesReleased: (state, { service, names }) => {
+    const released = state.grpcNames.release(service, names, state.revision);
+    return released.length === 0 ? {} : { record: ["gRPC names released", namesOf(service, released)] };
+  },
+};
+
+/** The first names, since there may be a thousand. */
+function namesOf(service: string, names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `${service}: ${names.slice(0, MAX_NAMED).join(", ")}${more}`;
+}
+
+/** Removes enrolments of one name, and replaces its key, which every holder of one of them has. */
+function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {
+  const [first] = enrolments;
+  if (first === undefined) return [];
+  for (const enrolment of enrolments) state.removeEnrolment(enrolment);
+  state.keyGenerations.set(first.name, state.revision);
+  return [...tokensRevoked(enrolments.map(({ sha256 }) => sha256)), ...keysChanged(state, first.name)];
+}
+
+/** What guards must hear of when a name's key has changed; with that of `gateway`, every key has. */
+function keysChanged(state: State, name: string): Change[] {
+  const enrolled = [...state.enrolments.values()].map((enrolment) => enrolment.name);
+  const names = name === GATEWAY ? new Set([GATEWAY, ...enrolled]) : [name];
+  return [...names]
+    .flatMap((one) => state.contextKeys(one))
+    .map((value) => ({ change: { $case: "contextKey", value } }));
+}
+
+function accountChanged(namespace: string, account: string): Change {
+  return { change: { $case: "accountChanged", value: { namespace, account } } };
+}
+
+function tokensRevoked(sha256: Buffer[]): Change[] {
+  return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
+}
+
+function recordOf(state: State, entry: Entry, { record, recordOf }: Effect, administrator: boolean): AuditRecord {
+  const { actor } = recordOf ?? entry;
+  const { address = "", requestId = "" } = recordOf ?? {};
+  const [action = "", subject = ""] = record ?? [];
+  const revision = BigInt(state.revision);
+  return { revision, time: entry.time, actor, action, subject, administrator, address, requestId, key: "" };
+}
+
+/** Whether the author is an administrator, or the authority itself, which is no account. */
+function isAdministrator(state: State, { namespace, actor }: Entry): boolean {
+  const account = state.account(namespace, actor);
+  return account === undefined ? actor === "portico" : isAdmin(account);
+}

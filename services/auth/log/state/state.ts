@@ -1,0 +1,397 @@
+/**
+ * The authority's state, which the log of changes adds up to: namespaces with their accounts and rules, logins, keys and
+ * enrolments. The audit trail is no part of it, but how much each of its shares has had (audit-records.ts). Only fold.ts changes it. Keys and logins, of which there may be a million, are records
+ * outside of the JavaScript heap (records/); what is read of them is a copy.
+ */
+
+import { keyOf, rootOf } from "../../../../src/access/assertions/context-keys.js";
+import { LIMITED_KEYS } from "../../../../src/access/decide/restrictions.js";
+import { serviceScope } from "../../../../src/call/admission.js";
+import { DEFAULT_NAMESPACE, GATEWAY } from "../../../../src/contract/names.js";
+import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
+import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { Caller, ContextKey } from "../../../../src/gen/portico/auth/v1/policy.js";
+import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
+import { Pace } from "../../../../src/overload/pace.js";
+import { timestampMs, toTimestamp } from "../../../../src/time.js";
+import { asBuffer } from "../../../../src/wire/buffer.js";
+import type { ShareCounts } from "../audit/audit-records.js";
+import { DraftMap, type Entries } from "../changelog/draft-map.js";
+import { DraftTable } from "../records/draft-table.js";
+import { type Records, RecordTable } from "../records/record-table.js";
+import { GrpcNames } from "./grpc-names.js";
+import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
+import { placeOf } from "./sorted.js";
+import { type TokenState, tokenOf } from "./token-state.js";
+
+/** An account with what belongs to it. It is replaced, never changed, so that a copy of the namespace stays as it is. */
+export type AccountState = FrozenAccount;
+
+/** A namespace with what belongs to it. */
+export interface NamespaceState {
+  readonly name: string;
+  readonly created: Timestamp | undefined;
+  /** Tells it from others of the same name; undefined for `default`. */
+  readonly id: string | undefined;
+  readonly accounts: Entries<string, AccountState>;
+  /** The names of its accounts, ascending. */
+  readonly accountNames: string[];
+  readonly rules: Entries<string, Rule>;
+}
+
+/** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
+const NEVER = 253_402_300_799_000;
+/** Most expired records of a kind that one entry of the log removes, and most removed ones whose memory it frees. */
+export const MAX_FORGOTTEN = 500;
+
+const EMPTY_CALLER = {
+  namespace: DEFAULT_NAMESPACE,
+  namespaceId: "",
+  account: "",
+  resources: [],
+  reportUse: false,
+  enrolment: "",
+};
+const NONE: readonly number[] = [];
+
+/** The state as of one revision. */
+export class State {
+  revision = 0;
+  readonly namespaces: Entries<string, NamespaceState> = new Map();
+  /** By the hex of their SHA-256. */
+  readonly enrolments: Entries<string, Enrolment> = new Map();
+  /** What the keys of contexts are derived from; empty before the first entry. */
+  contextSecret = Buffer.alloc(0);
+  /** Tells the installation from all others; empty before the first entry. */
+  installationId = "";
+  /** By which revision each name's key was replaced last. */
+  readonly keyGenerations: Entries<string, number> = new Map();
+  readonly grpcNames: GrpcNames = new GrpcNames();
+  readonly auditShares: ShareCounts = new Map();
+  readonly #keys: Records<Key> = new RecordTable(KEYS);
+  readonly #logins: Records<Login> = new RecordTable(LOGINS);
+
+  /** @param base of which this is a draft; see `draft` */
+  constructor(base?: State) {
+    if (base === undefined) return;
+    this.revision = base.revision;
+    this.namespaces = new DraftMap(base.namespaces, draftOf);
+    this.enrolments = new DraftMap(base.enrolments);
+    this.contextSecret = base.contextSecret;
+    this.installationId = base.installationId;
+    this.keyGenerations = new DraftMap(base.keyGenerations);
+    this.grpcNames = new GrpcNames(base.grpcNames);
+    this.auditShares = new DraftMap(base.auditShares);
+    this.#keys = new DraftTable(base.#keys, KEYS);
+    this.#logins = new DraftTable(base.#logins, LOGINS);
+  }
+
+  /**
+   * A state that is as this one, and can be changed while this one stays as it is: for deciding a change on changes that
+   * are not written yet. It must not be used any more when this one changes. It forgets no expired tokens.
+   */
+  draft(): State {
+    return new State(this);
+  }
+
+  account(namespace: string, name: string): AccountState | undefined {
+    return this.namespaces.get(namespace)?.accounts.get(name);
+  }
+
+  accounts(namespace: string): AccountState[] {
+    return [...(this.namespaces.get(namespace)?.accounts.values() ?? [])];
+  }
+
+  /** The accounts of a namespace by name, ascending, from a name on. */
+  *accountsFrom(namespace: string, name = ""): Generator<AccountState> {
+    const { accountNames = [], accounts } = this.namespaces.get(namespace) ?? {};
+    for (let at = placeOf(accountNames, name); at < accountNames.length; at++) yield accounts!.get(accountNames[at]!)!;
+  }
+
+  /** The keys of an account, oldest first. */
+  keysOf({ keys }: AccountState): Key[] {
+    return keys.map((record) => this.#keys.get(record));
+  }
+
+  /** The key of a namespace that begins with a prefix. */
+  keyWithPrefix(namespace: string, prefix: string): Key | undefined {
+    const isIt = (key: Key): boolean => key.prefix === prefix && key.namespace === namespace;
+    return prefix === "" ? undefined : this.#keys.find(Buffer.from(prefix), isIt)?.value;
+  }
+
+  /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */
+  get restrictions(): readonly string[] {
+    return this.#keys.marked > 0 ? [LIMITED_KEYS] : [];
+  }
+
+  enrolmentsOf(name: string): Enrolment[] {
+    return [...this.enrolments.values()].filter((enrolment) => enrolment.name === name);
+  }
+
+  /**
+   * What a token stands for; undefined where it is unknown.
+   * @param sha256 of the token
+   */
+  token(sha256: Buffer): TokenState | undefined {
+    const key = this.#keys.find(sha256, (key) => key.sha256.equals(sha256))?.value;
+    if (key !== undefined) return { kind: "key", key };
+    const login = this.#logins.find(sha256, (login) => tokenOf(login, sha256) !== undefined)?.value;
+    if (login !== undefined) return tokenOf(login, sha256);
+    const enrolment = this.enrolments.get(hex(sha256));
+    return enrolment && { kind: "enrolment", enrolment };
+  }
+
+  /**
+   * The caller that a token stands for; undefined unless it is good for calls and has not expired.
+   * @param sha256 of the token
+   * @param now in milliseconds since 1970
+   */
+  callerOf(sha256: Buffer, now: number): Caller | undefined {
+    const token = this.token(sha256);
+    switch (token?.kind) {
+      case "access":
+        return this.#accountCaller(token.login, token.token.expires, now);
+      case "key": {
+        const { key } = token;
+        const caller = this.#accountCaller(key, key.expires, now);
+        const name = key.resources.length === 0 ? undefined : key.name;
+        return caller && { ...caller, resources: key.resources, reportUse: true, key: name };
+      }
+      case "enrolment": {
+        const { name } = token.enrolment;
+        const scopes = [serviceScope(name)];
+        return { ...EMPTY_CALLER, scopes, expires: toTimestamp(NEVER), enrolment: name };
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #accountCaller(owner: Pick<Key, "namespace" | "account">, expires: Key["expires"], now: number): Caller | undefined {
+    const { namespace, account } = owner;
+    const { accounts, id: namespaceId = "" } = this.namespaces.get(namespace) ?? {};
+    const present = accounts?.get(account);
+    if (present === undefined || timestampMs(expires) <= now) return undefined;
+    return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires, namespaceId };
+  }
+
+  /** The key under which contexts of a service's calls are signed; for `gateway`, the root of all. None without a secret. */
+  contextKeys(name: string): ContextKey[] {
+    if (this.contextSecret.length === 0) return [];
+    const first = this.keyGenerations.get(GATEWAY) ?? 0;
+    const root = { generation: first, secret: rootOf(this.contextSecret, first) };
+    const key = name === GATEWAY ? root : keyOf(root, name, this.keyGenerations.get(name) ?? 0);
+    return [{ name, generation: BigInt(key.generation), key: key.secret }];
+  }
+
+  /** What a guard may know: the one of an enrolled service its own, one of gateways all. */
+  contextKeysFor(enrolment: string): ContextKey[] {
+    const names = enrolment === GATEWAY ? [GATEWAY, ...this.keyGenerations.keys()] : [enrolment];
+    return [...new Set(names)].flatMap((name) => this.contextKeys(name));
+  }
+
+  /** What is in the state now, for a snapshot that is written while the state changes. */
+  freeze(): FrozenState {
+    const namespaces = [...this.namespaces.values()].map(({ name, created, id, accounts, rules }) => ({
+      name,
+      created,
+      id,
+      accounts: [...accounts.values()],
+      rules: [...rules.values()],
+    }));
+    const keys = this.#keys.freeze();
+    const logins = this.#logins.freeze();
+    return {
+      revision: this.revision,
+      namespaces,
+      enrolments: [...this.enrolments.values()],
+      contextSecret: this.contextSecret,
+      installationId: this.installationId,
+      keyGenerations: [...this.keyGenerations],
+      grpcNames: this.grpcNames.freeze(),
+      auditShares: [...this.auditShares],
+      keys,
+      logins,
+      release: () => {
+        keys.release();
+        logins.release();
+      },
+    };
+  }
+
+  /** Adds a part of a snapshot; a namespace and what belongs to it may be in several parts, an account before its tokens. */
+  async merge(snapshot: Snapshot): Promise<void> {
+    const pace = new Pace();
+    this.revision = Number(snapshot.revision) || this.revision;
+    for (const { name, created, id, accounts, rules } of snapshot.namespaces) {
+      const namespace = this.namespaces.get(name) ?? this.addNamespace({ name, created, id });
+      for (const account of accounts) this.addAccount(name, account);
+      for (const rule of rules) namespace.rules.set(rule.id, rule);
+    }
+    for (const login of snapshot.logins) {
+      this.addLogin(login);
+      await pace.step();
+    }
+    for (const key of snapshot.keys) {
+      this.addKey(key);
+      await pace.step();
+    }
+    for (const enrolment of snapshot.enrolments) this.addEnrolment(enrolment);
+    if (snapshot.contextSecret.length > 0) this.contextSecret = Buffer.from(snapshot.contextSecret);
+    this.installationId = snapshot.installationId || this.installationId;
+    for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
+    this.grpcNames.merge(snapshot);
+    for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
+  }
+
+  addNamespace(named: Pick<NamespaceState, "name" | "created" | "id">): NamespaceState {
+    const parts = { accounts: new Map(), accountNames: [], rules: new Map() };
+    const namespace: NamespaceState = { ...named, ...parts };
+    this.namespaces.set(named.name, namespace);
+    return namespace;
+  }
+
+  addAccount(namespace: string, { name, scopes, created, password }: Account): void {
+    // Copied, because the bytes of a message keep the memory of the message that they were read from.
+    const own = password && { ...password, salt: Buffer.from(password.salt), hash: Buffer.from(password.hash) };
+    this.setAccount(namespace, { name, scopes, created, password: own, logins: NONE, keys: NONE });
+    const names = this.namespaces.get(namespace)?.accountNames;
+    names?.splice(placeOf(names, name), 0, name);
+  }
+
+  /** Replaces an account of a namespace that is there. */
+  setAccount(namespace: string, account: AccountState): void {
+    this.namespaces.get(namespace)?.accounts.set(account.name, account);
+  }
+
+  /** Removes an account with its logins and keys. */
+  removeAccount(namespace: string, { name, logins, keys }: AccountState): void {
+    for (const login of logins) this.#logins.remove(login);
+    for (const key of keys) this.#keys.remove(key);
+    const owner = this.namespaces.get(namespace);
+    owner?.accounts.delete(name);
+    owner?.accountNames.splice(placeOf(owner.accountNames, name), 1);
+  }
+
+  /** The login with the name. */
+  login(name: Buffer): Login | undefined {
+    return this.#findLogin(name)?.value;
+  }
+
+  /** The login of the account that was used longest ago. */
+  oldestLogin({ logins }: AccountState): Login | undefined {
+    return logins[0] === undefined ? undefined : this.#logins.get(logins[0]);
+  }
+
+  addLogin(login: Login): void {
+    const owner = this.account(login.namespace, login.account);
+    if (owner === undefined) return;
+    const record = this.#logins.add(login);
+    this.setAccount(login.namespace, { ...owner, logins: [...owner.logins, record] });
+  }
+
+  /** Removes a login; returns the hashes of its access tokens. */
+  removeLogin({ login: name }: Login): Buffer[] {
+    const found = this.#findLogin(name);
+    if (found === undefined) return [];
+    const { record, value: login } = found;
+    const owner = this.account(login.namespace, login.account);
+    this.#logins.remove(record);
+    if (owner) this.setAccount(login.namespace, { ...owner, logins: owner.logins.filter((one) => one !== record) });
+    return login.access.map(({ sha256 }) => sha256);
+  }
+
+  removeLogins(namespace: string, account: AccountState): void {
+    for (const login of account.logins) this.#logins.remove(login);
+    this.setAccount(namespace, { ...account, logins: NONE });
+  }
+
+  addKey(key: Key): void {
+    const owner = this.account(key.namespace, key.account);
+    if (owner === undefined) return;
+    const record = this.#keys.add(key);
+    this.setAccount(key.namespace, { ...owner, keys: [...owner.keys, record] });
+  }
+
+  /** Changes the key with the hash, if there is one; returns what it was. */
+  changeKey(sha256: Buffer, change: Pick<Key, "expires"> | Pick<Key, "lastUsed">): Key | undefined {
+    const found = this.#findKey(sha256);
+    if (found !== undefined) this.#keys.replace(found.record, { ...found.value, ...change });
+    return found?.value;
+  }
+
+  /** Removes the key with the hash, if there is one; returns what it was. */
+  removeKey(sha256: Buffer): Key | undefined {
+    const found = this.#findKey(sha256);
+    if (found !== undefined) this.#removeKey(found.record, found.value);
+    return found?.value;
+  }
+
+  addEnrolment(enrolment: Enrolment): void {
+    this.enrolments.set(hex(enrolment.sha256), enrolment);
+  }
+
+  removeEnrolment(enrolment: Enrolment): void {
+    this.enrolments.delete(hex(enrolment.sha256));
+  }
+
+  /**
+   * Removes tokens that have expired, the earliest first, and frees memory. Both in bounded steps, because a million
+   * tokens may expire at once.
+   */
+  forget(now: number): void {
+    for (let count = 0; count < MAX_FORGOTTEN; count++) {
+      const record = this.#keys.expired(now);
+      if (record === undefined) break;
+      this.#removeKey(record, this.#keys.get(record));
+    }
+    for (let count = 0; count < MAX_FORGOTTEN; count++) {
+      const record = this.#logins.expired(now);
+      if (record === undefined) break;
+      this.#forgetTokens(record, this.#logins.get(record), now);
+    }
+    this.#keys.tidy(2 * MAX_FORGOTTEN);
+    this.#logins.tidy(2 * MAX_FORGOTTEN);
+  }
+
+  #findKey(sha256: Buffer): { record: number; value: Key } | undefined {
+    return this.#keys.find(sha256, (key) => key.sha256.equals(sha256));
+  }
+
+  #findLogin(name: Buffer): { record: number; value: Login } | undefined {
+    return this.#logins.find(name, ({ login }) => login.equals(name));
+  }
+
+  #removeKey(record: number, { namespace, account }: Key): void {
+    const owner = this.account(namespace, account);
+    this.#keys.remove(record);
+    if (owner) this.setAccount(namespace, { ...owner, keys: owner.keys.filter((one) => one !== record) });
+  }
+
+  #forgetTokens(record: number, login: Login, now: number): void {
+    const isAlive = (token: Token): boolean => timestampMs(token.expires) > now;
+    const refresh = login.refresh && isAlive(login.refresh) ? login.refresh : undefined;
+    const kept: Login = { ...login, access: login.access.filter(isAlive), spent: login.spent.filter(isAlive), refresh };
+    if (refresh !== undefined || kept.access.length > 0) this.#logins.replace(record, kept);
+    else this.removeLogin(login);
+  }
+}
+
+function draftOf(namespace: NamespaceState): NamespaceState {
+  let names: string[] | undefined;
+  return {
+    ...namespace,
+    accounts: new DraftMap(namespace.accounts),
+    // Copied where it is needed: there may be many.
+    get accountNames() {
+      names ??= [...namespace.accountNames];
+      return names;
+    },
+    rules: new DraftMap(namespace.rules),
+  };
+}
+
+/** How hashes are written as keys of maps. */
+export function hex(hash: Uint8Array): string {
+  return asBuffer(hash).toString("hex");
+}

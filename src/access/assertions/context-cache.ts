@@ -1,0 +1,309 @@
+/**
+ * The signed contexts that a guard keeps: a gateway's guard signs them, a service's guard verifies them. A call with one
+ * that is kept costs one lookup in a map on either side.
+ *
+ * A context expires with the lease in which it was signed, by the authority's time. The authority waits as long for a
+ * gateway that it cannot reach. So a context is kept only where its caller calls several times in a lease. Where it calls
+ * more rarely, the context would hardly be used, and objects that live for seconds cost the garbage collector most.
+ */
+
+import type { Admission, Guarded, SignedContext } from "../../call/admission.js";
+import { CONTEXT, type Metadata, NO_METADATA } from "../../call/metadata.js";
+import { matches, type Resource } from "../../contract/resource.js";
+import { Code, StatusError } from "../../errors.js";
+import type { CallContext } from "../../gen/portico/auth/v1/delegation.js";
+import type { Caller } from "../../gen/portico/auth/v1/policy.js";
+import { BoundedMap } from "../../memory/bounded-map.js";
+import type { CallerCache } from "../callers/caller-cache.js";
+import { KnownCaller } from "../callers/known-caller.js";
+import type { Policy } from "../follow/policy.js";
+import { macOf, readContext, signContext, verifyContext } from "./call-context.js";
+
+/**
+ * Most contexts that are kept, signed ones and verified ones, and most bytes that each kind takes. A context is good for a
+ * lease at most, so more of them would gain little.
+ */
+const MAX_KEPT = 20_000;
+const MAX_BYTES = 24 * 1024 ** 2;
+/** A signed context is kept where its caller calls at least so often until it expires. */
+const MIN_CALLS = 8;
+/** Contexts that are kept because their calls are under way: the last ones. */
+const MAX_LATEST = 64;
+/** What a signed context takes beside its text, and a verified one with its caller. */
+const SIGNED_BYTES = 400;
+const VERIFIED_BYTES = 800;
+
+interface Signed {
+  readonly metadata: Metadata;
+  readonly caller: KnownCaller | undefined;
+  readonly namespaceId: string | undefined;
+  /** Of the keys. */
+  readonly version: number;
+  /** The end of the lease that it was signed in, and when it is signed anew if that has moved, in monotonic time. */
+  readonly end: number;
+  readonly renewal: number;
+}
+
+/** What a verified context says. */
+export interface Verified {
+  readonly text: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly namespaceId: string;
+  readonly caller: KnownCaller | undefined;
+  /** The service that calls. */
+  readonly service: string | undefined;
+  /** In milliseconds since 1970 by the authority's clock. */
+  readonly expires: number;
+  /** Of the keys. */
+  readonly version: number;
+}
+
+/** The signed and verified contexts of one guard. */
+export class ContextCache {
+  /** Gives the keys, the revision and the lease by which contexts are signed and verified. */
+  readonly #policy: Policy;
+  readonly #callers: CallerCache;
+  readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfSigned });
+  /** By their signatures. */
+  readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfVerified });
+  readonly #seen = new SeenOnce();
+  /** The last contexts that calls came with: each call is admitted twice, most often at once (src/rpc/running-call.ts). */
+  readonly #latest: (Verified | undefined)[] = new Array(MAX_LATEST).fill(undefined);
+
+  constructor(policy: Policy, callers: CallerCache) {
+    this.#policy = policy;
+    this.#callers = callers;
+  }
+
+  /** What a service is sent with a call that this guard has admitted. */
+  contextOf(admission: Admission): SignedContext {
+    return new LazyContext(this, admission, this.#policy.lease.end, this.#policy.revision);
+  }
+
+  /** @returns nothing where the service's key is not known */
+  sign({ endpoint, caller, namespace, namespaceId }: Admission, end: number, revision: bigint): Metadata {
+    const { keys } = this.#policy.current;
+    const known = caller instanceof KnownCaller ? caller : undefined;
+    if (known === undefined || known.isSignedKept) {
+      const kept = this.#signed.get(nameOf(known?.hash ?? namespace, endpoint));
+      const isSame = kept?.caller === known && kept?.namespaceId === namespaceId;
+      if (kept !== undefined && isSame && kept.version === keys.version) {
+        if (kept.end === end || performance.now() < kept.renewal) return kept.metadata;
+      }
+    }
+    const text = this.#sign(endpoint, { namespace, namespaceId: namespaceId ?? "", caller: known }, end, revision);
+    if (text === undefined) return NO_METADATA;
+    const metadata: Metadata = [[CONTEXT, text]];
+    const now = performance.now();
+    if (known !== undefined) {
+      const isRare = now - known.signedAt > (end - now) / MIN_CALLS;
+      known.signedAt = now;
+      if (isRare) return metadata;
+      known.isSignedKept = true;
+    }
+    const renewal = (now + end) / 2;
+    const name = nameOf(known?.hash ?? namespace, endpoint);
+    this.#signed.set(name, { metadata, caller: known, namespaceId, version: keys.version, end, renewal });
+    return metadata;
+  }
+
+  #sign(
+    endpoint: Guarded,
+    { namespace, namespaceId, caller }: Pick<Verified, "namespace" | "namespaceId" | "caller">,
+    end: number,
+    revision: bigint,
+  ): string | undefined {
+    const { keys } = this.#policy.current;
+    const key = keys.of(endpoint.service);
+    if (key === undefined || keys.ticket === undefined) return undefined;
+    const context: CallContext = {
+      resource: endpoint.resource,
+      namespace,
+      caller: caller && toMessage(caller, endpoint),
+      sha256: caller?.hashBytes ?? NO_BYTES,
+      service: "",
+      // Rounded down: rather too early than too late.
+      expires: BigInt(Math.floor(Math.min(this.#policy.timeAt(end), caller?.expires ?? Number.POSITIVE_INFINITY))),
+      generation: BigInt(key.generation),
+      revision,
+      namespaceId,
+    };
+    return signContext(context, key, keys.ticket);
+  }
+
+  /** What a context says, where it is known here already. */
+  find(text: string): Verified | undefined {
+    const place = placeOf(text) % MAX_LATEST;
+    let known = this.#latest[place];
+    if (known?.text !== text) {
+      if (!this.#seen.has(text)) return undefined;
+      // By its end: a text as long takes time to hash.
+      known = this.#verified.get(macOf(text));
+      if (known?.text !== text) return undefined;
+      this.#latest[place] = known;
+    }
+    if (known.version !== this.#policy.current.keys.version) return undefined;
+    return known.caller === undefined || this.#callers.isCurrent(known.caller) ? known : undefined;
+  }
+
+  /**
+   * Verifies a context; a promise where its key is newer than what this guard has applied.
+   * @throws {StatusError} (or rejects with one) UNAUTHENTICATED for one that is not good for calls of this service;
+   * UNAVAILABLE for one signed by a gateway that has not heard yet that the key was replaced.
+   */
+  verify(text: string, endpoint: Guarded): Verified | Promise<Verified> {
+    const key = this.#policy.current.keys.of(endpoint.service);
+    const context = key && verifyContext(text, key);
+    if (context !== undefined) return this.#read(text, context);
+    const generation = Number(readContext(text)?.generation ?? -1n);
+    if (generation > (key?.generation ?? -1) && generation > Number(this.#policy.revision)) {
+      return this.#policy.awaitRevision(generation).then(() => this.#verifyLate(text, endpoint));
+    }
+    throw this.#refusal(generation, key?.generation, endpoint);
+  }
+
+  #verifyLate(text: string, endpoint: Guarded): Verified {
+    const key = this.#policy.current.keys.of(endpoint.service);
+    const context = key && verifyContext(text, key);
+    if (context === undefined) throw this.#refusal(-1, key?.generation, endpoint);
+    return this.#read(text, context);
+  }
+
+  #refusal(generation: number, current: number | undefined, endpoint: Guarded): StatusError {
+    if (generation > 0 && current !== undefined && generation < current) {
+      return new StatusError(Code.UNAVAILABLE, `the key of ${endpoint.service} was replaced a moment ago; try again`);
+    }
+    return badContext(endpoint);
+  }
+
+  /** @throws {StatusError} UNAUTHENTICATED for a caller that cannot be understood. */
+  #read(text: string, context: CallContext): Verified {
+    const { resource, namespace, namespaceId, caller, sha256, service, expires, revision } = context;
+    return {
+      text,
+      resource,
+      namespace,
+      namespaceId,
+      caller: caller && new KnownCaller(sha256, caller, this.#callers.versionOf(revision)),
+      service: service || undefined,
+      expires: Number(expires),
+      version: this.#policy.current.keys.version,
+    };
+  }
+
+  /**
+   * Keeps a context for the call that came with it, and for later ones where it comes for the second time. It is good until
+   * something changes about its caller or the keys.
+   */
+  keep(verified: Verified): void {
+    const { text } = verified;
+    this.#latest[placeOf(text) % MAX_LATEST] = verified;
+    if (this.#seen.has(text)) this.#verified.set(macOf(text), verified);
+    else this.#seen.add(text);
+  }
+
+  /** Forgets all contexts. */
+  clear(): void {
+    this.#signed.clear();
+    this.#verified.clear();
+    this.#latest.fill(undefined);
+  }
+}
+
+/** The context of one admission. It keeps the lease and the revision in which that was made. */
+class LazyContext implements SignedContext {
+  readonly #contexts: ContextCache;
+  readonly #admission: Admission;
+  /** Of the lease, in monotonic time. */
+  readonly #end: number;
+  readonly #revision: bigint;
+  #metadata: Metadata | undefined;
+
+  constructor(contexts: ContextCache, admission: Admission, end: number, revision: bigint) {
+    this.#contexts = contexts;
+    this.#admission = admission;
+    this.#end = end;
+    this.#revision = revision;
+  }
+
+  get metadata(): Metadata {
+    this.#metadata ??= this.#contexts.sign(this.#admission, this.#end, this.#revision);
+    return this.#metadata;
+  }
+}
+
+/** Which contexts came lately: one for each place, the last one. What it forgets is verified once more. */
+class SeenOnce {
+  readonly #places = new Uint32Array(2 ** 16);
+
+  has(text: string): boolean {
+    return this.#places[placeOf(text)] === markOf(text);
+  }
+
+  add(text: string): void {
+    this.#places[placeOf(text)] = markOf(text);
+  }
+}
+
+/** 16 bits of a context's signature, which is random: of three characters in base64url. The very last has only 2 bits. */
+function placeOf(text: string): number {
+  const end = text.length - 2;
+  return ((text.charCodeAt(end) << 12) ^ (text.charCodeAt(end - 1) << 6) ^ text.charCodeAt(end - 2)) & 0xffff;
+}
+
+/** The four characters before them, as an unsigned number of 32 bits. */
+function markOf(text: string): number {
+  const end = text.length - 5;
+  const [a, b] = [text.charCodeAt(end), text.charCodeAt(end - 1)];
+  const [c, d] = [text.charCodeAt(end - 2), text.charCodeAt(end - 3)];
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
+}
+
+/** The refusal of a context that is not good here. */
+export function badContext(endpoint: Guarded): StatusError {
+  return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}: its context is not valid`);
+}
+
+/** The refusal of a context that outlived the lease in which it was signed: the call took too long on its way. */
+export function lateContext(endpoint: Guarded): StatusError {
+  return new StatusError(
+    Code.UNAVAILABLE,
+    `the call to ${endpoint.name} came late: its context has expired; try again`,
+  );
+}
+
+/**
+ * A caller as a context carries it. Of the resources that its token is limited to, only those that cover the endpoint:
+ * all of them may not fit in a header. `reportUse` is false, because the gateway has noted the use of the key.
+ */
+function toMessage(caller: KnownCaller, { segments }: Guarded): Caller {
+  const { namespace, account, scopes, expires, resources, limits, enrolment } = caller;
+  const end = BigInt(Math.floor(expires / 1000));
+  return {
+    namespace,
+    namespaceId: "",
+    account,
+    scopes: scopes as string[],
+    expires: { seconds: end, nanos: 0 },
+    resources: limits.length === 0 ? [] : resources.filter((_, index) => matches(limits[index] as Resource, segments)),
+    reportUse: false,
+    enrolment: enrolment ?? "",
+  };
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** @param whose the hash of a caller's token, or the namespace of calls without a caller */
+function nameOf(whose: string, { resource }: Guarded): string {
+  return `${whose} ${resource}`;
+}
+
+function bytesOfSigned({ metadata }: Signed): number {
+  return SIGNED_BYTES + (metadata[0]?.[1].length ?? 0);
+}
+
+/** The caller's texts are in the text, base64-encoded. */
+function bytesOfVerified({ text }: Verified): number {
+  return VERIFIED_BYTES + 2 * text.length;
+}

@@ -1,0 +1,44 @@
+/**
+ * How a service calls another: it shows the authority its enrolment token and, to act for the caller whose call it is
+ * serving, the context of that call. What comes back is sent with calls to the one endpoint that it was asked for.
+ */
+
+import { CONTEXT, first, type Metadata } from "../../call/metadata.js";
+import { DelegationService } from "../../gen/portico/auth/v1/delegation.js";
+import type { Channel } from "../../rpc/channel.js";
+import { repeated } from "../../rpc/client.js";
+
+/** Which endpoint is called, and for whom. */
+export interface DelegationOptions {
+  /** To the authority. */
+  readonly channel: Channel;
+  /** With the service's enrolment token, `["authorization", "Bearer pte_…"]`. */
+  readonly metadata: Metadata;
+  /** Canonical resource of the endpoint to call, such as `service:orders:Orders.Get`. */
+  readonly resource: string;
+  /** The metadata of the call that is being served, to act for its caller; undefined: for the service's own account. */
+  readonly actingFor?: Metadata | undefined;
+  /** Where the service acts for itself; `default` where it is not said. */
+  readonly namespace?: string | undefined;
+}
+
+/** Metadata for calls to the endpoint. */
+export interface Delegated {
+  readonly metadata: Metadata;
+  /** When another must be asked for, in milliseconds of `performance.now()`. */
+  readonly until: number;
+}
+
+/**
+ * @throws {StatusError} UNAUTHENTICATED or PERMISSION_DENIED where the rules do not allow the service, or its caller;
+ * UNAUTHENTICATED too for a call to be acted for that came without a context.
+ */
+export async function delegate(options: DelegationOptions): Promise<Delegated> {
+  const { channel, metadata, resource, actingFor, namespace = "" } = options;
+  const asked = performance.now();
+  // A call without a context has no caller to act for. An empty context would mean the service's own account.
+  const context = actingFor === undefined ? "" : (first(actingFor, CONTEXT) ?? "none");
+  const request = { resource, actingFor: context, namespace };
+  const answer = await repeated(channel, DelegationService.issue, request, { metadata });
+  return { metadata: [[CONTEXT, answer.context]], until: asked + Number(answer.lifetimeMs) };
+}

@@ -1,0 +1,190 @@
+/**
+ * The callers of tokens, as looked up at the authority. A token is looked up once, by its SHA-256, and then kept by its
+ * text, so a call with a known token computes no hash and waits for nothing. A caller is forgotten when the authority says
+ * that something about it changed; an answer that is older than the last such change is asked for again.
+ *
+ * Code that holds a caller across an `await` must ask `isCurrent` before it relies on it.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { authorityUnreachable } from "../../call/admission.js";
+import { hashToken, isToken } from "../../call/token.js";
+import { Code, StatusError } from "../../errors.js";
+import { BoundedMap } from "../../memory/bounded-map.js";
+import type { AuthorityAccess } from "../follow/authority-access.js";
+import { CallerChanges, type ChangedCallers } from "./caller-changes.js";
+import { CallerTable } from "./caller-table.js";
+import { KnownCaller } from "./known-caller.js";
+import { Lookups, type Resolved } from "./lookups.js";
+
+/** Callers that are kept. A caller takes some 400 bytes, more where its account has scopes that no other has. */
+const LIMITS = { callers: 250_000, bytes: 96 * 1024 ** 2 };
+/** Apart from the callers, so that made-up tokens push no caller out. */
+const MAX_UNKNOWN = 10_000;
+/** Tokens that are looked up at the same time: as many as a gateway has connections. */
+const MAX_LOOKUPS = 10_000;
+/** Most used keys remembered for the next ping. */
+const MAX_USED = 10_000;
+/** How long a lookup may take, in milliseconds. */
+export const LOOKUP_TIME = 5_000;
+/** How long to wait before asking again an authority whose answer was too old, in milliseconds. */
+const RETRY_PAUSE = 10;
+/** How long to wait before asking again an authority that is not reached, as while it restarts; in milliseconds. */
+const UNREACHABLE_PAUSE = 100;
+/**
+ * How long a token counts as unknown without asking again, in milliseconds. A token that is not valid never becomes
+ * valid; but where several authorities share a store, one may not yet know of a token that another has just issued.
+ */
+const UNKNOWN_TIME = 10_000;
+
+/** The result for a token that belongs to no caller. */
+export const UNKNOWN_TOKEN = Symbol("unknown token");
+
+/** The callers of tokens that one guard has looked up. */
+export class CallerCache {
+  readonly #authority: AuthorityAccess;
+  readonly #asking: Lookups;
+  readonly #changes = new CallerChanges();
+  readonly #known = new CallerTable(LIMITS);
+  /** Until when a token counts as unknown, in milliseconds of `performance.now()`. */
+  readonly #unknown = new BoundedMap<string, number>(MAX_UNKNOWN);
+  readonly #lookups = new Map<string, Promise<KnownCaller | undefined>>();
+  #used: KnownCaller[] = [];
+
+  constructor(authority: AuthorityAccess) {
+    this.#authority = authority;
+    this.#asking = new Lookups(authority);
+  }
+
+  /** The revision of the last change to callers. */
+  get changedAt(): bigint {
+    return this.#changes.revision;
+  }
+
+  /** The caller of a token as far as it is known here, its expiry not yet judged; undefined: it must be looked up. */
+  find(token: string): KnownCaller | typeof UNKNOWN_TOKEN | undefined {
+    const caller = this.#known.get(token);
+    if (caller !== undefined) {
+      if (this.#changes.confirm(caller)) return caller;
+      this.#known.delete(token);
+    }
+    if (!isBearer(token)) return UNKNOWN_TOKEN;
+    const until = this.#unknown.get(token);
+    return until !== undefined && performance.now() < until ? UNKNOWN_TOKEN : undefined;
+  }
+
+  /**
+   * Asks the authority for the caller of a token; one question for all that ask at the same time.
+   * @throws {StatusError} UNAVAILABLE when there is no answer in time, or too many tokens are being looked up.
+   */
+  lookUp(token: string): Promise<KnownCaller | undefined> {
+    return this.#once(token, () => this.#lookUp(token));
+  }
+
+  /** @param name of a token: its text, or its SHA-256. */
+  #once(name: string, ask: () => Promise<KnownCaller | undefined>): Promise<KnownCaller | undefined> {
+    const underWay = this.#lookups.get(name);
+    if (underWay !== undefined) return underWay;
+    if (this.#lookups.size >= MAX_LOOKUPS) {
+      return Promise.reject(new StatusError(Code.UNAVAILABLE, "Too many tokens are being looked up; try again"));
+    }
+    const lookup = ask().finally(() => this.#lookups.delete(name));
+    this.#lookups.set(name, lookup);
+    return lookup;
+  }
+
+  /**
+   * As `lookUp`, for a caller that is known by its `hash`.
+   * @throws {StatusError} UNAVAILABLE as `lookUp`.
+   */
+  lookUpHash({ hash, hashBytes }: KnownCaller): Promise<KnownCaller | undefined> {
+    return this.#once(hash, () => this.ask(hashBytes, performance.now() + LOOKUP_TIME));
+  }
+
+  async #lookUp(token: string): Promise<KnownCaller | undefined> {
+    const caller = await this.ask(hashToken(token), performance.now() + LOOKUP_TIME);
+    if (caller === undefined) this.#unknown.set(copyOf(token), performance.now() + UNKNOWN_TIME);
+    else if (this.isCurrent(caller)) this.#known.set(copyOf(token), caller);
+    return caller;
+  }
+
+  /**
+   * Asks the authority for the caller of a token by its SHA-256, until the answer is no older than the last change.
+   * @param deadline in milliseconds of `performance.now()`.
+   * @throws {StatusError} UNAVAILABLE when there is no such answer in time.
+   */
+  async ask(sha256: Buffer, deadline: number): Promise<KnownCaller | undefined> {
+    const { log } = this.#authority;
+    try {
+      for (;;) {
+        const answer = await this.#resolve(sha256, deadline);
+        if (answer !== undefined && answer.revision >= this.changedAt) {
+          return answer.caller && new KnownCaller(sha256, answer.caller, this.#changes.version);
+        }
+        await pause(answer === undefined ? UNREACHABLE_PAUSE : RETRY_PAUSE);
+      }
+    } catch (error) {
+      log.warn({ err: error }, "a token could not be looked up at the authority");
+      throw authorityUnreachable(error);
+    }
+  }
+
+  /** The authority's answer; undefined where it is not reached and there is time to ask again. */
+  async #resolve(sha256: Buffer, deadline: number): Promise<Resolved | undefined> {
+    try {
+      return await this.#asking.ask(sha256, deadline);
+    } catch (error) {
+      // A batch ends with the first deadline in it.
+      const mayAnswer = error instanceof StatusError && [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED].includes(error.code);
+      if (!mayAnswer || performance.now() + UNREACHABLE_PAUSE >= deadline) throw error;
+      return undefined;
+    }
+  }
+
+  /** Whether nothing has changed about a caller since it was last known to be right, as far as that is remembered. */
+  isCurrent(caller: KnownCaller): boolean {
+    return this.#changes.confirm(caller);
+  }
+
+  /** The version of callers (see CallerChanges) for what was said of one at a revision. */
+  versionOf(revision: bigint): number {
+    return this.#changes.versionOf(revision);
+  }
+
+  /** Something has changed about some callers. */
+  change(revision: bigint, changed: ChangedCallers): void {
+    this.#changes.add(revision, changed);
+  }
+
+  /** Forgets everything, as the state of the given revision comes in its place. */
+  forgetAll(revision: bigint): void {
+    this.#changes.addAll(revision);
+    this.#known.clear();
+    this.#unknown.clear();
+  }
+
+  noteUse(caller: KnownCaller): void {
+    if (!caller.reportUse || caller.noted || this.#used.length >= MAX_USED) return;
+    caller.noted = true;
+    this.#used.push(caller);
+  }
+
+  /** The SHA-256 of each key used since this was last asked. */
+  takeUsed(): Buffer[] {
+    const used = this.#used;
+    this.#used = [];
+    return used.map((caller) => {
+      caller.noted = false;
+      return caller.hashBytes;
+    });
+  }
+}
+
+/** Whether a text can be a bearer token: one with its checksum, and not a refresh token. */
+function isBearer(text: string): boolean {
+  return !text.startsWith("ptr_") && isToken(text);
+}
+
+/** A token's text alone: as part of a header, it would keep the header in memory. */
+function copyOf(token: string): string {
+  return Buffer.from(token, "latin1").toString("latin1");
+}

@@ -1,0 +1,85 @@
+/** A caller as the authority resolved it from a token, in the form in which guards keep it: many fit in little memory. */
+
+import type { Caller } from "../../call/caller.js";
+import { DEFAULT_NAMESPACE } from "../../contract/names.js";
+import { parsePattern, type Resource } from "../../contract/resource.js";
+import type { Caller as ResolvedCaller } from "../../gen/portico/auth/v1/policy.js";
+import { timestampMs } from "../../time.js";
+
+/** What a caller may do: its account's scopes, and the resources that its token is limited to. */
+export interface Powers {
+  readonly scopes: readonly string[];
+  readonly resources: readonly string[];
+  /** `resources`, ready to match. */
+  readonly limits: readonly Resource[];
+}
+
+const NONE: readonly never[] = [];
+
+/** A caller found by a token. */
+export class KnownCaller implements Caller, Powers {
+  readonly namespace: string;
+  readonly namespaceId: string;
+  readonly account: string;
+  scopes: readonly string[];
+  readonly expires: number;
+  resources: readonly string[];
+  readonly enrolment: string | undefined;
+  limits: readonly Resource[];
+  readonly key: string | undefined;
+  /** SHA-256 of the token as a string of 32 characters from U+0000 to U+00FF, one for each byte. */
+  readonly hash: string;
+  readonly reportUse: boolean;
+  /** Whether its use has been noted since the last ping. */
+  noted = false;
+  /** Whether it was used again since it was kept, or since an eviction passed it over. */
+  used = false;
+  /** When the last context was signed for it (ContextCache), in monotonic time, and whether one was ever kept. */
+  signedAt = Number.NEGATIVE_INFINITY;
+  isSignedKept = false;
+  /** The version of callers (CallerChanges) at which it was last known to be right. */
+  confirmedAt: number;
+
+  /**
+   * @param sha256 of the token
+   * @throws {SyntaxError} when a resource that the token is limited to cannot be understood.
+   */
+  constructor(sha256: Buffer, caller: ResolvedCaller, confirmedAt: number) {
+    const { namespace, resources, enrolment } = caller;
+    this.namespace = namespace === DEFAULT_NAMESPACE ? DEFAULT_NAMESPACE : namespace;
+    this.namespaceId = caller.namespaceId;
+    this.account = caller.account;
+    this.scopes = caller.scopes.length === 0 ? NONE : caller.scopes;
+    this.enrolment = enrolment === "" ? undefined : enrolment;
+    this.expires = expiry(caller);
+    this.resources = resources.length === 0 ? NONE : resources;
+    this.limits = resources.length === 0 ? NONE : resources.map(parsePattern);
+    this.key = caller.key;
+    this.hash = sha256.toString("latin1");
+    this.reportUse = caller.reportUse;
+    this.confirmedAt = confirmedAt;
+  }
+
+  /** Takes powers that are equal to its own, which other callers have too, in place of its own. */
+  share({ scopes, resources, limits }: Powers): void {
+    this.scopes = scopes;
+    this.resources = resources;
+    this.limits = limits;
+  }
+
+  /** SHA-256 of the token, in hexadecimal. */
+  get sha256(): string {
+    return this.hashBytes.toString("hex");
+  }
+
+  /** SHA-256 of the token. */
+  get hashBytes(): Buffer {
+    return Buffer.from(this.hash, "latin1");
+  }
+}
+
+/** Only an enrolment token may last for ever; anything else without an expiry has expired. */
+function expiry({ expires, enrolment }: ResolvedCaller): number {
+  if (expires === undefined) return enrolment === "" ? 0 : Number.POSITIVE_INFINITY;
+  return timestampMs(expires);
+}

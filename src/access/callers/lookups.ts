@@ -1,0 +1,84 @@
+/**
+ * Asks the authority for the callers of tokens. What is asked for in one turn of the event loop goes in one message
+ * (Policy.BatchResolve), and so does what is asked for while several messages are without an answer.
+ */
+import { Code, StatusError } from "../../errors.js";
+import { type Caller, PolicyService } from "../../gen/portico/auth/v1/policy.js";
+import { type CallOptions, repeated } from "../../rpc/client.js";
+import type { AuthorityAccess } from "../follow/authority-access.js";
+
+/** Most tokens in one message. */
+const MAX_BATCH = 1_000;
+/** Most messages without an answer: what is asked for meanwhile waits, and then goes together. */
+const MAX_UNANSWERED = 4;
+
+/** What the authority said of a token. */
+export interface Resolved {
+  /** At which it holds. */
+  readonly revision: bigint;
+  /** Undefined for a token that belongs to no caller. */
+  readonly caller: Caller | undefined;
+}
+
+interface Lookup {
+  readonly sha256: Buffer;
+  readonly deadline: number;
+  resolve(resolved: Resolved): void;
+  reject(error: unknown): void;
+}
+
+/** The questions of one guard for the callers of tokens. */
+export class Lookups {
+  readonly #authority: AuthorityAccess;
+  #waiting: Lookup[] = [];
+  /** Whether the waiting ones are sent at the end of this turn. */
+  #isTurnOpen = false;
+  #unanswered = 0;
+
+  constructor(authority: AuthorityAccess) {
+    this.#authority = authority;
+  }
+
+  /**
+   * @param sha256 of the token
+   * @param deadline in milliseconds of `performance.now()`
+   * @throws {StatusError} (rejects) where the authority does not answer, or with an error.
+   */
+  ask(sha256: Buffer, deadline: number): Promise<Resolved> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ sha256, deadline, resolve, reject });
+      if (this.#isTurnOpen || this.#unanswered >= MAX_UNANSWERED) return;
+      this.#isTurnOpen = true;
+      setImmediate(() => {
+        this.#isTurnOpen = false;
+        this.#send();
+      });
+    });
+  }
+
+  #send(): void {
+    while (this.#waiting.length > 0 && this.#unanswered < MAX_UNANSWERED) {
+      const batch = this.#waiting.splice(0, MAX_BATCH);
+      this.#unanswered++;
+      void this.#askBatch(batch)
+        .catch((error) => {
+          for (const { reject } of batch) reject(error);
+        })
+        .then(() => {
+          this.#unanswered--;
+          this.#send();
+        });
+    }
+  }
+
+  async #askBatch(batch: readonly Lookup[]): Promise<void> {
+    const { channel, metadata, admission } = this.#authority;
+    const deadline = Math.min(...batch.map((lookup) => lookup.deadline));
+    const request = { sha256: batch.map(({ sha256 }) => sha256) };
+    const options: CallOptions = { metadata, admission, deadline };
+    const { revision, results } = await repeated(channel, PolicyService.batchResolve, request, options);
+    if (results.length === 0) throw new StatusError(Code.INTERNAL, "the authority resolved no token of a batch");
+    for (const [index, { caller }] of results.entries()) batch[index]?.resolve({ revision, caller });
+    this.#waiting.unshift(...batch.slice(results.length));
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * The limits of API keys. A key may be limited to resources, beyond which it calls nothing that the rules grant to its
+ * account. Whoever decides about a call decides by `withinLimits` after the rules: guards, the authority where a service
+ * asks to act for a caller, and explanations.
+ */
+
+import type { Decision, Judgement } from "../../call/admission.js";
+import type { Caller } from "../../call/caller.js";
+import { matches, parsePattern, type Resource } from "../../contract/resource.js";
+import { KnownCaller } from "../callers/known-caller.js";
+
+type Limited = Pick<Caller, "resources">;
+
+/** The decision of the rules, or `limited` where they grant and the caller's key does not reach the resource. */
+export function withinLimits(decision: Decision, resource: Resource, caller: Limited | undefined): Judgement {
+  return decision === "granted" && caller !== undefined && isOutsideLimits(caller, resource) ? "limited" : decision;
+}
+
+function isOutsideLimits(caller: Limited, resource: Resource): boolean {
+  if (caller.resources.length === 0) return false;
+  const limits = caller instanceof KnownCaller ? caller.limits : caller.resources.map(parsePattern);
+  return !limits.some((limit) => matches(limit, resource));
+}

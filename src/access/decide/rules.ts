@@ -1,0 +1,344 @@
+/**
+ * Access rules: which caller may call which resource.
+ *
+ * The rules of a namespace are compiled into a tree, type → name → endpoint → scope, so that a decision costs the same
+ * however many rules there are that do not match. Each level finds a literal by a map, and the patterns that end in `*`
+ * by one map for each length that occurs. What a resource leads to is remembered for as long as the resource's object
+ * lives (an endpoint has one), until a rule changes. One rule is added or deleted in place: nothing is compiled anew.
+ * A pattern with one rule, as most have, leads to the rule itself: each collection of the young generation looks at every
+ * page of the heap, so a call costs more the larger the heap is (docs/performance.md, "Memory").
+ *
+ * Of the matching rules the highest priority decides, and at equal priority DENIED beats GRANTED. So all that a decision
+ * needs is the highest granted and the highest denied priority.
+ */
+
+import type { Decision } from "../../call/admission.js";
+import { RULE_ID } from "../../contract/names.js";
+import { parsePattern, printable, type Resource } from "../../contract/resource.js";
+import { Access, type Rule } from "../../gen/portico/auth/v1/rules.js";
+
+export { Access, type Rule };
+
+/** A decision with the rules that it was made by. */
+export interface Explanation {
+  readonly decision: Decision;
+  /** Undefined where no rule matched. */
+  readonly decidedBy: Rule | undefined;
+  /** Every rule that matches the resource and the caller, in the order in which they are looked at. */
+  readonly matched: Rule[];
+}
+
+/** The scope of rules for everyone, with or without a token. */
+export const PUBLIC = "<public>";
+/** The scope of rules for any logged-in caller. */
+export const LOGGED_IN = "*";
+
+const MAX_SCOPE_LENGTH = 128;
+/** An int32 on the wire. */
+const MIN_PRIORITY = -(2 ** 31);
+const MAX_PRIORITY = 2 ** 31 - 1;
+
+/**
+ * Checks a rule that someone wants to create, and gives it back without anything that is not part of a rule.
+ * @throws {SyntaxError} with a message for the person who wrote it.
+ */
+export function checkRule({ id, scope, access, resource, priority }: Rule): Rule {
+  if (!RULE_ID.test(id)) {
+    throw new SyntaxError(
+      `id "${printable(id)}" must be 1 to 64 letters, digits, . _ or -, and start with a letter or digit`,
+    );
+  }
+  if (scope !== PUBLIC && scope !== LOGGED_IN) checkScope(scope);
+  if (access !== Access.GRANTED && access !== Access.DENIED) {
+    throw new SyntaxError("access must be granted or denied");
+  }
+  parsePattern(resource);
+  if (!Number.isInteger(priority) || priority < MIN_PRIORITY || priority > MAX_PRIORITY) {
+    throw new SyntaxError(`priority must be a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`);
+  }
+  return { id, scope, access, resource, priority };
+}
+
+/**
+ * Checks the name of a scope that an account may hold. `<`, `>` and `*` are refused so that a slip like `<Public>` or
+ * `team-*` is an error, and not a rule that never matches.
+ * @throws {SyntaxError} with a message for the person who wrote it.
+ */
+export function checkScope(scope: string): string {
+  if (scope === "") throw new SyntaxError(`scope is missing: ${PUBLIC}, * or the name of a scope`);
+  if (scope.length > MAX_SCOPE_LENGTH) throw new SyntaxError(`scope is longer than ${MAX_SCOPE_LENGTH} characters`);
+  if (/[\p{C}\p{Zl}\p{Zp}<>*]|^\s|\s$/u.test(scope)) {
+    throw new SyntaxError(
+      `scope "${printable(scope)}" must be ${PUBLIC}, * or a name without < > *, control characters, or spaces around it`,
+    );
+  }
+  return scope;
+}
+
+/** The rules of one namespace. */
+export class RuleSet {
+  /** Tells the namespace from others of the same name; empty for one without such an identity. */
+  readonly namespaceId: string;
+  readonly #byId = new Map<string, Rule>();
+  readonly #types = new Level<Level<Level<Rule | Leaf>>>();
+  #remembered = new WeakMap<Resource, readonly Leaf[]>();
+  #remembers = false;
+
+  constructor(namespaceId = "") {
+    this.namespaceId = namespaceId;
+  }
+
+  /** @throws {SyntaxError} when a rule cannot be understood or an ID occurs twice. */
+  static compile(rules: Iterable<Rule>): RuleSet {
+    const set = new RuleSet();
+    for (const rule of rules) set.add(rule);
+    return set;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** @throws {SyntaxError} when the rule cannot be understood or its ID is taken. */
+  add(rule: Rule): void {
+    if (this.#byId.has(rule.id)) throw new SyntaxError(`rule "${rule.id}" is there already`);
+    if (rule.access !== Access.GRANTED && rule.access !== Access.DENIED) {
+      throw new SyntaxError(`rule "${rule.id}": access ${rule.access} is neither granted nor denied`);
+    }
+    const { type, name, endpoint } = parsePattern(rule.resource);
+    const names = this.#types.get(type) ?? new Level();
+    if (names.empty) this.#types.set(type, names);
+    const endpoints = names.get(name) ?? new Level();
+    if (endpoints.empty) names.set(name, endpoints);
+    const present = endpoints.get(endpoint);
+    if (present === undefined) endpoints.set(endpoint, rule);
+    else if (present instanceof Leaf) present.add(rule);
+    else endpoints.set(endpoint, new Leaf([present, rule]));
+    this.#byId.set(rule.id, rule);
+    this.#forget();
+  }
+
+  /** Whether there was such a rule. */
+  delete(id: string): boolean {
+    const rule = this.#byId.get(id);
+    if (rule === undefined) return false;
+    const { type, name, endpoint } = parsePattern(rule.resource);
+    const names = this.#types.get(type)!;
+    const endpoints = names.get(name)!;
+    const leaf = endpoints.get(endpoint)!;
+    if (leaf instanceof Leaf) leaf.delete(rule);
+    if (!(leaf instanceof Leaf) || leaf.empty) endpoints.delete(endpoint);
+    if (endpoints.empty) names.delete(name);
+    if (names.empty) this.#types.delete(type);
+    this.#byId.delete(id);
+    this.#forget();
+    return true;
+  }
+
+  /**
+   * @param resource what is called, in lower case, without wildcards.
+   * @param scopes the scopes of the caller's account; undefined for a call without a token.
+   */
+  decide(resource: Resource, scopes: readonly string[] | undefined): Decision {
+    let granted = NEVER;
+    let denied = NEVER;
+    for (const leaf of this.#leaves(resource)) {
+      const { everyone, loggedIn } = leaf;
+      granted = Math.max(granted, priorityOf(everyone.granted));
+      denied = Math.max(denied, priorityOf(everyone.denied));
+      if (scopes === undefined) continue;
+      granted = Math.max(granted, priorityOf(loggedIn.granted));
+      denied = Math.max(denied, priorityOf(loggedIn.denied));
+      if (!leaf.hasScopes) continue;
+      for (const scope of scopes) {
+        const held = leaf.scoped(scope);
+        if (held === undefined) continue;
+        granted = Math.max(granted, priorityOf(held.granted));
+        denied = Math.max(denied, priorityOf(held.denied));
+      }
+    }
+    if (granted > denied) return "granted";
+    return granted === NEVER || scopes === undefined ? "unauthorized" : "forbidden";
+  }
+
+  /** Decides, and tells why; parameters as for `decide`. */
+  explain(resource: Resource, scopes: readonly string[] | undefined): Explanation {
+    const matched = this.#leaves(resource).flatMap((leaf) => leaf.rulesFor(scopes));
+    matched.sort(inOrder);
+    return { decision: this.decide(resource, scopes), decidedBy: matched[0], matched };
+  }
+
+  #forget(): void {
+    if (!this.#remembers) return;
+    this.#remembers = false;
+    this.#remembered = new WeakMap();
+  }
+
+  #leaves(resource: Resource): readonly Leaf[] {
+    const known = this.#remembered.get(resource);
+    if (known !== undefined) return known;
+    const leaves = this.#types
+      .matching(resource.type)
+      .flatMap((names) => names.matching(resource.name))
+      .flatMap((endpoints) => endpoints.matching(resource.endpoint))
+      .map((leaf) => (leaf instanceof Leaf ? leaf : new Leaf([leaf])));
+    this.#remembers = true;
+    this.#remembered.set(resource, leaves);
+    return leaves;
+  }
+}
+
+/** The order in which rules are looked at: descending priority, DENIED first, then by ID. */
+function inOrder(a: Rule, b: Rule): number {
+  if (a.priority !== b.priority) return b.priority - a.priority;
+  if (a.access !== b.access) return a.access === Access.DENIED ? -1 : 1;
+  return a.id < b.id ? -1 : 1;
+}
+
+/** The patterns that stand at one segment, each with what follows it. */
+class Level<T> {
+  readonly #literals = new Map<string, T>();
+  /** By their length without the `*`; the pattern `*` itself has length 0. Made for a level that has one. */
+  #prefixes: Map<number, Map<string, T>> | undefined;
+
+  get empty(): boolean {
+    return this.#literals.size === 0 && this.#prefixes === undefined;
+  }
+
+  get(pattern: string): T | undefined {
+    if (!pattern.endsWith("*")) return this.#literals.get(pattern);
+    return this.#prefixes?.get(pattern.length - 1)?.get(pattern.slice(0, -1));
+  }
+
+  set(pattern: string, following: T): void {
+    if (!pattern.endsWith("*")) {
+      this.#literals.set(pattern, following);
+      return;
+    }
+    this.#prefixes ??= new Map();
+    const sameLength = this.#prefixes.get(pattern.length - 1) ?? new Map<string, T>();
+    this.#prefixes.set(pattern.length - 1, sameLength.set(pattern.slice(0, -1), following));
+  }
+
+  delete(pattern: string): void {
+    if (!pattern.endsWith("*")) {
+      this.#literals.delete(pattern);
+      return;
+    }
+    const sameLength = this.#prefixes?.get(pattern.length - 1);
+    sameLength?.delete(pattern.slice(0, -1));
+    if (sameLength?.size === 0) this.#prefixes?.delete(pattern.length - 1);
+    if (this.#prefixes?.size === 0) this.#prefixes = undefined;
+  }
+
+  /** What follows each pattern that covers the segment. */
+  matching(segment: string): T[] {
+    const found: T[] = [];
+    const literal = this.#literals.get(segment);
+    if (literal !== undefined) found.push(literal);
+    for (const [length, sameLength] of this.#prefixes ?? []) {
+      const prefix = length <= segment.length ? sameLength.get(segment.slice(0, length)) : undefined;
+      if (prefix !== undefined) found.push(prefix);
+    }
+    return found;
+  }
+}
+
+const NEVER = Number.NEGATIVE_INFINITY;
+
+/** The rules of one pattern and one scope, and of them the highest of each kind. Most are of one rule. */
+class SameScope {
+  readonly scope: string;
+  readonly rules: Rule[];
+  granted: Rule | undefined = undefined;
+  denied: Rule | undefined = undefined;
+
+  constructor(scope: string, rules: Rule[]) {
+    this.scope = scope;
+    this.rules = rules;
+    for (const rule of rules) this.weigh(rule);
+  }
+
+  add(rule: Rule): void {
+    this.rules.push(rule);
+    this.weigh(rule);
+  }
+
+  private weigh(rule: Rule): void {
+    if (rule.access === Access.GRANTED) {
+      if (rule.priority > priorityOf(this.granted)) this.granted = rule;
+    } else if (rule.priority > priorityOf(this.denied)) {
+      this.denied = rule;
+    }
+  }
+}
+
+function priorityOf(rule: Rule | undefined): number {
+  return rule === undefined ? NEVER : rule.priority;
+}
+
+const NO_RULES = new SameScope("", []);
+
+/** The rules of one pattern. Most have one scope, so a map is made only for a pattern that has more. */
+class Leaf {
+  everyone = NO_RULES;
+  loggedIn = NO_RULES;
+  /** Those of one named scope, and of the others. */
+  private one = NO_RULES;
+  private others: Map<string, SameScope> | undefined = undefined;
+
+  constructor(rules: readonly Rule[]) {
+    for (const rule of rules) this.add(rule);
+  }
+
+  get empty(): boolean {
+    return this.everyone === NO_RULES && this.loggedIn === NO_RULES && !this.hasScopes;
+  }
+
+  get hasScopes(): boolean {
+    return this.one !== NO_RULES || this.others !== undefined;
+  }
+
+  scoped(scope: string): SameScope | undefined {
+    if (this.one !== NO_RULES && this.one.scope === scope) return this.one;
+    return this.others?.get(scope);
+  }
+
+  add(rule: Rule): void {
+    const sameScope = this.get(rule.scope);
+    if (sameScope === undefined) this.set(rule.scope, new SameScope(rule.scope, [rule]));
+    else sameScope.add(rule);
+  }
+
+  delete(rule: Rule): void {
+    const { scope } = rule;
+    const left = this.get(scope)?.rules.filter((other) => other !== rule) ?? [];
+    this.set(scope, left.length === 0 ? NO_RULES : new SameScope(scope, left));
+  }
+
+  /** The rules that concern a caller. An account may hold a scope twice, or one that is called `*`: hence the set. */
+  rulesFor(scopes: readonly string[] | undefined): Rule[] {
+    const held = new Set(scopes === undefined ? [PUBLIC] : [PUBLIC, LOGGED_IN, ...scopes]);
+    return [...held].flatMap((scope) => this.get(scope)?.rules ?? []);
+  }
+
+  private get(scope: string): SameScope | undefined {
+    const found = scope === PUBLIC ? this.everyone : scope === LOGGED_IN ? this.loggedIn : this.scoped(scope);
+    return found === NO_RULES ? undefined : found;
+  }
+
+  private set(scope: string, sameScope: SameScope): void {
+    if (scope === PUBLIC) this.everyone = sameScope;
+    else if (scope === LOGGED_IN) this.loggedIn = sameScope;
+    else if (this.others?.has(scope)) this.setOther(scope, sameScope);
+    else if (this.one === NO_RULES || this.one.scope === scope) this.one = sameScope;
+    else this.setOther(scope, sameScope);
+  }
+
+  private setOther(scope: string, sameScope: SameScope): void {
+    this.others ??= new Map();
+    if (sameScope === NO_RULES) this.others.delete(scope);
+    else this.others.set(scope, sameScope);
+    if (this.others.size === 0) this.others = undefined;
+  }
+}

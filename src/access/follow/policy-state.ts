@@ -1,0 +1,127 @@
+/**
+ * The rules and the keys of contexts as of one revision, and how the messages of one stream change them: a snapshot, in
+ * one or more parts, and then changes, each with its revision.
+ */
+import type {
+  Change,
+  WatchResponse,
+  WatchResponse_Changes,
+  WatchResponse_Snapshot,
+} from "../../gen/portico/auth/v1/policy.js";
+import { ContextKeys } from "../assertions/context-keys.js";
+import { ChangedCallers } from "../callers/caller-changes.js";
+import { RuleSet } from "../decide/rules.js";
+
+/** What an applied message has changed. */
+export type Applied =
+  /** Everything. */
+  | "snapshot"
+  /** Rules and keys; `changed` has the callers who may no longer be what they were, undefined means there are none. */
+  | { readonly changed: ChangedCallers | undefined }
+  /** Nothing: the authority wrote changes that do not concern a guard. */
+  | "nothing";
+
+const NO_RULES = new RuleSet();
+const NEWER = "is it newer than this guard?";
+
+/** The rules, the keys and their revision, changed by `apply` alone. */
+export class PolicyState {
+  /** The keys of contexts that the authority lets this guard have. */
+  readonly keys = new ContextKeys();
+  #rules = new Map<string, RuleSet>();
+  #revision: bigint | undefined;
+  /** The parts of a snapshot that have come so far. */
+  #parts: WatchResponse_Snapshot[] = [];
+
+  /** The applied revision; undefined until there is a snapshot, and after a failure until there is another. */
+  get revision(): bigint | undefined {
+    return this.#revision;
+  }
+
+  rulesOf(namespace: string): RuleSet {
+    return this.#rules.get(namespace) ?? NO_RULES;
+  }
+
+  /**
+   * Applies a message of the authority's stream.
+   * @returns undefined where more parts of the snapshot are to come
+   * @throws {Error} when it is not understood or does not fit. A part of it may have been applied, so there is no revision
+   * then until the next snapshot. A message of an older revision than the applied one is refused, and changes nothing.
+   */
+  apply(message: WatchResponse["message"]): Applied | undefined {
+    const isState = message?.$case === "snapshot" || message?.$case === "changes";
+    if (isState && message.value.revision < (this.#revision ?? 0n)) {
+      throw new Error(`the authority went back to revision ${message.value.revision} from ${this.#revision}`);
+    }
+    try {
+      if (message?.$case === "snapshot") {
+        this.#parts.push(message.value);
+        return message.value.last ? this.#applySnapshot(this.#parts.splice(0)) : undefined;
+      }
+      if (this.#parts.length > 0) throw new Error("the authority broke off a snapshot");
+      if (message?.$case === "changes") return this.#applyChanges(message.value);
+      throw new Error(`the authority sent a message of a kind that is not known here; ${NEWER}`);
+    } catch (error) {
+      this.#revision = undefined;
+      throw error;
+    }
+  }
+
+  #applySnapshot(parts: readonly WatchResponse_Snapshot[]): Applied {
+    const snapshot = new Map<string, RuleSet>();
+    for (const { namespace, namespaceId, rules } of parts.flatMap((part) => part.namespaces)) {
+      const set = snapshot.get(namespace) ?? new RuleSet(namespaceId);
+      for (const rule of rules) set.add(rule);
+      snapshot.set(namespace, set);
+    }
+    const revision = parts.at(-1)?.revision ?? 0n;
+    if (parts.some((part) => part.revision !== revision)) throw new Error("the authority mixed two snapshots");
+    this.#rules = snapshot;
+    this.keys.clear();
+    for (const key of parts.flatMap((part) => part.contextKeys)) this.keys.set(key);
+    this.#revision = revision;
+    return "snapshot";
+  }
+
+  #applyChanges({ revision, changes }: WatchResponse_Changes): Applied {
+    if (this.#revision === undefined) throw new Error("the authority sent changes without a snapshot before them");
+    const changed = new ChangedCallers();
+    for (const { change } of changes) this.#applyChange(change, changed);
+    this.#revision = revision;
+    if (changes.length === 0) return "nothing";
+    return { changed: changed.some ? changed : undefined };
+  }
+
+  #applyChange(change: Change["change"], changed: ChangedCallers): void {
+    switch (change?.$case) {
+      case "ruleCreated": {
+        const { namespace, namespaceId, rule } = change.value;
+        if (rule === undefined) throw new Error(`a rule created in ${namespace} is missing from its change`);
+        const rules = this.#rules.get(namespace) ?? new RuleSet(namespaceId);
+        rules.add(rule);
+        this.#rules.set(namespace, rules);
+        return;
+      }
+      case "ruleDeleted": {
+        const { namespace, id } = change.value;
+        if (!this.rulesOf(namespace).delete(id)) throw new Error(`rule "${id}" of ${namespace} is deleted but unknown`);
+        return;
+      }
+      case "accountChanged":
+        changed.addAccount(change.value.namespace, change.value.account);
+        return;
+      case "tokensRevoked":
+        for (const sha256 of change.value.sha256) changed.tokens.add(sha256.toString("latin1"));
+        return;
+      case "namespaceDeleted":
+        this.#rules.delete(change.value.namespace);
+        changed.namespaces.add(change.value.namespace);
+        return;
+      case "contextKey":
+        this.keys.set(change.value);
+        return;
+      default:
+        throw new Error(`the authority sent a change of a kind that is not known here; ${NEWER}`);
+    }
+  }
+}

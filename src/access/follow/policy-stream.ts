@@ -1,0 +1,139 @@
+/**
+ * One stream from one authority (Policy.Watch): the rules as it has brought them, and its pings. Whether a guard decides by
+ * them, policy.ts says.
+ */
+import { PolicyService, type WatchRequest, type WatchResponse } from "../../gen/portico/auth/v1/policy.js";
+import { type Stream, stream } from "../../rpc/client.js";
+import { RESTRICTIONS } from "../decide/restrictions.js";
+import type { Authority } from "./authorities.js";
+import type { AuthorityAccess } from "./authority-access.js";
+import { type Answer, Pings } from "./lease.js";
+import { type Applied, PolicyState } from "./policy-state.js";
+
+/** How long the authority has to end the stream after we have ended our side, in milliseconds. */
+const LEAVE_TIME = 1_000;
+
+/** Told what comes over a stream, in order. */
+export interface StreamListener {
+  /** A message has changed the stream's state. */
+  onApplied(stream: PolicyStream, applied: Applied): void;
+  /** A ping was answered, with a revision that is applied to the stream's state. */
+  onAnswer(stream: PolicyStream, answer: Answer): void;
+  /** It is late, or its authority stops: see `isLate` and `isStopping`. */
+  onTrouble(stream: PolicyStream): void;
+  /** The last event: why it has ended. */
+  onEnd(stream: PolicyStream, error: Error | undefined): void;
+}
+
+/** How a stream is opened. */
+export interface StreamOptions {
+  readonly authority: Authority;
+  readonly access: Pick<AuthorityAccess, "metadata" | "admission" | "service">;
+  /** In milliseconds, until the first answer tells. */
+  readonly leaseTime: number;
+  readonly takeUsedKeys: () => Buffer[];
+  /** The revision that the guard has applied, on whatever stream; 0 for none. */
+  readonly applied: () => bigint;
+  readonly listener: StreamListener;
+}
+
+export class PolicyStream {
+  readonly authority: Authority;
+  readonly state = new PolicyState();
+  /** Its authority has said that it is about to stop. */
+  isStopping = false;
+  /** When anything came last, or when it was opened, in milliseconds of `performance.now()`. */
+  heard = performance.now();
+  /** How many messages the guard has taken over that are not acknowledged yet. */
+  unacknowledged = 0;
+  readonly #call: Stream<WatchRequest, WatchResponse>;
+  readonly #pings: Pings;
+  readonly #listener: StreamListener;
+  #open = true;
+  #failure: Error | undefined;
+  #leaving: NodeJS.Timeout | undefined;
+
+  constructor({ authority, access, leaseTime, takeUsedKeys, applied, listener }: StreamOptions) {
+    this.authority = authority;
+    this.#listener = listener;
+    const { metadata, admission, service = "" } = access;
+    this.#call = stream(authority.channel, PolicyService.watch, { metadata, admission });
+    this.#pings = new Pings({
+      send: (request) => this.#call.send(request),
+      cancel: () => this.#call.cancel(),
+      takeUsedKeys,
+      isAcknowledged: () => this.unacknowledged === 0,
+      applied,
+      onLate: () => listener.onTrouble(this),
+      log: authority.log,
+    });
+    void this.#run(leaseTime, service);
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** Whether a ping has had no answer for as long as the next one was due, and nothing else has come. */
+  get isLate(): boolean {
+    return this.#pings.isLate;
+  }
+
+  /** Pings as the lease's time asks for, in milliseconds. */
+  setPace(leaseTime: number): void {
+    this.#pings.setPace(leaseTime);
+  }
+
+  /** Tells the authority that the state is applied. */
+  acknowledge(revision: bigint): void {
+    if (this.#leaving !== undefined) return;
+    this.#call.send({ message: { $case: "applied", value: { revision } } });
+  }
+
+  /** Tells the authority that no decision is made by its lease any more, so that it need not wait for it. */
+  leave(): void {
+    if (!this.#open || this.#leaving !== undefined) return;
+    this.#pings.stop();
+    this.#call.end();
+    this.#leaving = setTimeout(() => this.#call.cancel(), LEAVE_TIME);
+  }
+
+  /** Gives it up, while the guard may still decide by a lease from it. */
+  fail(error: Error): void {
+    this.#failure ??= error;
+    this.#call.cancel();
+  }
+
+  async #run(leaseTime: number, service: string): Promise<void> {
+    try {
+      this.#call.send({ message: { $case: "start", value: { service, restrictions: [...RESTRICTIONS] } } });
+      this.#pings.start(leaseTime);
+      for await (const { message } of this.#call.responses) {
+        this.heard = performance.now();
+        this.#pings.heard();
+        if (this.#leaving === undefined) this.#take(message);
+      }
+    } catch (error) {
+      this.#failure ??= error as Error;
+    }
+    this.#open = false;
+    clearTimeout(this.#leaving);
+    this.#pings.stop();
+    this.#call.cancel();
+    this.#listener.onEnd(this, this.#failure);
+  }
+
+  #take(message: WatchResponse["message"]): void {
+    if (message?.$case === "pong") {
+      this.#pings.answered(message.value);
+      if (message.value.stopping && !this.isStopping) {
+        this.isStopping = true;
+        this.#listener.onTrouble(this);
+      }
+    } else {
+      const applied = this.state.apply(message);
+      if (applied !== undefined) this.#listener.onApplied(this, applied);
+    }
+    for (const answer of this.#pings.takeAnswers(this.state.revision)) this.#listener.onAnswer(this, answer);
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * What a guard knows of the rules, and for how long it may rely on it.
+ *
+ * A stream from an authority (Policy.Watch) brings a snapshot and then every change. A network can delay or lose them, so
+ * decisions need a lease too: each ping is answered with the newest revision at that moment, and only once that
+ * revision is applied here may the guard decide, for the lease's time after the ping was *sent*. So no decision lacks
+ * a change that is older than a lease. The authority, before it confirms a change that takes something away, waits
+ * until each guard has acknowledged it or can have no lease any more.
+ *
+ * A message that is not understood or does not fit ends the lease and the stream; the next stream starts with a
+ * snapshot. Streams are opened again until `close`, from whichever authority answers (succession.ts).
+ */
+import { Code, StatusError } from "../../errors.js";
+import { timestampMs } from "../../time.js";
+import type { ChangedCallers } from "../callers/caller-changes.js";
+import { Authorities } from "./authorities.js";
+import type { AuthorityAccess } from "./authority-access.js";
+import { type Answer, Lease } from "./lease.js";
+import { type Applied, PolicyState } from "./policy-state.js";
+import type { PolicyStream } from "./policy-stream.js";
+import { type Follower, Succession } from "./succession.js";
+
+/** The lease's time until the first answer tells, in milliseconds. */
+const FIRST_LEASE_TIME = 5_000;
+/** A longer lease is cut to this, in milliseconds. */
+const MAX_LEASE_TIME = 60_000;
+
+/** What a guard does when its policy changes or cannot be relied on. */
+export interface PolicyListener {
+  /**
+   * A revision holds. `changed` tells callers who may no longer be what they were; undefined means there are none. The
+   * revision is acknowledged when what is returned has resolved; it must not reject.
+   */
+  onRevision(revision: bigint, changed: ChangedCallers | undefined): Promise<void>;
+  /** As `onRevision`, where nothing that was known before may be relied on. */
+  onSnapshot(revision: bigint): Promise<void>;
+  /** Decisions are possible, for the first time or again. */
+  onLeaseRunning(): void;
+  /** No decision has been possible for as long as a lease lasts. */
+  onCutOff(): void;
+  /** The SHA-256 of each key used since the last time. */
+  takeUsedKeys(): Buffer[];
+}
+
+interface Waiting {
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+/** How long a call may wait for a revision that its gateway has applied already, in milliseconds. */
+const MAX_AWAITED = 2_000;
+/** Most calls that wait so. */
+const MAX_AWAITING = 1_000;
+
+/** The rules of the authorities, followed on a stream, and the lease in which they may be used. */
+export class Policy implements Follower {
+  /** The rules and keys that are applied. */
+  current = new PolicyState();
+  /** While it runs, decisions may be made. */
+  readonly lease: Lease;
+  /** Why each authority that has failed did, by its address, until it answers again. */
+  readonly faults: ReadonlyMap<string, Error>;
+  leaseTime = FIRST_LEASE_TIME;
+  /** The newest revision that was applied, on whatever stream; 0 where no lease has run for as long as one lasts. */
+  floor = 0n;
+  readonly #access: AuthorityAccess;
+  readonly #listener: PolicyListener;
+  readonly #succession: Succession;
+  #closed = false;
+  /** What the authority's clock is ahead of `performance.now()`, at most. */
+  #clockLead = 0;
+  #waiting: Waiting[] = [];
+  /** Who waits for a revision to be applied. */
+  readonly #awaiting = new Set<() => void>();
+  #hasRun = false;
+  /** Resolves when all that hangs on the applied revisions is done. */
+  #settled: Promise<void> = Promise.resolve();
+  /** How many applied messages that hang on it. */
+  #unsettled = 0;
+
+  constructor(access: AuthorityAccess, listener: PolicyListener) {
+    this.#access = access;
+    this.#listener = listener;
+    this.lease = new Lease({
+      onRunning: () => this.#onRunning(),
+      onLost: () => access.log.warn("the lease ran out: nothing is decided until an authority is reached again"),
+      onLostForLong: () => {
+        this.floor = 0n;
+        listener.onCutOff();
+      },
+    });
+    const { authorities = new Authorities([{ name: "the authority", channel: access.channel, log: access.log }]) } =
+      access;
+    this.#succession = new Succession(access, authorities, this);
+    this.faults = this.#succession.faults;
+  }
+
+  get state(): "starting" | "ready" | "lost" | "closed" {
+    if (this.#closed) return "closed";
+    if (this.lease.runs(performance.now())) return "ready";
+    return this.#hasRun ? "lost" : "starting";
+  }
+
+  /** The authority's clock at a moment of `performance.now()`, in milliseconds since 1970; rather too late than too early. */
+  timeAt(monotonic: number): number {
+    return monotonic + this.#clockLead;
+  }
+
+  /** The applied revision; 0 until there is one. */
+  get revision(): bigint {
+    return this.current.revision ?? 0n;
+  }
+
+  /** Resolves when a revision is applied, or has not come in time. */
+  async awaitRevision(revision: number): Promise<void> {
+    if (this.#awaiting.size >= MAX_AWAITING) return;
+    const end = performance.now() + MAX_AWAITED;
+    for (let left = MAX_AWAITED; left > 0 && this.revision < revision; left = end - performance.now()) {
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          this.#awaiting.delete(done);
+          resolve();
+        };
+        const timer = setTimeout(done, left);
+        this.#awaiting.add(done);
+      });
+    }
+  }
+
+  /**
+   * Resolves when decisions may be made.
+   * @throws {StatusError} CANCELLED when closed before.
+   */
+  ready(): Promise<void> {
+    if (this.#closed) return Promise.reject(closed());
+    if (this.lease.runs(performance.now())) return Promise.resolve();
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  /** Resolves when the authority has heard of it, or does not answer. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.lease.close();
+    for (const { reject } of this.#waiting.splice(0)) reject(closed());
+    await this.#succession.close();
+  }
+
+  #onRunning(): void {
+    if (this.#hasRun) this.#access.log.info("the authority is reached again");
+    this.#hasRun = true;
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
+    this.#listener.onLeaseRunning();
+  }
+
+  // As a follower.
+
+  get hasLease(): boolean {
+    return this.lease.runs(performance.now());
+  }
+
+  get settling(): Promise<void> | undefined {
+    return this.#unsettled > 0 ? this.#settled : undefined;
+  }
+
+  takeUsedKeys(): Buffer[] {
+    return this.#listener.takeUsedKeys();
+  }
+
+  onFollowed(stream: PolicyStream, answer: Answer | undefined): void {
+    this.current = stream.state;
+    this.onApplied(stream, "snapshot");
+    if (answer !== undefined) this.onAnswer(stream, answer);
+  }
+
+  onApplied(stream: PolicyStream, applied: Applied): void {
+    const { revision } = this;
+    this.floor = revision;
+    for (const done of [...this.#awaiting]) done();
+    const judged = this.#tell(revision, applied);
+    stream.unacknowledged++;
+    this.#unsettled++;
+    this.#settled = Promise.all([this.#settled, judged]).then(() => {
+      this.#unsettled--;
+      stream.unacknowledged--;
+      stream.acknowledge(revision);
+    });
+  }
+
+  #tell(revision: bigint, applied: Applied): Promise<void> | undefined {
+    if (applied === "nothing") return undefined;
+    return applied === "snapshot"
+      ? this.#listener.onSnapshot(revision)
+      : this.#listener.onRevision(revision, applied.changed);
+  }
+
+  onAnswer(stream: PolicyStream, { sent, pong }: Answer): void {
+    const { time } = pong;
+    if (time === undefined) {
+      stream.fail(new Error("the authority's answer to a ping lacks its time"));
+      return;
+    }
+    this.leaseTime = Math.min(Number(pong.leaseMs), MAX_LEASE_TIME);
+    stream.setPace(this.leaseTime);
+    this.#clockLead = timestampMs(time) - sent.monotonic;
+    this.lease.extend(sent, this.leaseTime);
+  }
+
+  onLost({ state }: PolicyStream): void {
+    // A message did not fit, and a part of it may have been applied.
+    if (state.revision === undefined) this.lease.cut(this.leaseTime);
+  }
+}
+
+function closed(): StatusError {
+  return new StatusError(Code.CANCELLED, "The guard was closed");
+}

@@ -1,0 +1,188 @@
+/**
+ * Streams that were admitted and are still open. Each is judged again at every revision, and ends when its token does.
+ *
+ * A stream belongs to the caller that opened it. When the caller's token is gone, the stream is refused even where a public
+ * rule would admit calls without a token, because the service believes that it talks to the caller.
+ *
+ * When something changed about a caller, its token is looked up anew. The revision is acknowledged only when that is
+ * done. A stream whose caller cannot be looked up in time is refused.
+ *
+ * No message passes while no lease runs, or while the caller is looked up: the authority may acknowledge a change that
+ * the stream was not judged by. A stream that is asked to pass a message then waits, and is told when it may go on.
+ */
+import { type Admission, type FollowedStream, refusal, type StreamListener } from "../../call/admission.js";
+import type { Caller } from "../../call/caller.js";
+import { type CallerCache, LOOKUP_TIME } from "../callers/caller-cache.js";
+import type { ChangedCallers } from "../callers/caller-changes.js";
+import { KnownCaller } from "../callers/known-caller.js";
+
+/** Callers looked up at the same time: as many as go in one message. */
+const LOOKUPS = 1_000;
+/** The longest time that a timer of Node takes, in milliseconds. */
+const MAX_TIMER = 2 ** 31 - 1;
+
+class OpenStream implements FollowedStream {
+  readonly admission: Admission;
+  readonly listener: StreamListener;
+  /** The caller as it was last looked up; the one that the service knows is in the admission. */
+  caller: KnownCaller | undefined;
+  expiry: NodeJS.Timeout | undefined;
+  /** How many lookups of its caller are under way: until they end, what the guard knows of it may be out of date. */
+  lookups = 0;
+  /** A message waits for `onResumed`. */
+  isWaiting = false;
+  readonly #streams: OpenStreams;
+
+  constructor(streams: OpenStreams, admission: Admission, listener: StreamListener, caller: KnownCaller | undefined) {
+    this.#streams = streams;
+    this.admission = admission;
+    this.listener = listener;
+    this.caller = caller;
+  }
+
+  mayPass(): boolean {
+    if (this.lookups === 0 && this.#streams.hasLease()) return true;
+    this.isWaiting = true;
+    return false;
+  }
+
+  end(): void {
+    this.#streams.leave(this);
+  }
+}
+
+/** What open streams are judged by. */
+export interface OpenStreamsOptions {
+  readonly callers: CallerCache;
+  /** The authority's clock, in milliseconds since 1970. */
+  readonly now: () => number;
+  /** Whether a lease runs. */
+  readonly hasLease: () => boolean;
+  /** Why a call is refused now; undefined where it is not. */
+  readonly judge: (admission: Admission, caller: Caller | undefined) => Error | undefined;
+}
+
+/** The open streams of one guard. */
+export class OpenStreams {
+  readonly #options: OpenStreamsOptions;
+  readonly #open = new Set<OpenStream>();
+
+  /** Whether a lease runs. */
+  readonly hasLease: () => boolean;
+
+  constructor(options: OpenStreamsOptions) {
+    this.#options = options;
+    this.hasLease = options.hasLease;
+  }
+
+  /** @throws {TypeError} for an admission that is not of the guard which has these streams. */
+  follow(admission: Admission, listener: StreamListener): FollowedStream {
+    const { caller } = admission;
+    if (caller !== undefined && !(caller instanceof KnownCaller)) {
+      throw new TypeError("only what this guard has admitted can be followed");
+    }
+    const stream = new OpenStream(this, admission, listener, caller);
+    this.#open.add(stream);
+    const wasCurrent = this.#isCurrent(caller);
+    if (!wasCurrent) stream.lookups++;
+    // Something may have changed since the admission. The caller of this function is told after it has returned.
+    queueMicrotask(() => {
+      if (wasCurrent && this.#isCurrent(caller)) return this.#goOn(stream, caller);
+      if (wasCurrent) stream.lookups++;
+      void this.#renewAll(new Map([[caller as KnownCaller, [stream]]]));
+    });
+    return stream;
+  }
+
+  #isCurrent(caller: KnownCaller | undefined): boolean {
+    return caller === undefined || this.#options.callers.isCurrent(caller);
+  }
+
+  /** A lease runs again. */
+  resumeAll(): void {
+    for (const stream of this.#open) this.#resume(stream);
+  }
+
+  #resume(stream: OpenStream): void {
+    if (!stream.isWaiting || !this.#open.has(stream) || stream.lookups > 0 || !this.hasLease()) return;
+    stream.isWaiting = false;
+    stream.listener.onResumed();
+  }
+
+  /** Resolves when every stream has been judged. */
+  judgeAgain(changed: Pick<ChangedCallers, "has"> | undefined): Promise<void> {
+    const outdated = new Map<KnownCaller, OpenStream[]>();
+    for (const stream of this.#open) {
+      const { caller } = stream;
+      if (caller === undefined || !changed?.has(caller)) {
+        this.#judge(stream);
+        continue;
+      }
+      stream.lookups++;
+      const streams = outdated.get(caller);
+      if (streams === undefined) outdated.set(caller, [stream]);
+      else streams.push(stream);
+    }
+    return this.#renewAll(outdated);
+  }
+
+  refuseAll(error: Error): void {
+    for (const stream of this.#open) this.#refuse(stream, error);
+  }
+
+  async #renewAll(outdated: ReadonlyMap<KnownCaller, OpenStream[]>): Promise<void> {
+    const deadline = performance.now() + LOOKUP_TIME;
+    const rest = outdated.entries();
+    const renewSome = async () => {
+      for (const [caller, streams] of rest) await this.#renew(caller, streams, deadline);
+    };
+    await Promise.all(Array.from({ length: Math.min(LOOKUPS, outdated.size) }, renewSome));
+  }
+
+  async #renew({ hashBytes }: KnownCaller, streams: OpenStream[], deadline: number): Promise<void> {
+    const { callers } = this.#options;
+    try {
+      // What changes meanwhile has the same streams renewed once more.
+      const caller = await callers.ask(hashBytes, deadline);
+      for (const stream of streams) {
+        stream.lookups--;
+        if (caller === undefined) this.#refuse(stream, refusal("unauthorized", stream.admission.endpoint, undefined));
+        else this.#goOn(stream, caller);
+      }
+    } catch (error) {
+      for (const stream of streams) this.#refuse(stream, error as Error);
+    }
+  }
+
+  #goOn(stream: OpenStream, caller: KnownCaller | undefined): void {
+    stream.caller = caller;
+    if (this.#open.has(stream)) this.#watchExpiry(stream);
+    this.#judge(stream);
+    this.#resume(stream);
+  }
+
+  #watchExpiry(stream: OpenStream): void {
+    const { caller, admission } = stream;
+    const left = (caller?.expires ?? Number.POSITIVE_INFINITY) - this.#options.now();
+    clearTimeout(stream.expiry);
+    if (left <= 0) this.#refuse(stream, refusal("unauthorized", admission.endpoint, undefined));
+    else if (left < Number.POSITIVE_INFINITY) {
+      stream.expiry = setTimeout(() => this.#watchExpiry(stream), Math.min(Math.ceil(left), MAX_TIMER));
+    }
+  }
+
+  #judge(stream: OpenStream): void {
+    const error = this.#options.judge(stream.admission, stream.caller);
+    if (error !== undefined) this.#refuse(stream, error);
+  }
+
+  #refuse(stream: OpenStream, error: Error): void {
+    if (this.leave(stream)) stream.listener.onRefused(error);
+  }
+
+  /** Follows the stream no more. @returns whether it was still there */
+  leave(stream: OpenStream): boolean {
+    clearTimeout(stream.expiry);
+    return this.#open.delete(stream);
+  }
+}

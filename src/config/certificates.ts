@@ -1,0 +1,147 @@
+/** The certificates for TLS, on the gRPC port and on the HTTP port: those of trusted authorities, and this process's own. */
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+import { onFileChange } from "../file-changes.js";
+import type { Logger } from "../log.js";
+import { type Config, ConfigError, SETTINGS } from "./config.js";
+
+const DAY_MS = 86_400_000;
+/** A certificate that ends is logged this long before, in milliseconds, but only in the last tenth of its life. */
+const NOTICE_MS = 7 * DAY_MS;
+
+/** PEM. */
+export interface Certificates {
+  /** Of trusted authorities, of which clients must show a certificate. Without it they need show none, and Node's own list is trusted. */
+  readonly ca?: Buffer | undefined;
+  /** Of this process, with its key. Without it the port speaks plain text. */
+  readonly cert?: Buffer | undefined;
+  readonly key?: Buffer | undefined;
+  /** Calls the listener when they have been replaced. Without it they never are. */
+  readonly onChange?: ((listener: () => void) => void) | undefined;
+}
+
+/** The settings that name the files. */
+export interface CertificateSettings {
+  readonly ca: Setting;
+  readonly cert: Setting;
+  readonly key: Setting;
+}
+
+/** For gRPC. */
+export const GRPC_CERTIFICATES: CertificateSettings = { ca: "tlsCa", cert: "tlsCert", key: "tlsKey" };
+/** For the HTTP port. */
+export const HTTP_CERTIFICATES = { ca: "httpTlsClientCa", cert: "httpTlsCert", key: "httpTlsKey" } as const;
+
+type Setting = "tlsCa" | "tlsCert" | "tlsKey" | "httpTlsClientCa" | "httpTlsCert" | "httpTlsKey";
+type Files = { readonly [setting in Setting]?: Config[setting] | undefined };
+
+/**
+ * The certificates in the files that the settings name, as they are now. Files that change are read again: new connections
+ * use them, and those that stand go on. Files that cannot be used are logged, and the certificates before stay. So is, once
+ * a day, an own certificate that clients refuse because of its time, or soon will.
+ * @throws {ConfigError} when a file cannot be used at the start
+ */
+export function followCertificates(
+  config: Files,
+  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+  settings = GRPC_CERTIFICATES,
+): Certificates {
+  let current = readCertificates(config, settings);
+  const checkValidity = (): void => warnOfValidity(current, settings.cert, log);
+  checkValidity();
+  const timer = setInterval(checkValidity, DAY_MS).unref();
+  signal.addEventListener("abort", () => clearInterval(timer));
+  const listeners: (() => void)[] = [];
+  const readAgain = (): void => {
+    try {
+      const read = readCertificates(config, settings);
+      const isSame = (["ca", "cert", "key"] as const).every((part) => `${read[part]}` === `${current[part]}`);
+      if (isSame) return;
+      current = read;
+      log.info("the certificates were read again");
+      checkValidity();
+      for (const listener of listeners) listener();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      log.warn({ reason: error.message }, "the changed certificates are not used");
+    }
+  };
+  for (const setting of Object.values(settings)) {
+    const file = config[setting as Setting];
+    if (file !== undefined) onFileChange(file, readAgain, signal);
+  }
+  return {
+    get ca() {
+      return current.ca;
+    },
+    get cert() {
+      return current.cert;
+    },
+    get key() {
+      return current.key;
+    },
+    onChange: (listener) => listeners.push(listener),
+  };
+}
+
+function warnOfValidity({ cert }: Certificates, setting: Setting, log: Logger): void {
+  if (cert === undefined) return;
+  const { from, to, fault } = validityOf(cert);
+  const fields = { setting: SETTINGS[setting].variable, from: new Date(from), to: new Date(to) };
+  if (fault !== undefined) log.warn(fields, `the certificate ${fault}: clients refuse it`);
+  else if (to - Date.now() < Math.min(NOTICE_MS, (to - from) / 10))
+    log.warn(fields, "the certificate expires soon: replace it");
+}
+
+/** From when until when a certificate is valid, in milliseconds since 1970; and in words why it is not valid now. */
+export function validityOf(cert: Buffer): { from: number; to: number; fault: string | undefined } {
+  const { validFrom, validTo } = new X509Certificate(cert);
+  const [from, to, now] = [Date.parse(validFrom), Date.parse(validTo), Date.now()];
+  return { from, to, fault: now < from ? "is not yet valid" : now > to ? "has expired" : undefined };
+}
+
+/**
+ * Reads the files that the settings name.
+ * @throws {ConfigError} when a file cannot be used
+ */
+export function readCertificates(config: Files, settings = GRPC_CERTIFICATES): Certificates {
+  const { [settings.cert]: certFile, [settings.key]: keyFile } = config;
+  const { [settings.cert]: certSetting, [settings.key]: keySetting } = SETTINGS;
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    const [there, missing] = certFile === undefined ? [keySetting, certSetting] : [certSetting, keySetting];
+    throw new ConfigError(`${there.variable} is set without ${missing.variable}: they go together`);
+  }
+  const caFile = config[settings.ca];
+  const ca = caFile === undefined ? undefined : readCertificate(settings.ca, caFile);
+  if (certFile === undefined || keyFile === undefined) return { ca };
+  const cert = readCertificate(settings.cert, certFile);
+  const key = readPem(settings.key, keyFile);
+  try {
+    createSecureContext({ ca, cert, key });
+  } catch (error) {
+    const { message } = error as Error;
+    throw new ConfigError(`${keyFile} (${keySetting.variable}) is no key for ${certFile}: ${message}`);
+  }
+  return { ca, cert, key };
+}
+
+function readCertificate(setting: Setting, path: string): Buffer {
+  const pem = readPem(setting, path);
+  try {
+    new X509Certificate(pem);
+  } catch (error) {
+    throw new ConfigError(
+      `${path} (${SETTINGS[setting].variable}) has no PEM certificate: ${(error as Error).message}`,
+    );
+  }
+  return pem;
+}
+
+function readPem(setting: Setting, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new ConfigError(`${SETTINGS[setting].variable} cannot be read: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,122 @@
+/** How the text of a setting is read: paths, sizes, times, numbers and lists. Each says what it accepts where it refuses. */
+import { resolve } from "node:path";
+import { NAME } from "../contract/names.js";
+
+/** What a shell completes a setting with: some words, or the names of files or folders. */
+export type Values = readonly string[] | "file" | "folder";
+
+/** Reads the text of a setting. */
+export interface Parse<T> {
+  /** @throws {SyntaxError} saying what is accepted. */
+  (text: string): T;
+  readonly values?: Values;
+}
+
+/** A file, made absolute. */
+export const filePath = Object.assign((path: string) => resolve(path), { values: "file" as const });
+/** A folder, made absolute. */
+export const folderPath = Object.assign((path: string) => resolve(path), { values: "folder" as const });
+
+/** One of some words. */
+export function oneOf<const T extends string>(...values: readonly T[]): Parse<T> & { readonly values: readonly T[] } {
+  const parse = (text: string): T => {
+    const value = values.find((known) => known === text);
+    if (value === undefined) throw new SyntaxError(`must be one of ${values.join(", ")}`);
+    return value;
+  };
+  return Object.assign(parse, { values });
+}
+
+const trueOrFalse = oneOf("true", "false");
+/** `true` or `false`. */
+export const boolean = Object.assign((text: string) => trueOrFalse(text) === "true", { values: trueOrFalse.values });
+
+/** The URL of a store; open.ts opens it. */
+export function storeUrl(text: string): string {
+  if (/^(?:sqlite:|postgres(?:ql)?:\/\/)/.test(text)) return text;
+  throw new SyntaxError("must be sqlite:, sqlite:/path/to/file, or postgres://role:password@host/database");
+}
+
+/** Web origins (RFC 6454 §6.2), separated by commas; `*` is any, `none` is none. */
+export const origins = listOf("origins such as https://example.com", (origin) =>
+  URL.canParse(origin) && new URL(origin).origin === origin ? origin : undefined,
+);
+
+/** A web address without a path (RFC 6454 §6.2); a slash at its end is dropped. */
+export function origin(text: string): string {
+  const bare = text.replace(/\/$/, "");
+  if (/^https?:/.test(bare) && URL.canParse(bare) && new URL(bare).origin === bare) return bare;
+  throw new SyntaxError("must be http:// or https:// and a host, without a path, such as https://api.example.com");
+}
+
+/** Names of services, separated by commas; `*` is any, `none` is none. */
+export const serviceNames = listOf("names of services, such as id", (name) => (NAME.test(name) ? name : undefined));
+
+/** Host names without ports, separated by commas, in lower case; `*` is any, `none` is none. */
+export const hosts = listOf("host names without ports, such as api.example.com", (name) =>
+  /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/i.test(name) ? name.toLowerCase() : undefined,
+);
+
+/** @param read gives an entry as it is kept; undefined where it is none */
+function listOf(what: string, read: (entry: string) => string | undefined): Parse<readonly string[] | "*"> {
+  return (text) => {
+    if (text === "*") return "*";
+    if (text === "none") return [];
+    return text.split(",").map((entry) => {
+      const value = read(entry.trim());
+      if (value === undefined) throw new SyntaxError(`must be *, none, or ${what} (not "${entry.trim()}")`);
+      return value;
+    });
+  };
+}
+
+/** A whole number within bounds. */
+export function integer(min: number, max: number): Parse<number> {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) throw new SyntaxError(`must be a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+/** Reads `512KiB` or `4MiB`; gives bytes, as the bounds are. */
+export function bytes(min: number, max: number): Parse<number> {
+  const units = { "": 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+  return quantityWithin("size", units, [`${min}`, `${max} bytes`], [min, max], ["16KiB", "512KiB", "4MiB", "1GiB"]);
+}
+
+/** Reads `250ms`, `10s`, `5m`, `1h`, `30d`; gives milliseconds. The bounds are seconds. */
+export function duration(min: number, max: number): Parse<number> {
+  const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+  const examples = ["250ms", "2s", "10s", "5m", "1h", "30d", "400d"];
+  return quantityWithin("time", units, [`${min}s`, `${max}s`], [min * 1000, max * 1000], examples);
+}
+
+/** @param examples those within the bounds are named where a text is refused */
+function quantityWithin(
+  what: string,
+  units: Readonly<Record<string, number>>,
+  [from, to]: readonly [string, string],
+  [min, max]: readonly [number, number],
+  examples: readonly string[],
+): Parse<number> {
+  const isWithin = (value: number): boolean => value >= min && value <= max;
+  const named = examples.filter((example) => isWithin(quantity(example, units))).slice(0, 3);
+  const such = named.length === 0 ? "" : `, such as ${named.join(", ").replace(/, ([^,]+)$/, " or $1")}`;
+  return (text) => {
+    const value = quantity(text, units);
+    if (isWithin(value) && (what === "time" || Number.isInteger(value))) return value;
+    throw new SyntaxError(`must be a ${what} from ${from} to ${to}${such}`);
+  };
+}
+
+/** A number with a unit; NaN for anything else. */
+export function quantity(text: string, units: Readonly<Record<string, number>>): number {
+  const [, number, unit = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
+  return Object.hasOwn(units, unit) ? Number(number) * units[unit]! : Number.NaN;
+}
+
+/** Whether a value of a JSON file is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

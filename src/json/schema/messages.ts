@@ -1,0 +1,250 @@
+/**
+ * The schemas of a document. Each message and enum that the endpoints reach is a component: as
+ * `helloworld.CallResponse-output` where it is answered, as `helloworld.CallRequest-input` where it is sent. No name in
+ * descriptors has a hyphen, so these names are unique. Client generators make names from them and from the operations, such as
+ * `HelloworldCallResponse` for the answer of `Helloworld.Call`; none of those ends in Input or Output, so they are unique, too.
+ */
+import {
+  type DescEnum,
+  type DescExtension,
+  type DescField,
+  type DescFile,
+  type DescMessage,
+  type DescOneof,
+  type Registry,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { commentOf } from "../../contract/comments.js";
+import { isSecret } from "../../contract/secrets.js";
+import type { Steps } from "../../overload/pace.js";
+import { takesNull } from "../read/field.js";
+import { extensionsByType, isImplicit, isRequired, wrapped } from "../types.js";
+import { type Direction, mapKeySchema, type Schema, scalarSchema, wellKnownSchema } from "./scalars.js";
+
+type Field = DescField | DescExtension;
+/** The type of one value: of a field, of an element of a list, or of a value of a map. */
+type Single = Partial<Pick<DescField, "message" | "enum" | "scalar">>;
+
+/** Most members of a oneof whose schema excludes each pair; of more members only the description says so. */
+const MAX_PAIRED = 16;
+
+export interface SchemasOptions {
+  /** The types of the service, for the extensions of its messages. */
+  readonly types: Registry;
+  /** Whether fields without presence are left out of answers when they are zero or empty. */
+  readonly omitZeros?: boolean | undefined;
+  /**
+   * Most fields, and values of enums, that all schemas have together; default no maximum. What is beyond it is a schema without
+   * its parts, so that a huge contract costs little.
+   */
+  readonly maxParts?: number | undefined;
+}
+
+/** Stands for the parts of a type that did not fit. */
+const CUT = "This type is too large to be shown here; the OpenAPI document of the service has all of it.";
+
+export class Schemas {
+  readonly #types: Registry;
+  readonly #omitZeros: boolean;
+  /** Fields and values of enums that may still be written. */
+  #partsLeft: number;
+  readonly #components = new Map<string, Schema>();
+  /** Components that are referred to but not written yet; a queue, since types may contain each other. */
+  readonly #pending: (() => void)[] = [];
+  #extensions: ReadonlyMap<string, readonly DescExtension[]> | undefined;
+
+  constructor({ types, omitZeros = false, maxParts = Number.POSITIVE_INFINITY }: SchemasOptions) {
+    this.#partsLeft = maxParts;
+    this.#types = types;
+    this.#omitZeros = omitZeros;
+  }
+
+  /** All components that were referred to, and those that they refer to, sorted by name: one in each step. */
+  *components(): Steps<Record<string, Schema>> {
+    // In the order of their references, so that what lies nearest is written where not all of it may be.
+    for (const write of this.#pending) {
+      write();
+      yield;
+    }
+    this.#pending.length = 0;
+    return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** The schema of a message as the body of a request or a response. */
+  message(type: DescMessage, direction: Direction): Schema {
+    return this.single({ message: type }, direction);
+  }
+
+  /** The schema of one value. */
+  single({ message, enum: type, scalar }: Single, direction: Direction): Schema {
+    if (message !== undefined) {
+      const inner = wrapped(message);
+      if (inner !== undefined) return this.single(inner, direction);
+      const own = wellKnownSchema(message, direction);
+      return this.#refer(message.typeName, direction, () => own ?? this.#object(message, direction));
+    }
+    if (type !== undefined) return this.#enumeration(type, direction);
+    const { name, schema } = scalarSchema(scalar!, direction);
+    return name === undefined ? schema : this.#refer(name, direction, () => schema);
+  }
+
+  #enumeration(type: DescEnum, direction: Direction): Schema {
+    if (type.typeName === "google.protobuf.NullValue" && direction === "output") return { type: "null" };
+    return this.#refer(type.typeName, direction, () =>
+      this.#fits(type.values.length) ? enumSchema(type, direction) : { description: CUT },
+    );
+  }
+
+  #refer(name: string, direction: Direction, make: () => Schema): Schema {
+    const key = `${name}-${direction}`;
+    if (!this.#components.has(key)) {
+      this.#components.set(key, {});
+      this.#pending.push(() => this.#components.set(key, make()));
+    }
+    return { $ref: `#/components/schemas/${key}` };
+  }
+
+  #object(type: DescMessage, direction: Direction): Schema {
+    const fields: readonly Field[] = [...type.fields, ...this.#extensionsOf(type)];
+    if (!this.#fits(fields.length + 1)) return { type: "object", description: CUT };
+    const input = direction === "input";
+    const choices = type.oneofs.filter((oneof) => oneof.fields.length > 1);
+    const required = fields.filter(
+      (field) => isRequired(field) || (!input && !this.#omitZeros && isAlwaysWritten(field)),
+    );
+    const exclusive = choices.filter((oneof) => oneof.fields.length <= MAX_PAIRED).flatMap(pairsOf);
+    return {
+      type: "object",
+      ...described(commentOf(type, type.file), ...choices.map(choiceInWords)),
+      properties: Object.fromEntries(fields.map((field) => [field.jsonName, this.#property(field, direction)])),
+      ...(required.length > 0 && { required: required.map(({ jsonName }) => jsonName) }),
+      ...(input && exclusive.length > 0 && { not: { anyOf: exclusive } }),
+      ...(input && { additionalProperties: false }),
+      ...deprecation(type),
+    };
+  }
+
+  /** Takes the parts of one type from those that may still be written. */
+  #fits(parts: number): boolean {
+    this.#partsLeft -= parts;
+    return this.#partsLeft >= 0;
+  }
+
+  #property(field: Field, direction: Direction): Schema {
+    const schema = this.field(field, direction);
+    const given = direction === "input" && !isRequired(field) ? nullable(schema, field) : schema;
+    return {
+      ...given,
+      ...presence(field),
+      ...secrecy(field, direction),
+      ...described(commentOf(field, fileOf(field))),
+      ...deprecation(field),
+    };
+  }
+
+  /** The schema of a field's value. */
+  field(field: Field, direction: Direction): Schema {
+    if (field.fieldKind === "list") return { type: "array", items: this.single(field, direction) };
+    if (field.fieldKind !== "map") return this.single(field, direction);
+    const propertyNames = mapKeySchema(field.mapKey);
+    const additionalProperties = this.single(field, direction);
+    return { type: "object", ...(propertyNames && { propertyNames }), additionalProperties };
+  }
+
+  #extensionsOf({ typeName }: DescMessage): readonly DescExtension[] {
+    this.#extensions ??= extensionsByType(this.#types);
+    return this.#extensions.get(typeName) ?? [];
+  }
+}
+
+function fileOf(field: Field): DescFile {
+  return field.kind === "field" ? field.parent.file : field.file;
+}
+
+/** Allows null, which means that the field is not set, unless null is a value of its type. */
+function nullable(schema: Schema, field: Field): Schema {
+  if (takesNull(field)) return schema;
+  if (typeof schema.type === "string") return { ...schema, type: [schema.type, "null"] };
+  return { anyOf: [schema, { type: "null" }] };
+}
+
+/** Whether a field is in every answer: fields without presence are, unless zeros are left out. */
+function isAlwaysWritten(field: Field): boolean {
+  return field.kind === "field" && (field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field));
+}
+
+/** Marks a scalar, enum or wrapper for which absent and zero differ. Of messages that is always so, of lists and maps never. */
+function presence(field: Field): { "x-explicit-presence"?: true } {
+  const isValue = field.fieldKind === "scalar" || field.fieldKind === "enum";
+  const isWrapper = field.fieldKind === "message" && wrapped(field.message) !== undefined;
+  return isWrapper || (isValue && field.kind === "field" && !isImplicit(field)) ? { "x-explicit-presence": true } : {};
+}
+
+/** The pairs of a oneof's members that must not both be set. Null is not set, unless it is a value of the member's type. */
+function pairsOf({ fields }: DescOneof): Schema[] {
+  const given = (field: DescField) => [field.jsonName, takesNull(field) ? {} : { not: { type: "null" } }];
+  return fields.flatMap((field, at) =>
+    fields.slice(at + 1).map((other) => ({
+      required: [field.jsonName, other.jsonName],
+      properties: Object.fromEntries([given(field), given(other)]),
+    })),
+  );
+}
+
+function choiceInWords({ fields }: DescOneof): string {
+  return `At most one of ${fields.map(({ jsonName }) => `\`${jsonName}\``).join(", ")}.`;
+}
+
+/** Values by name; of an open enum by number, too, in which form values of a later version are answered. */
+function enumSchema(type: DescEnum, direction: Direction): Schema {
+  const input = direction === "input";
+  const values = input ? type.values : firstOfEach(type);
+  const names = new Set(
+    input ? values.flatMap(({ name, jsonName }) => [jsonName, name]) : values.map((one) => one.jsonName),
+  );
+  const numbers = type.open
+    ? { type: "integer", format: "int32", minimum: -(2 ** 31), exclusiveMaximum: 2 ** 31 }
+    : { type: "integer", enum: [...new Set(type.values.map(({ number }) => number))] };
+  const byName = { type: "string", enum: [...names] };
+  const forms = input || type.open ? [byName, numbers] : [byName];
+  const isNull = type.typeName === "google.protobuf.NullValue";
+  return {
+    ...described(commentOf(type, type.file), valuesInWords(type)),
+    ...(forms.length > 1 ? { anyOf: isNull ? [{ type: "null" }, ...forms] : forms } : byName),
+    ...deprecation(type),
+  };
+}
+
+/** The first value of each number: of several names for a number the first one is answered. */
+function firstOfEach({ values }: DescEnum): DescEnum["values"] {
+  const numbers = new Set<number>();
+  return values.filter(({ number }) => !numbers.has(number) && numbers.add(number));
+}
+
+function valuesInWords(type: DescEnum): string {
+  const lines = type.values.flatMap((value) => {
+    const comment = commentOf(value, type.file);
+    return comment === "" ? [] : [`- \`${value.jsonName}\`: ${comment.replaceAll("\n", " ")}`];
+  });
+  return lines.join("\n");
+}
+
+/**
+ * Marks a field that its contract keeps out of logs (`debug_redact`): in requests as `writeOnly`, and a string by the format
+ * `password`, which hides what is typed.
+ */
+export function secrecy(field: Field, direction: Direction): { format?: "password"; writeOnly?: true } {
+  if (!isSecret(field)) return {};
+  const isText = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
+  return { ...(isText && { format: "password" }), ...(direction === "input" && { writeOnly: true }) };
+}
+
+/** A description made of the paragraphs that are not empty. */
+export function described(...paragraphs: readonly string[]): { description?: string } {
+  const description = paragraphs.filter((paragraph) => paragraph !== "").join("\n\n");
+  return description === "" ? {} : { description };
+}
+
+export function deprecation({ deprecated }: { readonly deprecated: boolean }): { deprecated?: true } {
+  return deprecated ? { deprecated } : {};
+}

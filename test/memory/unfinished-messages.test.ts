@@ -1,0 +1,147 @@
+// Where a client's share of the memory is full, gRPC messages that came in part make room for those that came whole: at the gRPC
+// port, and at the HTTP port in streams of messages.
+import { once } from "node:events";
+import { request } from "node:http";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import t, { type Test } from "tap";
+import { Code } from "../../src/errors.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
+import { serveHttp2 } from "../../src/rpc/http2/server.js";
+import { deploy } from "../gateway/deployment.js";
+import { message } from "../http2/peer.js";
+import { rawService } from "../rpc/raw-service.js";
+import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+import { inTime, until } from "../support/until.js";
+
+const LIMIT = 20 * 1024 ** 2;
+const WHOLE = message(Buffer.alloc(100_000));
+/** Of a message of 900,000 bytes. */
+const PART = message(Buffer.alloc(900_000)).subarray(0, 400_000);
+
+const service = rawService({
+  one: (bytes) => bytes,
+  async upload(messages) {
+    for await (const _ of messages);
+    return Buffer.alloc(0);
+  },
+});
+
+const PORTS = {
+  async "the gRPC port"(t: Test, budget: MemoryBudget): Promise<number> {
+    const server = await serveHttp2(dispatcherOf([service]), { host: "127.0.0.1", port: 0 }, LIMITS, { budget });
+    t.teardown(() => server.close(0));
+    return (server.address as { port: number }).port;
+  },
+  async "the HTTP port"(t: Test, budget: MemoryBudget): Promise<number> {
+    const { door, close } = await deploy(t.testdir(), { budget, services: [service] });
+    t.teardown(close);
+    return door.address.port;
+  },
+};
+
+/** A call that has sent something; and how it ended. */
+interface Opened {
+  readonly stream: ClientHttp2Stream;
+  status: string | undefined;
+  message: string;
+}
+
+function open(session: ClientHttp2Session, method: string, bytes: Buffer): Opened {
+  const path = `/raw.Raw/${method}`;
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  const opened: Opened = { stream, status: undefined, message: "" };
+  const onEnd = (fields: Record<string, unknown>): void => {
+    if (fields["grpc-status"] === undefined) return;
+    opened.status = String(fields["grpc-status"]);
+    opened.message = decodeURIComponent(String(fields["grpc-message"] ?? ""));
+  };
+  stream.on("response", onEnd);
+  stream.on("trailers", onEnd);
+  stream.on("error", () => {});
+  stream.resume();
+  stream.write(bytes);
+  return opened;
+}
+
+/** Opens calls until one of them has ended. */
+async function fill(budget: MemoryBudget, openNext: () => { readonly status: string | undefined }): Promise<void> {
+  const calls: { readonly status: string | undefined }[] = [];
+  const isOver = (): boolean => calls.some(({ status }) => status !== undefined);
+  while (!isOver() && calls.length < 100) {
+    const before = budget.reserved;
+    calls.push(openNext());
+    await until(() => budget.reserved > before + 300_000 || isOver());
+  }
+}
+
+for (const [name, listen] of Object.entries(PORTS)) {
+  t.test(`${name}: whole messages pass while others of the connection stay unfinished`, async (t) => {
+    const budget = new MemoryBudget({ limit: LIMIT });
+    const session = connect(`http://127.0.0.1:${await listen(t, budget)}`);
+    t.teardown(() => session.destroy());
+    await once(session, "connect");
+    // Its first message is whole, so it has nothing to give.
+    const idle = open(session, "Upload", message(Buffer.alloc(10)));
+    const parts: Opened[] = [];
+    await fill(budget, () => {
+      const next = open(session, "Upload", PART);
+      parts.push(next);
+      return next;
+    });
+    t.match(parts[0], { status: String(Code.RESOURCE_EXHAUSTED), message: /given up: .* unfinished/ });
+    for (let round = 0; round < 5; round++) {
+      const whole = open(session, "One", WHOLE);
+      whole.stream.end();
+      await until(() => whole.status !== undefined);
+      t.equal(whole.status, "0");
+    }
+    t.ok(
+      parts.slice(4).every(({ status }) => status === undefined),
+      "no more are given up than are needed",
+    );
+    idle.stream.end();
+    await until(() => idle.status !== undefined);
+    t.equal(idle.status, "0", "a stream without an unfinished message goes on");
+    session.destroy();
+    await until(() => budget.reserved === 0);
+  });
+}
+
+t.test("the HTTP port: messages in streams over HTTP/1.1 make room too", async (t) => {
+  const budget = new MemoryBudget({ limit: LIMIT });
+  const port = await PORTS["the HTTP port"](t, budget);
+  const url = `http://127.0.0.1:${port}/raw.Raw/Upload`;
+  const headers = { "content-type": "application/connect+proto" };
+  const ended: string[] = [];
+  let first: { readonly status: string | undefined } | undefined;
+  await fill(budget, () => {
+    const call = request(url, { method: "POST", headers, agent: false });
+    const opened: { status: string | undefined } = { status: undefined };
+    first ??= opened;
+    call.on("response", async (response) => {
+      const pieces = await response.toArray();
+      ended.push(String(Buffer.concat(pieces)));
+      opened.status = String(response.statusCode);
+    });
+    call.on("error", () => {});
+    t.teardown(() => call.destroy());
+    call.write(PART);
+    return opened;
+  });
+  t.equal(first?.status, "200");
+  t.match(ended, [/resource_exhausted.*given up/]);
+  const whole = await inTime(
+    fetch(`http://127.0.0.1:${port}/raw.Raw/One`, {
+      method: "POST",
+      headers: { "content-type": "application/proto" },
+      body: WHOLE.subarray(5),
+    }),
+    "an answer",
+  );
+  t.equal(whole.status, 200);
+});

@@ -1,0 +1,37 @@
+/** An event loop that a test turns by hand. */
+import { type CallQueue, type EventLoop, MAX_TURN_MS, MAX_UNTIMED } from "../../src/overload/call-queue.js";
+
+export class ManualLoop implements EventLoop {
+  milliseconds = 0;
+  #atTurnEnd: (() => void)[] = [];
+  #afterMicrotasks: (() => void)[] = [];
+
+  readonly now = (): number => this.milliseconds;
+
+  atTurnEnd(callback: () => void): void {
+    this.#atTurnEnd.push(callback);
+  }
+
+  afterMicrotasks(callback: () => void): void {
+    this.#afterMicrotasks.push(callback);
+  }
+
+  /** Ends the turn: what calls back after it does so before this returns. */
+  turn(): void {
+    for (const callback of this.#atTurnEnd.splice(0)) callback();
+    while (this.#afterMicrotasks.length > 0) for (const callback of this.#afterMicrotasks.splice(0)) callback();
+  }
+
+  /** Whether nothing calls back any more. */
+  get isIdle(): boolean {
+    return this.#atTurnEnd.length === 0;
+  }
+}
+
+/** Lets a turn pass in which calls of a group have taken so much time that all others have to wait. */
+export function fillTurn(callQueue: CallQueue, loop: ManualLoop, group = "a"): void {
+  for (let call = 0; call < MAX_UNTIMED; call++) callQueue.mayBegin();
+  callQueue.mayBegin();
+  callQueue.tryBegin(group);
+  loop.milliseconds += MAX_TURN_MS;
+}
