@@ -11,7 +11,8 @@ import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import type { Alternatives, Route, Target } from "../catalog/target.js";
 import { notOneMessage, toCallError, UnreachableError } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
-import type { GatewayRequest, Reply } from "../http/message.js";
+import type { GatewayRequest } from "../http/message.js";
+import type { Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
 import { reportFailure, write } from "./respond.js";
@@ -49,7 +50,7 @@ export function call(
   admitted: AdmittedRequest,
   body: readonly Uint8Array[],
   options: StageOptions,
-): Promise<Uint8Array> | Promise<Uint8Array | Reply> | Reply {
+): Promise<Uint8Array> | Promise<Uint8Array | Written> | Written {
   const { request, state, route, target, admission } = admitted;
   const { dialect } = state;
   if (target.endpoint.shape !== "unary") {
@@ -151,7 +152,7 @@ async function callAnyContract(
   alternatives: Alternatives,
   body: readonly Uint8Array[],
   options: StageOptions,
-): Promise<Reply> {
+): Promise<Written> {
   const { request, state, route } = first;
   const { dialect } = state;
   const tried: Target[] = [];

@@ -62,7 +62,6 @@ export interface Dialect {
   readMessage(request: GatewayRequest, target: Target, body: readonly Uint8Array[], route: Route): Uint8Array;
   /**
    * The reply of a unary call, or of an upload.
-   * @returns undefined where the message has to be compressed: then `compressMessage` gives the reply
    * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or too large
    */
   writeMessage(
@@ -71,14 +70,7 @@ export interface Dialect {
     message: Uint8Array,
     answer: AnswerMetadata,
     route: Route,
-  ): Reply | undefined;
-  /** As `writeMessage`, with the message compressed. */
-  compressMessage?(
-    request: GatewayRequest,
-    target: Target,
-    message: Uint8Array,
-    answer: AnswerMetadata,
-  ): Promise<Reply>;
+  ): Written;
   /**
    * Calls an endpoint that streams. Resolves when the response may begin, or with the one message of an upload.
    * @throws {Error} (or rejects with one) what the call failed with before the response began
@@ -91,6 +83,9 @@ export interface Dialect {
   /** The reply of a request that failed before its response began. */
   readonly writeError: (request: GatewayRequestHead, failure: Failure, about: FailedRequest) => Reply;
 }
+
+/** A reply; where its message has to be compressed first, a function that gives the reply with the compressed message. */
+export type Written = Reply | (() => Promise<Reply>);
 
 /** What a path leads to where the body names the endpoint: it is received once the guard has admitted its sender. */
 export interface BodyRoute {

@@ -18,18 +18,22 @@ import {
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http/message.js";
 import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
+import type { Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import { RequestState, record } from "./record.js";
 
 /** Largest response, in bytes, for which no memory is reserved: the system most likely takes it at once. */
 const MAX_UNRESERVED = 16 * 1024;
 
-/** The reply to an answer, where it can be written in this turn. @returns undefined where it cannot: then `write` writes it */
+/**
+ * The reply to an answer, where no types have to be asked for. @returns undefined where they have: then `write` writes it
+ * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
+ */
 export function writeAtOnce(
   request: GatewayRequest,
   state: RequestState,
-  answer: Uint8Array | Reply,
-): Reply | undefined {
+  answer: Uint8Array | Written,
+): Written | undefined {
   if (!(answer instanceof Uint8Array)) return answer;
   const { dialect } = state;
   const [target, route] = [state.target as Target, state.route as Route];
@@ -37,33 +41,29 @@ export function writeAtOnce(
 }
 
 /**
- * The same, where types have to be asked for first, or the message is compressed.
- * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
+ * The same, where types have to be asked for first.
  * @param deadline of the call, in milliseconds of `performance.now()`
  */
 export async function write(
   request: GatewayRequest,
   state: RequestState,
-  answer: Uint8Array | Reply,
+  answer: Uint8Array | Written,
   deadline: number | undefined,
-): Promise<Reply> {
+): Promise<Written> {
   if (!(answer instanceof Uint8Array)) return answer;
   const { dialect } = state;
   const [target, route] = [state.target as Target, state.route as Route];
-  const written = () =>
-    dialect.writeMessage(request, target, answer, state.answer, route) ??
-    dialect.compressMessage?.(request, target, answer, state.answer);
-  return (await target.complete(written, deadline)) as Reply;
+  return target.complete(() => dialect.writeMessage(request, target, answer, state.answer, route), deadline);
 }
 
 /** As `respond`, where the reply is not compressed. @returns undefined where it may be */
 export function respondAtOnce(
   request: GatewayRequest,
   state: RequestState,
-  reply: Reply,
+  reply: Written,
   options: StageOptions,
 ): GatewayResponse | undefined {
-  return isLarge(reply) ? undefined : finish(request, state, reply, options);
+  return typeof reply === "function" || isLarge(reply) ? undefined : finish(request, state, reply, options);
 }
 
 /**
@@ -71,14 +71,15 @@ export function respondAtOnce(
  * - 200 the answer
  * - 502 the answer is not a message of the endpoint's type, or too large
  * - 503 there is no memory for the response while the client reads it
- * @param reply to an answer as `write` gives it, or of an earlier stage
+ * @param written to an answer as `write` gives it, or the reply of an earlier stage
  */
 export async function respond(
   request: GatewayRequest,
   state: RequestState,
-  reply: Reply,
+  written: Written,
   options: StageOptions,
 ): Promise<GatewayResponse> {
+  const reply = typeof written === "function" ? await written() : written;
   const sent = isLarge(reply) ? await encoded(request, state, reply) : reply;
   return finish(request, state, sent, options);
 }

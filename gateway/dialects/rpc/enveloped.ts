@@ -8,7 +8,14 @@ import { compress } from "../../http/content-coding.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
 import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
-import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
+import {
+  type Allow,
+  type AnswerMetadata,
+  allowing,
+  type Dialect,
+  type FailedRequest,
+  type Written,
+} from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { decodeBase64, encodeBase64 } from "./base64.js";
@@ -124,27 +131,16 @@ export class Enveloped implements Dialect {
     return this.#options.codec.read(target, message);
   }
 
-  writeMessage(
-    request: GatewayRequest,
-    target: Target,
-    message: Uint8Array,
-    answer: AnswerMetadata,
-  ): Reply | undefined {
+  writeMessage(request: GatewayRequest, target: Target, message: Uint8Array, answer: AnswerMetadata): Written {
     const { protocol, codec } = this.#options;
     const written = codec.write(target, message);
-    const mustCompress = isWorthCompressing(written, target) && protocol.answerEncoding(request.headers) !== undefined;
-    return mustCompress ? undefined : this.#reply(0, written, protocol.headers, answer);
+    const encoding = isWorthCompressing(written, target) ? protocol.answerEncoding(request.headers) : undefined;
+    if (encoding === undefined) return this.#reply(0, written, protocol.headers, answer);
+    return () => this.#compressed(encoding, written, answer);
   }
 
-  async compressMessage(
-    { headers: sent }: GatewayRequest,
-    target: Target,
-    message: Uint8Array,
-    answer: AnswerMetadata,
-  ): Promise<Reply> {
-    const { protocol, codec } = this.#options;
-    const written = codec.write(target, message);
-    const encoding = protocol.answerEncoding(sent) as Encoding;
+  async #compressed(encoding: Encoding, written: Uint8Array, answer: AnswerMetadata): Promise<Reply> {
+    const { protocol } = this.#options;
     const headers = [...protocol.headers, protocol.encodingHeader, encoding];
     const compressed = await compress(encoding, written);
     if (compressed === undefined) return this.#reply(0, written, headers, answer);

@@ -171,11 +171,8 @@ export class Http2Exchange extends ResponseStream implements GatewayRequest {
     const expected = this.#announced === undefined ? 0 : this.#announced - this.#body.size;
     if (!this.#body.push(buffer, start, end, expected, this.#tryHold)) this.#fail(NO_MEMORY);
     else if (this.#reader !== undefined) this.#deliver();
-    else if (this.#taker !== undefined) this.#takeMore();
-  }
-
-  #takeMore(): void {
-    if (this.#body.size > this.#maxBody) this.#fail(bodyTooLarge(this.#maxBody));
+    else if (this.#taker === undefined) return;
+    else if (this.#body.size > this.#maxBody) this.#fail(bodyTooLarge(this.#maxBody));
     else this.acknowledge();
   }
 
