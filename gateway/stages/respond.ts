@@ -36,7 +36,8 @@ export function writeAtOnce(
 ): Written | undefined {
   if (!(answer instanceof Uint8Array)) return answer;
   const { dialect } = state;
-  const [target, route] = [state.target as Target, state.route as Route];
+  const target = state.target as Target;
+  const route = state.route as Route;
   return target.completeAtOnce(() => dialect.writeMessage(request, target, answer, state.answer, route));
 }
 
@@ -52,7 +53,8 @@ export async function write(
 ): Promise<Written> {
   if (!(answer instanceof Uint8Array)) return answer;
   const { dialect } = state;
-  const [target, route] = [state.target as Target, state.route as Route];
+  const target = state.target as Target;
+  const route = state.route as Route;
   return target.complete(() => dialect.writeMessage(request, target, answer, state.answer, route), deadline);
 }
 

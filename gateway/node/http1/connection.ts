@@ -287,9 +287,9 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     else if (this.#exchanges.length === 0) this.#clientTime.limit(this.limits.keepAlive);
   }
 
-  async #serve(exchange: Exchange): Promise<void> {
+  #serve(exchange: Exchange): void {
     const { handler, responses } = this.#options;
-    responses.answer(exchange, await handler(exchange));
+    void Promise.resolve(handler(exchange)).then((response) => responses.answer(exchange, response));
   }
 
   /** Serves a request for a WebSocket, once those before it are answered. What is held then is already the WebSocket's. */

@@ -100,11 +100,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     this.keepAlive?.start();
     exchange.open(endStream);
     if (!exchange.reserve() && !exchange.reserveInstead()) exchange.fault = NO_MEMORY;
-    void this.#serve(exchange);
-  }
-
-  async #serve(exchange: Http2Exchange): Promise<void> {
-    exchange.onAnswer(await this.#handler(exchange));
+    void Promise.resolve(this.#handler(exchange)).then((response) => exchange.onAnswer(response));
   }
 
   tryThrottle(): boolean {
