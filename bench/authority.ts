@@ -8,6 +8,7 @@
  * A stall is printed twice: as time, in which the process may have waited for a core of a busy machine, and as processor time
  * of the main thread between two timers, where Linux tells it. PORTICO_STORE names another store than a file of SQLite.
  */
+
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -25,6 +26,7 @@ import { Code } from "../src/errors.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../src/gen/portico/auth/v1/rules.js";
 import { grpcServiceOf, type OwnContext } from "../src/rpc/service.js";
+import { collectionOf } from "../src/store/collection.js";
 import { openStore } from "../src/store/open.js";
 import { toTimestamp } from "../src/time.js";
 import { bundleInto } from "../test/support/bundle.js";
@@ -132,7 +134,7 @@ async function start(folder: string, [keys = 0, accounts = 0]: number[]): Promis
     print("accounts", await listed(call, "Accounts", "accounts", admin)),
   );
   await timed("audit", async () => call("Audit", "list", { before: 0n, limit: 100 }, admin));
-  const bare = opened.collection("usage");
+  const bare = collectionOf(opened, "usage");
   await rate("one durable commit of the store", 1, (number) => bare.create(`bare ${number}`, "x".repeat(300)));
   const owners = await Promise.all(Array.from({ length: 1_000 }, (_, at) => callerOf(at * 7)));
   for (const atOnce of [1, 16, 64]) {

@@ -15,12 +15,12 @@ import { HttpRule } from "../src/gen/google/api/http.js";
 
 /** The number of the extension `google.api.http` of google.protobuf.MethodOptions. */
 const HTTP = 72295728;
-/** Segments of a template: each is `a` or any, so there are 2^13 = 8,192. */
-const SEGMENTS = 13;
 const BINDINGS = 16;
 
 /** A path that reaches the end of every template's beginning, and matches none. */
-export const NO_TEMPLATE = `${"/a".repeat(SEGMENTS)}/none`;
+export function noTemplate(segments: number): string {
+  return `${"/a".repeat(segments)}/none`;
+}
 
 function contract(
   method: readonly MethodDescriptorProto[],
@@ -51,11 +51,11 @@ export function manyMessages(count: number, number: number): Buffer {
   return contract([methodOf("Call")], messages, `neighbour${number}.proto`);
 }
 
-/** A contract of 8,192 path templates, whose beginnings all match `/a/a/…`. */
-export function manyTemplates(): Buffer {
+/** A contract of 2^segments path templates, each segment of which is `a` or any: their beginnings all match `/a/a/…`. */
+export function manyTemplates(segments: number): Buffer {
   const templateOf = (number: number) =>
-    Array.from({ length: SEGMENTS }, (_, bit) => ((number >> bit) & 1 ? "/*" : "/a")).join("");
-  const methods = Array.from({ length: 2 ** SEGMENTS / BINDINGS }, (_, index) => {
+    Array.from({ length: segments }, (_, bit) => ((number >> bit) & 1 ? "/*" : "/a")).join("");
+  const methods = Array.from({ length: 2 ** segments / BINDINGS }, (_, index) => {
     const rules = Array.from({ length: BINDINGS }, (_, binding) => {
       const value = `${templateOf(index * BINDINGS + binding)}/end`;
       return { pattern: { $case: "post" as const, value }, body: "*" };

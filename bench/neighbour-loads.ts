@@ -9,7 +9,7 @@ import { stream } from "../src/rpc/client.js";
 import { loadTransport } from "../src/rpc/load-transport.js";
 import { openServiceStore } from "../src/store/open.js";
 import { post } from "./light-load.js";
-import { manyMessages, manyTemplates, NO_TEMPLATE } from "./neighbour-contracts.js";
+import { manyMessages, manyTemplates, noTemplate } from "./neighbour-contracts.js";
 
 /** A server to act on. */
 export interface Place {
@@ -198,19 +198,23 @@ const registrations: Neighbour = {
   },
 };
 
-/** Asks for paths that none of 8,192 templates matches, nearly. */
+/** Asks for paths that none of 8,192 templates matches, nearly; of 64, where the contract of so many is refused. */
 const templates: Neighbour = {
   async prepare(place) {
     const register = await registrar(place, "neighbour");
-    const held = await register("one", manyTemplates(), "neighbour.Neighbour");
+    const registerFor = async (segments: number) => {
+      const held = await register("one", manyTemplates(segments), "neighbour.Neighbour");
+      return { held, segments };
+    };
+    const { held, segments } = await registerFor(13).catch(() => registerFor(6));
     const unknown = repeat(
       32,
-      calls(place, NO_TEMPLATE, () => ({})),
+      calls(place, noTemplate(segments), () => ({})),
     );
     return async (stopped) => {
       const own = await unknown(stopped);
       held.cancel();
-      return own;
+      return `${2 ** segments} templates; ${own}`;
     };
   },
 };

@@ -3,12 +3,14 @@
  * and what pongs cost: `node --import=tsx bench/settling.ts`. It starts a Postgres of its own, with fsync; the authorities and the
  * scripted guards share this process.
  */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { EnrolmentsService } from "../src/gen/portico/auth/v1/enrolments.js";
 import { Access, RulesService } from "../src/gen/portico/auth/v1/rules.js";
+import { collectionOf } from "../src/store/collection.js";
 import { openStore } from "../src/store/open.js";
 import { type Open, open } from "../test/services/auth/open.js";
 import { ScriptedGuard } from "../test/services/auth/scripted-guard.js";
@@ -108,7 +110,7 @@ try {
     }
   }
   for (const when of ["before", "after"]) {
-    const usage = store.collection("usage");
+    const usage = collectionOf(store, "usage");
     const times: number[] = [];
     for (let round = 0; round < ROUNDS; round++)
       times.push(await timed(() => usage.create(`${when} ${round}`, "x".repeat(300))));

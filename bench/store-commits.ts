@@ -2,16 +2,18 @@
  * What a change costs on each engine of the store, beside one durable commit of the same server:
  * `node scripts/build.mjs && node --import=tsx bench/store-commits.ts`. It starts a Postgres of its own, with fsync.
  */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import type { Test } from "tap";
+import { collectionOf, type KeyValue, writesTo } from "../src/store/collection.js";
 import { openStore } from "../src/store/open.js";
-import type { Entry } from "../src/store/store.js";
 import { noPostgres, startPostgres } from "../test/support/postgres.js";
 import { administrator, call, start } from "../test/support/process.js";
 
+const { expect, create } = writesTo("log");
 const ROUNDS = Number(process.env.ROUNDS ?? 1_000);
 const VALUE = "x".repeat(300);
 
@@ -35,11 +37,11 @@ async function measure(name: string, act: (round: number) => Promise<unknown>, r
 
 async function measureStore(name: string, url: string, folder: string): Promise<void> {
   const store = await openStore(url, folder);
-  const log = store.collection("log");
-  let previous: Entry | undefined;
+  const log = collectionOf(store, "log");
+  let previous: KeyValue | undefined;
   await measure(`${name}: create after the entry before it`, async (round) => {
-    const entry: Entry = [`${round + ROUNDS}`.padStart(16, "0"), VALUE];
-    await (previous ? log.commit({ expect: previous, create: [entry] }) : log.create(...entry));
+    const entry: KeyValue = [`${round + ROUNDS}`.padStart(16, "0"), VALUE];
+    await (previous ? log.commit([expect(previous), create(entry)]) : log.create(...entry));
     previous = entry;
   });
   await log.create("claim", "0");

@@ -15,7 +15,7 @@ export interface Attempt {
 }
 
 /** An attempt that has ended without being stopped. */
-export interface Failure {
+interface Failure {
   /** What the attempt has thrown; DEADLINE_EXCEEDED without an answer in time, UNAVAILABLE where the source ended it. */
   readonly error: Error;
   /** Whether the failure before it, with no answer between them, had the same message. */
@@ -25,7 +25,7 @@ export interface Failure {
 }
 
 /** What is followed, and how failures are met. */
-export interface FollowOptions {
+interface FollowOptions {
   /** What is followed, as in "the registry did not answer within 10 s". */
   readonly source: string;
   /** Follows the source until it ends or fails. */

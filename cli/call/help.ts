@@ -5,8 +5,7 @@ import type { Connection } from "../command/connection.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { printItem } from "../terminal/output.js";
-import { quoted } from "../terminal/quoted.js";
-import { visibleLines } from "../terminal/text.js";
+import { quoted, visibleLines } from "../terminal/text.js";
 import { type EndpointContract, type FieldContract, findEndpoint, readContract } from "./contract.js";
 import { describeService } from "./service.js";
 

@@ -9,7 +9,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import { refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
 import type { Format } from "../terminal/output.js";
-import { quoted } from "../terminal/quoted.js";
+import { quoted } from "../terminal/text.js";
 import { type Collection, CompletedOption, namesOf } from "./candidates.js";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";

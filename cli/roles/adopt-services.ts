@@ -2,12 +2,12 @@
  * `portico services adopt`: gives a store of services that belongs to no installation, a copy by `portico store copy --services
  * --as-copy`, to one.
  */
+
 import type { Command } from "commander";
 import { loadConfig, SETTINGS } from "../../src/config/config.js";
 import { readInstallationId } from "../../src/store/installation.js";
 import { isPostgresUrl } from "../../src/store/postgres-url.js";
-import type { ServiceStore } from "../../src/store/service-store.js";
-import { StoreError } from "../../src/store/store.js";
+import { type KeyValueStore, StoreError } from "../../src/store/store.js";
 import { CompletedArgument, CompletedOption } from "../command/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -57,7 +57,7 @@ async function adopt(given: string | undefined, { installation, data }: AdoptFla
 }
 
 /** What was done, for people. */
-async function claim(store: ServiceStore, id: string): Promise<string> {
+async function claim(store: KeyValueStore, id: string): Promise<string> {
   const before = await store.owner();
   const owner = await store.claim(id, { withEntries: true });
   if (owner !== id) {

@@ -6,7 +6,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { type Address, formatAddress, formatGrpcTarget } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
 import { aligned } from "../terminal/output.js";
-import { quoted } from "../terminal/quoted.js";
+import { quoted } from "../terminal/text.js";
 import type { Running } from "./start.js";
 
 /** A row of the table: a word and what stands behind it. */

@@ -1,11 +1,12 @@
 /** `portico store copy FROM TO`: copies a store, such as that of a file to a database. */
+
 import { makeOwnInstallation } from "../../services/auth/change-store.js";
 import { loadConfig } from "../../src/config/config.js";
+import { COLLECTIONS, type CollectionName } from "../../src/store/collection.js";
 import { copyStore, isInUse } from "../../src/store/copy.js";
-import { copyServices } from "../../src/store/copy-services.js";
-import { fillServiceStore, fillStore, openServiceStore, openStore } from "../../src/store/open.js";
-import type { ServiceStore } from "../../src/store/service-store.js";
-import { type CollectionName, type Store, StoreError } from "../../src/store/store.js";
+import { fillStore, openServiceStore, openStore } from "../../src/store/open.js";
+import { type KeyValueStore, StoreError } from "../../src/store/store.js";
+
 import { CommandError } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";
@@ -57,10 +58,9 @@ async function copyOfAuthority(places: Places, stopped: boolean, io: Io): Promis
   const { from, to, dataFolder, asCopy, warn } = places;
   const source = await openStore(from, dataFolder, { mustExist: true });
   let done = "";
-  const fill = async (target: Store): Promise<void> => {
-    const rows = Object.entries(await copyStore(source, target)).map(
-      ([name, count]) => `  ${`${count}`.padStart(6)} ${CONTENTS[name as CollectionName]}\n`,
-    );
+  const fill = async (target: KeyValueStore): Promise<void> => {
+    const counts = await copyStore(source, target, { kind: "authority", asCopy: false });
+    const rows = COLLECTIONS.map((name) => `  ${`${counts.get(name) ?? 0}`.padStart(6)} ${CONTENTS[name]}\n`);
     const own = asCopy ? await makeOwnInstallation(target, openRoleLog("warn", io).log) : undefined;
     done =
       own === undefined
@@ -69,7 +69,7 @@ async function copyOfAuthority(places: Places, stopped: boolean, io: Io): Promis
   };
   try {
     if (!stopped && (await isInUse(source))) throw new StoreError(inUse(source.name));
-    await fillStore(to, dataFolder, fill, warn);
+    await fillStore("authority", to, dataFolder, { fill, warn });
   } finally {
     await source.close();
   }
@@ -80,14 +80,16 @@ async function copyOfAuthority(places: Places, stopped: boolean, io: Io): Promis
 async function copyOfServices({ from, to, dataFolder, asCopy, warn }: Places): Promise<string> {
   const source = await openServiceStore(from, dataFolder, { mustExist: true });
   let done = "";
-  const fill = async (target: ServiceStore): Promise<void> => {
-    const rows = [`  ${`${await copyServices(source, target, { asCopy })}`.padStart(6)} entries of services\n`];
+  const fill = async (target: KeyValueStore): Promise<void> => {
+    const counts = await copyStore(source, target, { kind: "services", asCopy });
+    const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    const rows = [`  ${`${total}`.padStart(6)} entries of services\n`];
     done = asCopy
       ? ownServices(source, target, rows)
       : summary(source, target, rows, { setting: "PORTICO_SERVICE_STORE", user: "service" });
   };
   try {
-    await fillServiceStore(to, dataFolder, fill, warn);
+    await fillStore("services", to, dataFolder, { fill, warn });
   } finally {
     await source.close();
   }

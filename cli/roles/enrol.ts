@@ -1,9 +1,11 @@
 /** `portico enrol <name>`: makes an enrolment token in the store itself, for whoever has the store. */
+
 import { enrolInStore } from "../../services/auth/local-enrolment.js";
 import { type Flags, loadConfig } from "../../src/config/config.js";
 import { StatusError } from "../../src/errors.js";
 import { openStore } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
+
 import { CommandError } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";

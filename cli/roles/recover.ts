@@ -1,9 +1,11 @@
 /** `portico recover admin`: a new password for the administrator, set in the store itself, for whoever has the store. */
+
 import { recoverAdmin } from "../../services/auth/recover.js";
 import { type Flags, loadConfig } from "../../src/config/config.js";
 import { StatusError } from "../../src/errors.js";
 import { openStore } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
+
 import { CommandError } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { passwordFromStdin } from "../terminal/prompt.js";

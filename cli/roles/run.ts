@@ -1,6 +1,8 @@
 /** Runs a role from its start to its stop: settings, log, banner, signals. */
+
 import { type Config, ConfigError, type Flags, loadConfig, SETTINGS } from "../../src/config/config.js";
 import { StoreError } from "../../src/store/store.js";
+
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { banner, readiness } from "./banner.js";

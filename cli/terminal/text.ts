@@ -1,4 +1,4 @@
-/** Text for a terminal: control characters shown as escapes, and colours. */
+/** Text for a terminal: control characters shown as escapes, colours, and words as a shell reads them. */
 import { styleText } from "node:util";
 import type { Output } from "./io.js";
 
@@ -36,4 +36,9 @@ export function paintFor(output: Output, env: NodeJS.ProcessEnv): Paint {
 
 export function hasColours(output: Output, env: NodeJS.ProcessEnv): boolean {
   return output.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
+}
+
+/** A word of a command line as a POSIX shell reads it: quoted where it must be. */
+export function quoted(text: string): string {
+  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -19,7 +19,7 @@ import { shareReads } from "./shared-reads.js";
 import { createSecureServer } from "./tls.js";
 import { type WebSocketLimits, WebSockets } from "./websocket.js";
 
-export type Limits = ConnectionLimits &
+type Limits = ConnectionLimits &
   Pick<Config, "maxConnections"> &
   Pick<WebSocketLimits, "heartbeatMs"> & {
     /** The memory budget of this process; default: one of the port's own. */
@@ -61,7 +61,7 @@ const LAST_REQUEST_MS = 250;
 const FLUSH_MS = 500;
 
 /** An open HTTP port. */
-export class HttpPort {
+class HttpPort {
   readonly #server: Server;
   readonly #options: Http1Options;
   readonly #connections = new Set<PortConnection>();

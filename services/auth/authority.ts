@@ -5,19 +5,22 @@
  *     login/      passwords, and what a failed login costs
  *     log/        the log of changes, the state that it adds up to, the time, and the leases of guards
  */
+
 import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { RESTRICTIONS } from "../../src/access/decide/restrictions.js";
 import { ConfigError } from "../../src/config/config.js";
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Service } from "../../src/rpc/service.js";
+import { collectionOf } from "../../src/store/collection.js";
 import {
   type Installation,
   readInstallation,
   recordInstallation,
   recordInstallationId,
 } from "../../src/store/installation.js";
-import type { Store } from "../../src/store/store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
+
 import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, tellUnusedPassword } from "./bootstrap.js";
 import { accounts } from "./endpoints/accounts.js";
 import { audit } from "./endpoints/audit.js";
@@ -50,9 +53,9 @@ import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
 
 /** What an authority is opened with. */
-export interface AuthorityOptions {
+interface AuthorityOptions {
   /** The caller closes it, after the authority. */
-  readonly store: Store;
+  readonly store: KeyValueStore;
   /** Where a first start leaves the administrator's password and the enrolment tokens. */
   readonly dataFolder: string;
   /** Services that may run on this machine in processes of their own; default none. */
@@ -125,7 +128,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   const { leases, claims, stopTelling } = await openLeases(options, { journal, clock, now });
   // After the claims of others, which say what their clocks say.
-  const storedTime = new StoredTime({ rows: store.collection("time"), journal, clock });
+  const storedTime = new StoredTime({ rows: collectionOf(store, "time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
   const firstStart = await setUp(options, { journal, passwords, installation });
@@ -133,7 +136,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const failedLogins = new FailedLogins({ journal, log });
   const attempts = new Attempts({ passwords, slowdown: new Slowdown({ clock: clock.now }), failedLogins });
   const keyUses = new KeyUses({ journal, log });
-  const window = new UsageWindow({ rows: store.collection("usage"), log, clock: clock.now });
+  const window = new UsageWindow({ rows: collectionOf(store, "usage"), log, clock: clock.now });
   storedTime.open();
   const auditKeeper = keepAudit(options, journal, clock);
   const stopping = new AbortController();
@@ -215,14 +218,15 @@ async function openLeases(
   { journal, clock, now }: { journal: Journal; clock: Clock; now: () => number },
 ): Promise<{ leases: Leases; claims: Claims; stopTelling: () => void }> {
   const common = { leaseMs, restrictions: () => journal.state.restrictions, now, log };
+  const rows = collectionOf(store, "grantors");
   if (!store.mayBeStale) {
-    const claims = new LocalClaims({ rows: store.collection("grantors"), store: store.name, log, now, leaseMs });
+    const claims = new LocalClaims({ rows, store: store.name, log, now, leaseMs });
     await claims.open();
     return { leases: new Leases({ ...common, claims }), claims, stopTelling: () => undefined };
   }
   // Asked at the first renewal, when there are leases.
   const lacking = () => Object.fromEntries(RESTRICTIONS.map((kind) => [kind, leases.lackingHere(kind)]));
-  const claims: SharedClaims = new SharedClaims({ store, journal, clock, name, log, now, leaseMs, lacking });
+  const claims: SharedClaims = new SharedClaims({ store, rows, journal, clock, name, log, now, leaseMs, lacking });
   await claims.open();
   const leases = new Leases({ ...common, claims });
   const reports = new Reports({ journal, leases, claims, log });

@@ -2,9 +2,12 @@
  * The store of authorities that may run, opened beside them for one change: by a command, on a machine that has the store.
  * The authorities follow the log, and so learn of the change by themselves.
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { type Store, StoreError } from "../../src/store/store.js";
+import { collectionOf } from "../../src/store/collection.js";
+import { type KeyValueStore, StoreError } from "../../src/store/store.js";
+
 import { ChangeLog } from "./log/changelog/change-log.js";
 import { Journal } from "./log/changelog/journal.js";
 import { longestSpan } from "./log/leases/claims.js";
@@ -24,14 +27,14 @@ export interface Beside {
 const LEASE_MS = 5_000;
 
 /** @throws {StoreError} when the store cannot be used, or no authority has set it up yet. */
-export async function openBeside({ store, log }: { store: Store; log: Logger }): Promise<Beside> {
+export async function openBeside({ store, log }: { store: KeyValueStore; log: Logger }): Promise<Beside> {
   const now = (): number => performance.now();
   const clock = new Clock({ clocks: MACHINE_CLOCKS, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   if (journal.state.revision === 0) {
     throw new StoreError(`store ${store.name} is not set up yet; start portico authority or portico server first`);
   }
-  const grantors = store.collection("grantors");
+  const grantors = collectionOf(store, "grantors");
   let settled: Beside["settled"] = async () => {
     await sleep(await longestSpan(grantors));
   };
@@ -39,7 +42,7 @@ export async function openBeside({ store, log }: { store: Store; log: Logger }):
   if (store.mayBeStale) {
     const lacking = () => ({}); // It has no guards, and writes no claim.
     const about = { clock, name: "a command", lacking };
-    const claims = new SharedClaims({ store, journal, log, now, leaseMs: LEASE_MS, ...about });
+    const claims = new SharedClaims({ store, rows: grantors, journal, log, now, leaseMs: LEASE_MS, ...about });
     settled = (revision) => claims.settled(revision);
     close = async () => {
       await journal.close();
@@ -48,7 +51,7 @@ export async function openBeside({ store, log }: { store: Store; log: Logger }):
     // It compares the clock of this machine with others.
     await claims.open();
   }
-  const stored = await new StoredTime({ rows: store.collection("time"), journal, clock }).read();
+  const stored = await new StoredTime({ rows: collectionOf(store, "time"), journal, clock }).read();
   clock.start({ stored, accept: false });
   return { journal, settled, close };
 }

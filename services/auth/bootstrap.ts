@@ -3,6 +3,7 @@
  * a crash in between loses nothing: the next start uses what the files say. So do two processes that start at once on one
  * data folder, of which one writes the entry.
  */
+
 import { randomUUID } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -15,6 +16,7 @@ import { Access } from "../../src/gen/portico/auth/v1/rules.js";
 import { type Installation, lostInstallation } from "../../src/store/installation.js";
 import { refuseServicesLeft } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
+
 import { contextSecretCreated, enrolmentCreated } from "./endpoints/enrolments.js";
 import type { Decide, LogEvent } from "./log/changelog/decide.js";
 import { type Journal, PORTICO } from "./log/changelog/journal.js";

@@ -1,13 +1,19 @@
 /** Changes of the store by a process that has it, and no authority. Authorities of other processes follow the log. */
+
 import type { Logger } from "pino";
-import type { Store } from "../../src/store/store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
+
 import { openBeside } from "./beside.js";
 import { installationCreated } from "./bootstrap.js";
 import { contextSecretCreated } from "./endpoints/enrolments.js";
 import { type Journal, PORTICO } from "./log/changelog/journal.js";
 
 /** @throws {StoreError} when the store cannot be used, or no authority has set it up yet. */
-export async function changeStore<T>(store: Store, log: Logger, change: (journal: Journal) => Promise<T>): Promise<T> {
+export async function changeStore<T>(
+  store: KeyValueStore,
+  log: Logger,
+  change: (journal: Journal) => Promise<T>,
+): Promise<T> {
   const { journal, close } = await openBeside({ store, log });
   try {
     return await change(journal);
@@ -21,7 +27,7 @@ export async function changeStore<T>(store: Store, log: Logger, change: (journal
  * not good here. Accounts, keys and enrolments are those of the original.
  * @returns the ID
  */
-export function makeOwnInstallation(store: Store, log: Logger): Promise<string> {
+export function makeOwnInstallation(store: KeyValueStore, log: Logger): Promise<string> {
   return changeStore(store, log, async (journal) => {
     await journal.commit(PORTICO, () => [installationCreated(), contextSecretCreated()]);
     return journal.state.installationId;

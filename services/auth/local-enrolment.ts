@@ -2,12 +2,14 @@
  * Enrols a service that runs on the authority's machine: its token is in the data folder, where its process looks for it.
  * `enrolInStore` does so beside the authority, in a process that has the store and no authority.
  */
+
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { writeOnce } from "../../src/folder.js";
-import type { Store } from "../../src/store/store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
+
 import { changeStore } from "./change-store.js";
 import { checkName } from "./endpoints/checks.js";
 import { checkRoom, enrolmentCreated } from "./endpoints/enrolments.js";
@@ -43,7 +45,7 @@ export async function enrolLocally(journal: Journal, dataFolder: string, name: s
  * @throws {StatusError} INVALID_ARGUMENT for a name that no service can have; as `enrolLocally`.
  */
 export async function enrolInStore(options: {
-  store: Store;
+  store: KeyValueStore;
   dataFolder: string;
   log: Logger;
   name: string;

@@ -2,11 +2,13 @@
  * Gives the administrator a new password beside the authority, for whoever has the store: where nobody can log in as
  * `admin` any more, because the password is lost, or the account, or its scope.
  */
+
 import type { Logger } from "pino";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { otherStore } from "../../src/store/installation.js";
-import { type Store, StoreError } from "../../src/store/store.js";
+import { type KeyValueStore, StoreError } from "../../src/store/store.js";
+
 import { openBeside } from "./beside.js";
 import { ADMIN, deletePasswordFile } from "./bootstrap.js";
 import type { Decide } from "./log/changelog/decide.js";
@@ -15,7 +17,7 @@ import type { State } from "./log/state/state.js";
 import { checkPassword, type PasswordCost, Passwords, randomPassword } from "./login/passwords.js";
 
 interface Options {
-  readonly store: Store;
+  readonly store: KeyValueStore;
   readonly dataFolder: string;
   /** The new password; without it, one is made up. */
   readonly password?: string | undefined;

@@ -23,17 +23,12 @@ import {
   MethodOptions_IdempotencyLevel,
 } from "@bufbuild/protobuf/wkt";
 import { commentOf } from "../../src/contract/comments.js";
-import { atOnce, type Steps } from "../../src/overload/pace.js";
+import type { Steps } from "../../src/overload/pace.js";
 
 type Type = DescMessage | DescEnum;
 type Lines = string[];
 
-/** The .proto text of methods with all messages that they use. */
-export function printProto(methods: readonly DescMethod[]): string {
-  return atOnce(printSteps(methods));
-}
-
-/** The same in steps: a type in each. */
+/** The .proto text of methods with all messages that they use, in steps: a type in each. */
 export function* printSteps(methods: readonly DescMethod[]): Steps<string> {
   const types = yield* reachableFrom(methods);
   const byFile = new Map<DescFile, Type[]>();

@@ -40,7 +40,7 @@ import type { Problem } from "./shared-names.js";
 const REGISTER_TIME = 10_000;
 
 /** What a registry is opened with. */
-export interface RegistryOptions {
+interface RegistryOptions {
   /** Says what each caller may see. */
   readonly guard: Pick<Guard, "allows">;
   /** Services that join by configuration. */

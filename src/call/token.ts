@@ -6,9 +6,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** What each prefix stands for. */
-export const PREFIXES = { access: "pta", refresh: "ptr", key: "ptk", enrolment: "pte" } as const;
+const PREFIXES = { access: "pta", refresh: "ptr", key: "ptk", enrolment: "pte" } as const;
 /** What a token is for: a call, new tokens, a call by a program, joining. */
-export type TokenKind = keyof typeof PREFIXES;
+type TokenKind = keyof typeof PREFIXES;
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_LENGTH = 43; // ceil(256 / log2(62))

@@ -105,7 +105,7 @@ export function validityOf(cert: Buffer): { from: number; to: number; fault: str
  * Reads the files that the settings name.
  * @throws {ConfigError} when a file cannot be used
  */
-export function readCertificates(config: Files, settings = GRPC_CERTIFICATES): Certificates {
+function readCertificates(config: Files, settings = GRPC_CERTIFICATES): Certificates {
   const { [settings.cert]: certFile, [settings.key]: keyFile } = config;
   const { [settings.cert]: certSetting, [settings.key]: keySetting } = SETTINGS;
   if ((certFile === undefined) !== (keyFile === undefined)) {

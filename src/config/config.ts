@@ -218,7 +218,7 @@ export const SETTINGS = {
   auditMax: setting(
     "PORTICO_AUDIT_MAX",
     "10GiB",
-    "size of the audit trail, of SQLite that of the store's file, from which /readyz says degraded; changes go on",
+    "size of the authority's store, with the audit trail, from which /readyz says degraded; changes go on",
     bytes(1024 ** 2, 1024 ** 5),
     STORE,
   ),

@@ -2,6 +2,8 @@
  * JSON text as bytes: names of ASCII bytes, and 32-bit words. Text is searched, compared and copied four bytes at a time
  * (docs/performance.md, "JSON"); loops over single bytes handle special characters, and what follows the last full word.
  */
+import { Buffer } from "node:buffer";
+
 export const TAB = 0x09;
 export const LINE_FEED = 0x0a;
 export const CARRIAGE_RETURN = 0x0d;
@@ -36,6 +38,12 @@ export const NOT_ASCII = 0x80;
 export const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
 );
+
+/** The escape of a byte in a string (RFC 8259 §7); undefined for a byte that stands for itself. */
+export const ESCAPES: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 }, (_, byte) => {
+  const escaped = JSON.stringify(String.fromCharCode(byte)).slice(1, -1);
+  return escaped.length > 1 ? Buffer.from(escaped) : undefined;
+});
 
 /** For `hasSpecial`: whether bytes that are not ASCII are special. */
 export const NON_ASCII_IS_SPECIAL = 0x80808080 | 0;
@@ -127,4 +135,23 @@ export class Literal {
     const view = new DataView(this.bytes.buffer);
     this.words = Int32Array.from({ length: this.length >> 2 }, (_, at) => view.getInt32(at * 4, true));
   }
+}
+
+/** The offset at or a little before `at` where no UTF-8 sequence is cut. */
+export function startOfCharacter(src: Uint8Array, at: number): number {
+  for (let back = 0; back < 4; back++) if ((src[at - back]! & 0xc0) !== 0x80) return at - back;
+  return at;
+}
+
+/** The digits of the numbers from 0 to 99, as two bytes each. */
+export const PAIRS = Uint16Array.from(
+  { length: 100 },
+  (_, value) => DIGIT_0 + Math.floor(value / 10) + ((DIGIT_0 + (value % 10)) << 8),
+);
+
+/** How many digits a number from 10 to 10^9 - 1 has. */
+export function countDigits(value: number): number {
+  if (value < 10_000) return value < 100 ? 2 : value < 1000 ? 3 : 4;
+  if (value < 1_000_000) return value < 100_000 ? 5 : 6;
+  return value < 10_000_000 ? 7 : value < 100_000_000 ? 8 : 9;
 }

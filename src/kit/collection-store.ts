@@ -1,14 +1,15 @@
 /** A collection in the store that all services of a process share: types, limits, and the prefix that keeps it apart. */
+
 import { aborted, Code, invalidArgument, StatusError } from "../errors.js";
 import {
   type CommitResult,
   type Condition,
+  type KeyValueStore,
   MAX_TOTAL_BYTES,
-  type ServiceStore,
   type StoredEntry,
   type StoredWrite,
-} from "../store/service-store.js";
-import { StoreError } from "../store/store.js";
+  StoreError,
+} from "../store/store.js";
 import { namespaceSegment } from "./namespace-data.js";
 import type {
   Committed,
@@ -44,7 +45,7 @@ const MAX_ATTEMPTS = 1000;
 /** What a collection is kept in. */
 export interface CollectionOptions {
   /** Opened when it is first used. */
-  readonly open: () => Promise<ServiceStore>;
+  readonly open: () => Promise<KeyValueStore>;
   /** Of the call. */
   readonly reads: CallReads;
   readonly service: string;
@@ -198,7 +199,7 @@ export class CollectionStore<T> implements Store<T> {
    * @param failure what the caller is told where the operation fails
    * @throws {StatusError} UNAVAILABLE where the store cannot be used.
    */
-  async #use<R>(operation: (store: ServiceStore) => Promise<R>, failure = UNUSABLE): Promise<R> {
+  async #use<R>(operation: (store: KeyValueStore) => Promise<R>, failure = UNUSABLE): Promise<R> {
     const store = await this.#told(this.#options.open(), UNUSABLE);
     return this.#told(operation(store), failure);
   }

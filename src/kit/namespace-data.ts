@@ -12,13 +12,14 @@
  *      ▲        │
  *      └─ back ◄┘
  */
+
 import { setTimeout as pause } from "node:timers/promises";
 import type { AuthorityAccess } from "../access/follow/authority-access.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { PolicyService } from "../gen/portico/auth/v1/policy.js";
 import type { Logger } from "../log.js";
 import { repeated } from "../rpc/client.js";
-import type { ServiceStore, StoredEntry } from "../store/service-store.js";
+import type { KeyValueStore, StoredEntry } from "../store/store.js";
 
 /** When a process first looks for what is left, after it has opened the store, and how often then; in milliseconds. */
 const FIRST_MS = 60_000;
@@ -32,7 +33,7 @@ const MAX_DELETED = 100;
 const PAUSE_MS = 20;
 
 /** What the authority knows. */
-export interface KnownNamespaces {
+interface KnownNamespaces {
   /** The ID of its installation. */
   readonly installation: string;
   /** The identities of the namespaces that there are, by their names; empty for one without. */
@@ -85,7 +86,7 @@ interface Mark {
  * @throws {StoreError} {StatusError} (rejects) where the store or the authority fails
  */
 export async function sweepNamespaces(
-  store: ServiceStore,
+  store: KeyValueStore,
   list: ListNamespaces,
   options: SweepOptions,
 ): Promise<string | undefined> {
@@ -119,7 +120,7 @@ interface Place {
 }
 
 /** A service's namespaces that have entries, or marks. */
-async function placesOf(store: ServiceStore, service: string): Promise<Place[]> {
+async function placesOf(store: KeyValueStore, service: string): Promise<Place[]> {
   const marks = new Map<string, StoredEntry>();
   const marked = markKey(service, "");
   for (let [from, more] = [marked, true]; more; ) {
@@ -145,7 +146,7 @@ function isGone(segment: string, ids: ReadonlyMap<string, string>): boolean {
   return current !== id;
 }
 
-async function markOrDelete(store: ServiceStore, place: Place, options: SweepOptions): Promise<void> {
+async function markOrDelete(store: KeyValueStore, place: Place, options: SweepOptions): Promise<void> {
   const { service, segment, mark } = place;
   const now = (options.now ?? Date.now)();
   const told = { service, namespace: segment };
@@ -169,7 +170,7 @@ async function markOrDelete(store: ServiceStore, place: Place, options: SweepOpt
 }
 
 /** The namespace is there again. */
-async function unmark(store: ServiceStore, { service, segment, mark }: Place, { log }: SweepOptions): Promise<void> {
+async function unmark(store: KeyValueStore, { service, segment, mark }: Place, { log }: SweepOptions): Promise<void> {
   const { key, version } = mark as StoredEntry;
   const { committed } = await store.commit([{ kind: "delete", key, condition: { version } }]);
   if (committed)
@@ -177,7 +178,7 @@ async function unmark(store: ServiceStore, { service, segment, mark }: Place, { 
 }
 
 /** Whether no other process was first. */
-async function setMark(store: ServiceStore, { service, segment, mark }: Place, value: Mark): Promise<boolean> {
+async function setMark(store: KeyValueStore, { service, segment, mark }: Place, value: Mark): Promise<boolean> {
   const condition = mark === undefined ? "absent" : { version: mark.version };
   const key = markKey(service, segment);
   const write = { kind: "set", key, value: JSON.stringify(value), expires: undefined, condition } as const;
@@ -190,7 +191,7 @@ function markKey(service: string, segment: string): string {
 }
 
 /** @returns how many entries it has deleted */
-async function deleteAll(store: ServiceStore, prefix: string, signal: AbortSignal): Promise<number> {
+async function deleteAll(store: KeyValueStore, prefix: string, signal: AbortSignal): Promise<number> {
   const range = { from: prefix, to: endOf(prefix), limit: MAX_DELETED };
   for (let deleted = 0; ; ) {
     signal.throwIfAborted();
@@ -216,7 +217,7 @@ export class LeftData {
   #running: Promise<void> = Promise.resolve();
   #doubt: string | undefined;
 
-  constructor(store: ServiceStore, list: ListNamespaces, options: Omit<SweepOptions, "signal">) {
+  constructor(store: KeyValueStore, list: ListNamespaces, options: Omit<SweepOptions, "signal">) {
     this.#sweep = (signal) => sweepNamespaces(store, list, { ...options, signal });
     this.#log = options.log;
     this.#timer = this.#after(FIRST_MS);

@@ -1,4 +1,5 @@
 /** Runs a service in a process of its own, joined to a Portico: `await serve(GreeterService, { … }, { name: "greeter" })`. */
+
 import { readFileSync } from "node:fs";
 import { formatGrpcTarget } from "../address/address.js";
 import { ConfigError, loadConfig, SETTINGS } from "../config/config.js";
@@ -12,6 +13,7 @@ import { openServiceProcess } from "../process/service.js";
 import { Shutdown } from "../process/shutdown.js";
 import type { ServiceDefinition } from "../rpc/definition.js";
 import { StoreError } from "../store/store.js";
+
 import { type Implementation, type Part, part } from "./call.js";
 import { clientsOf } from "./clients.js";
 import { descriptorsOf } from "./loaded-definition.js";

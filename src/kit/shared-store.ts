@@ -3,14 +3,13 @@
 import { StatusError } from "../errors.js";
 import type { Logger } from "../log.js";
 import type { MemoryBudget } from "../memory/memory-budget.js";
-import type { ServiceStore } from "../store/service-store.js";
-import { StoreError } from "../store/store.js";
+import { type KeyValueStore, StoreError } from "../store/store.js";
 import { LeftData, type ListNamespaces } from "./namespace-data.js";
 import { StoreReads } from "./store-reads.js";
 
 export interface SharedStore {
   /** @throws {StoreError} (rejects) where it cannot be opened; the next use tries again. */
-  readonly open: () => Promise<ServiceStore>;
+  readonly open: () => Promise<KeyValueStore>;
   /** Whose turn it is to read. */
   readonly reads: StoreReads;
   close(): Promise<void>;
@@ -19,16 +18,16 @@ export interface SharedStore {
 /** What a shared store is opened with. */
 interface SharedOptions {
   /** May begin something with it, and gives what ends that. */
-  readonly onOpened?: (store: ServiceStore) => { close(): Promise<void> };
+  readonly onOpened?: (store: KeyValueStore) => { close(): Promise<void> };
   /** The memory of the process, which reads draw on; default one of their own. */
   readonly budget?: MemoryBudget | undefined;
 }
 
 /** @param open opens it */
-export function sharedStore(open: () => Promise<ServiceStore>, { onOpened, budget }: SharedOptions = {}): SharedStore {
+export function sharedStore(open: () => Promise<KeyValueStore>, { onOpened, budget }: SharedOptions = {}): SharedStore {
   const reads = new StoreReads(budget);
   let user: { close(): Promise<void> } | undefined;
-  let opening: Promise<ServiceStore> | undefined;
+  let opening: Promise<KeyValueStore> | undefined;
   return {
     reads,
     open() {

@@ -2,11 +2,13 @@
  * The reads of the store that the services of a process share. What they return draws on the memory of the process, reads of
  * more than one entry take turns, and so do searches, which make many of them. Turns are fair between callers.
  */
+
 import { resourceExhausted } from "../errors.js";
 import { type ConnectionMemory, MemoryBudget } from "../memory/memory-budget.js";
 import { mapPaced } from "../overload/pace.js";
 import type { Context } from "../rpc/service.js";
-import type { StoredEntry } from "../store/service-store.js";
+import type { StoredEntry } from "../store/store.js";
+
 import { FairTurns } from "./fair-turns.js";
 
 /** Reads of more than one entry: as many at once as an engine has connections for reads. Each has up to some 5 MiB. */
@@ -45,7 +47,7 @@ export class StoreReads {
 }
 
 /** What is known of a call that reads. */
-export type ReadingCall = Pick<Context, "caller" | "namespace" | "clientAddress" | "signal">;
+type ReadingCall = Pick<Context, "caller" | "namespace" | "clientAddress" | "signal">;
 
 interface Shared {
   readonly pages: FairTurns;

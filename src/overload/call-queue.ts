@@ -40,7 +40,7 @@ export const MAX_WAIT_MS = 250;
 export const PERIOD_MS = 200;
 
 /** The event loop of this process; a test has one that it moves by hand. */
-export interface EventLoop {
+interface EventLoop {
   /** In milliseconds. */
   now(): number;
   /** Calls back once, when everything that was ready in this turn has been handled. */

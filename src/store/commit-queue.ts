@@ -2,9 +2,10 @@
  * The commits of a process that wait for their turn. Those that wait are made together, in one transaction and with one
  * wait for the disk. A commit whose caller was told that it came too late is not begun.
  */
+
 import { Code, StatusError } from "../errors.js";
 import type { CommitOutcome } from "./commit-writes.js";
-import type { CommitResult, StoredWrite } from "./service-store.js";
+import type { CommitResult, StoredWrite } from "./store.js";
 
 /** Commits, and characters of their values, that may wait for their turn. */
 const MAX_WAITING = 4096;

@@ -1,7 +1,8 @@
-/** Decides a commit on the entries that its keys have now, for every engine of the store of services. */
+/** Decides a commit on the entries that its keys have now, for every engine of the store. */
+
 import { randomUUID } from "node:crypto";
 import { Code, StatusError } from "../errors.js";
-import type { CommitResult, Condition, StoredEntry, StoredWrite } from "./service-store.js";
+import type { CommitResult, Condition, StoredEntry, StoredWrite } from "./store.js";
 
 /** Entries by key; undefined where the key is absent. */
 export type Entries = ReadonlyMap<string, StoredEntry | undefined>;
@@ -87,7 +88,7 @@ function holds(condition: Condition | undefined, before: StoredEntry | undefined
   if (condition === undefined) return true;
   if (condition === "absent") return before === undefined;
   if (condition === "present") return before !== undefined;
-  return before?.version === condition.version;
+  return "version" in condition ? before?.version === condition.version : before?.value === condition.value;
 }
 
 function afterWrite(write: StoredWrite, before: StoredEntry | undefined): StoredEntry | undefined | typeof FAILED {

@@ -1,60 +1,88 @@
 /** Copies a store to another one, which may be of another engine, and compares the two before the copy becomes a store. */
-import { COLLECTIONS, type Collection, type CollectionName, type Entry, type Store, StoreError } from "./store.js";
 
-/** How many entries are read at a time. A part of a snapshot may have a megabyte. */
+import { collectionOf } from "./collection.js";
+import { type KeyRange, type KeyValueStore, type StoredEntry, StoreError, type StoreKind } from "./store.js";
+
+/** How many entries are read, and written, at a time. A part of a snapshot may have a megabyte. */
 const BATCH = 32;
+/** The least key that is greater than all: keys begin with the name of a service, or of a collection. */
+const END = "\u{10ffff}";
+/** How far the times of two stores may differ, in milliseconds: neither moves times by less than a second (postgres.ts). */
+const CLOCK_TOLERANCE_MS = 2_000;
 
-/** How many entries of each collection were copied. */
-export type Copied = Readonly<Record<CollectionName, number>>;
+/** Who writes to a store of a kind, for messages. */
+const WRITERS: Readonly<Record<StoreKind, string>> = { authority: "an authority", services: "a service" };
+
+interface CopyOptions {
+  /** Whose stores they are. */
+  readonly kind: StoreKind;
+  /** Whether the copy belongs to no installation yet, so that another one may take it; else to that of the original. */
+  readonly asCopy: boolean;
+}
 
 /**
- * Copies every entry of a store that nobody writes to.
+ * Copies every entry of a store that nobody writes to. Entries have other versions in the copy.
  * @param to empty, or with entries of an earlier copy
+ * @returns how many entries the copy has, by what their keys begin with before the first `/`
  * @throws {StoreError} where the two differ afterwards.
  */
-export async function copyStore(from: Store, to: Store): Promise<Copied> {
-  const copied: Partial<Record<CollectionName, number>> = {};
-  for (const name of COLLECTIONS) {
-    for await (const entries of batchesOf(from.collection(name))) {
-      await Promise.all(entries.map(([key, value]) => to.collection(name).create(key, value)));
+export async function copyStore(
+  from: KeyValueStore,
+  to: KeyValueStore,
+  { kind, asCopy }: CopyOptions,
+): Promise<ReadonlyMap<string, number>> {
+  for await (const entries of batchesOf(from)) {
+    await to.commit(entries.map(({ key, value, expires }) => ({ kind: "set", key, value, expires })));
+  }
+  const owner = asCopy ? undefined : await from.owner();
+  if (owner !== undefined) await to.claim(owner, { withEntries: true });
+  const differ = new StoreError(
+    `store ${to.name} is no copy of ${from.name}. Either ${WRITERS[kind]} writes to ${from.name}; stop it. Or ${to.name} ` +
+      "has entries of another copy; delete it. Then copy again",
+  );
+  if ((await to.owner()) !== owner) throw differ;
+  await checkContains(to, from, differ);
+  return checkContains(from, to, differ);
+}
+
+/** @returns how many entries `other` has. @throws {StoreError} (`error`) where one of them is not in `store`. */
+async function checkContains(
+  store: KeyValueStore,
+  other: KeyValueStore,
+  error: StoreError,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for await (const entries of batchesOf(other)) {
+    const found = await store.get(entries.map(({ key }) => key));
+    if (!entries.every((entry, index) => isSame(entry, found[index]))) throw error;
+    for (const { key } of entries) {
+      const name = key.slice(0, key.indexOf("/"));
+      counts.set(name, (counts.get(name) ?? 0) + 1);
     }
   }
-  for (const name of COLLECTIONS) copied[name] = await compare(from, to, name);
-  return copied as Copied;
+  return counts;
 }
 
-/** How many entries both have. */
-async function compare(from: Store, to: Store, name: CollectionName): Promise<number> {
-  let count = 0;
-  const copies = batchesOf(to.collection(name));
-  for await (const entries of batchesOf(from.collection(name))) {
-    const { value: copy = [] } = await copies.next();
-    const isSame = entries.every(([key, value], index) => copy[index]?.[0] === key && copy[index]?.[1] === value);
-    if (!isSame || copy.length !== entries.length) throw differ(from, to, name);
-    count += entries.length;
-  }
-  if (!(await copies.next()).done) throw differ(from, to, name);
-  return count;
+/** @param found undefined also where its time has passed since the entry was read */
+function isSame({ value, expires }: StoredEntry, found: StoredEntry | undefined): boolean {
+  if (found === undefined) return expires !== undefined && expires <= Date.now() + CLOCK_TOLERANCE_MS;
+  if (found.value !== value) return false;
+  if (expires === undefined || found.expires === undefined) return expires === found.expires;
+  return Math.abs(found.expires - expires) <= CLOCK_TOLERANCE_MS;
 }
 
-function differ(from: Store, to: Store, name: CollectionName): StoreError {
-  return new StoreError(
-    `store ${to.name} is no copy of ${from.name}: ${name} differs. Either an authority writes to ${from.name}; stop it. Or ` +
-      `${to.name} has entries of another copy; delete it. Then copy again`,
-  );
-}
-
-async function* batchesOf(collection: Collection): AsyncGenerator<Entry[], void> {
-  for (let last = ""; ; ) {
-    const entries = await collection.after(last, BATCH);
-    if (entries.length === 0) return;
-    yield entries;
-    last = entries.at(-1)![0];
+async function* batchesOf(store: KeyValueStore): AsyncGenerator<readonly StoredEntry[], void> {
+  let range: KeyRange = { from: "", to: END, limit: BATCH };
+  for (let more = true; more; ) {
+    const read = await store.range(range);
+    if (read.entries.length > 0) yield read.entries;
+    range = { ...range, from: read.entries.at(-1)?.key ?? END, afterFrom: true };
+    more = read.more;
   }
 }
 
 /** Whether an authority may be using the store: it has a claim there, which one that is stopped deletes. */
-export async function isInUse(store: Store): Promise<boolean> {
-  const keys = await store.collection("grantors").keys();
+export async function isInUse(store: KeyValueStore): Promise<boolean> {
+  const keys = await collectionOf(store, "grantors").keys();
   return keys.some((key) => !/^(?:retired|applied)\//.test(key));
 }

@@ -3,6 +3,7 @@
  * the installation. It names the store, so that one that is gone is never taken for a fresh installation, whose public rule
  * would open what was closed.
  */
+
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeAnew } from "../folder.js";

@@ -1,19 +1,17 @@
 /** Opens the stores that URLs name. Another engine is one more line here, and a file beside sqlite.ts. */
+
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { readInstallation } from "./installation.js";
+import { lostInstallation, readInstallation } from "./installation.js";
 import { isPostgresUrl } from "./postgres-url.js";
-import { fillServiceSqlite, openServiceSqlite } from "./service-sqlite.js";
-import type { FillServices, ServiceStore } from "./service-store.js";
-import { fillSqlite, openSqlite } from "./sqlite.js";
-import { type Fill, type Store, StoreError } from "./store.js";
+import { FILE_KINDS, fillSqlite, openSqlite } from "./sqlite.js";
+import { type Fill, type KeyValueStore, StoreError, type StoreKind } from "./store.js";
 
 /** How long an operation may take, in milliseconds. */
 const DEADLINE = 10_000;
 
 /** The files that `sqlite:` means, in the data folder. */
-const AUTHORITY_FILE = "portico.sqlite";
-const SERVICES_FILE = "services.sqlite";
+const FILES: Readonly<Record<StoreKind, string>> = { authority: "portico.sqlite", services: "services.sqlite" };
 
 const FIRST_ENTRY = { from: "", to: "\u{10ffff}", limit: 1 };
 
@@ -30,70 +28,76 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a store: `sqlite:` is portico.sqlite in the data folder, `sqlite:/path/to/file` another file, and
- * `postgres://role:password@host/database` a database of Postgres.
+ * Opens the store of an authority: `sqlite:` is portico.sqlite in the data folder, `sqlite:/path/to/file` another file, and
+ * `postgres://role:password@host/database` a schema of its own in a database of Postgres. It is made where it is absent, and
+ * the data folder was never set up.
  * @throws {StoreError} when it is locked, unreadable, damaged, not a store of Portico, or cannot be reached.
  */
-export async function openStore(
-  url: string,
-  dataFolder: string,
-  { deadline = DEADLINE, warn = () => {}, mustExist = false }: OpenOptions = {},
-): Promise<Store> {
-  if (!isPostgresUrl(url)) {
-    return openSqlite(fileOf(url, dataFolder, AUTHORITY_FILE), dataFolder, { deadline, mustExist });
-  }
-  // Loaded only where it is used: it makes a start take longer.
-  const { openPostgres } = await import("./postgres.js");
-  return openPostgres({ url, dataFolder, deadline, warn, mustExist });
+export async function openStore(url: string, dataFolder: string, options: OpenOptions = {}): Promise<KeyValueStore> {
+  // Who names a store that must be there does not start an authority, so the data folder does not matter. It is read before
+  // the store: the first start makes the store, and then what shows that the folder is set up.
+  const installation = options.mustExist ? undefined : readInstallation(dataFolder);
+  const lost = (name: string) => installation && `, ${lostInstallation(name, dataFolder, installation)}`;
+  return open("authority", url, dataFolder, { ...options, lost });
 }
 
 /**
- * Makes the store of a URL, which must be absent. It is there once it is filled; should that fail, no authority takes what
- * was written for a store.
- * @throws {StoreError} also where it is there.
- */
-export async function fillStore(url: string, dataFolder: string, fill: Fill, warn: (message: string) => void) {
-  if (!isPostgresUrl(url)) return fillSqlite(fileOf(url, dataFolder, AUTHORITY_FILE), DEADLINE, fill);
-  const { fillPostgres } = await import("./postgres.js");
-  return fillPostgres({ url, dataFolder, deadline: DEADLINE, warn, mustExist: false }, fill);
-}
-
-/**
- * Opens the store of services: `sqlite:` is services.sqlite in the data folder, `sqlite:/path/to/file` another file, and
- * `postgres://role:password@host/database` a schema of its own in a database of Postgres.
+ * Opens the store of services, as `openStore` does: `sqlite:` is services.sqlite in the data folder. It is made where it is
+ * absent.
  * @throws {StoreError} when it is locked, unreadable, not a store of Portico's services, or cannot be reached.
  */
 export async function openServiceStore(
   url: string,
   dataFolder: string,
-  { deadline = DEADLINE, warn = () => {}, mustExist = false, isNew = false }: OpenOptions = {},
-): Promise<ServiceStore> {
+  options: OpenOptions = {},
+): Promise<KeyValueStore> {
+  const { warn = () => {}, isNew = false } = options;
+  const file = isPostgresUrl(url) ? undefined : serviceFileOf(url, dataFolder);
+  const isMissed = file !== undefined && !isNew && !existsSync(file) && readInstallation(dataFolder) !== undefined;
+  const store = await open("services", url, dataFolder, options);
+  if (isMissed) warn(`store ${file} was not there: it is made anew, and empty. If services kept anything, restore it`);
+  return store;
+}
+
+/** @param options `lost` says of a store that is absent why it may not be made: empty, or a comma and what to do */
+async function open(
+  kind: StoreKind,
+  url: string,
+  dataFolder: string,
+  {
+    deadline = DEADLINE,
+    warn = () => {},
+    mustExist = false,
+    lost = () => undefined,
+  }: OpenOptions & { readonly lost?: (name: string) => string | undefined },
+): Promise<KeyValueStore> {
+  const lostOf = (name: string) => (mustExist ? "" : lost(name));
   if (!isPostgresUrl(url)) {
-    const file = fileOf(url, dataFolder, SERVICES_FILE);
-    const isMissed = !isNew && !existsSync(file) && readInstallation(dataFolder) !== undefined;
-    const store = await openServiceSqlite(file, deadline, mustExist);
-    if (isMissed)
-      warn(`store ${file} was not there: it is made anew, and empty. If services kept anything, restore it`);
-    return store;
+    const file = fileOf(url, dataFolder, FILES[kind]);
+    return openSqlite({ kind: FILE_KINDS[kind], file, deadline, lost: lostOf(file) });
   }
-  const { openServicePostgres } = await import("./service-postgres.js");
-  return openServicePostgres({ url, deadline, warn, mustExist });
+  // Loaded only where it is used: it makes a start take longer.
+  const { openPostgres } = await import("./postgres.js");
+  return openPostgres({ kind, url, deadline, warn, lost: lostOf });
 }
 
 /**
- * Makes the store of services of a URL, which must be absent. It is there once it is filled; should that fail, no service
- * takes what was written for a store.
+ * Makes the store of a URL, which must be absent. It is there once it is filled; should that fail, no process takes what was
+ * written for a store.
  * @throws {StoreError} also where it is there.
  */
-export async function fillServiceStore(
+export async function fillStore(
+  kind: StoreKind,
   url: string,
   dataFolder: string,
-  fill: FillServices,
-  warn: (message: string) => void,
+  { fill, warn }: { readonly fill: Fill; readonly warn: (message: string) => void },
 ): Promise<void> {
-  if (!isPostgresUrl(url)) return fillServiceSqlite(fileOf(url, dataFolder, SERVICES_FILE), DEADLINE, fill);
-  const { fillServicePostgres } = await import("./service-postgres.js");
-  return fillServicePostgres({ url, deadline: DEADLINE, warn, mustExist: false }, fill);
+  if (!isPostgresUrl(url)) {
+    const file = fileOf(url, dataFolder, FILES[kind]);
+    return fillSqlite({ kind: FILE_KINDS[kind], file, deadline: DEADLINE }, fill);
+  }
+  const { fillPostgres } = await import("./postgres.js");
+  return fillPostgres({ kind, url, deadline: DEADLINE, warn }, fill);
 }
 
 /**
@@ -102,9 +106,9 @@ export async function fillServiceStore(
  * @throws {StoreError} naming the file.
  */
 export async function refuseServicesLeft(dataFolder: string): Promise<void> {
-  const file = join(dataFolder, SERVICES_FILE);
+  const file = join(dataFolder, FILES.services);
   if (!existsSync(file)) return;
-  const store = await openServiceSqlite(file, DEADLINE);
+  const store = await openServiceStore("sqlite:", dataFolder, { isNew: true });
   try {
     const isFree = (await store.owner()) === undefined && (await store.range(FIRST_ENTRY)).entries.length === 0;
     if (isFree) return;
@@ -120,7 +124,7 @@ export async function refuseServicesLeft(dataFolder: string): Promise<void> {
 
 /** @throws {StoreError} unless the URL is one of SQLite. */
 export function serviceFileOf(url: string, dataFolder: string): string {
-  return fileOf(url, dataFolder, SERVICES_FILE);
+  return fileOf(url, dataFolder, FILES.services);
 }
 
 /** @throws {StoreError} unless the URL is one of SQLite. */

@@ -7,13 +7,13 @@
  *     belongs to none, has entries  it is a copy that was made for another installation: the same in that one's own data
  *                                   folder; elsewhere it is refused, since the entries may be for another one
  */
+
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readInstallationId } from "./installation.js";
 import { type OpenOptions, openServiceStore, serviceFileOf } from "./open.js";
 import { isPostgresUrl } from "./postgres-url.js";
-import type { ServiceStore } from "./service-store.js";
-import { StoreError } from "./store.js";
+import { type KeyValueStore, StoreError } from "./store.js";
 
 /** Whose store, and where the settings say that it is. */
 export interface OwnedOptions extends Pick<OpenOptions, "warn" | "isNew"> {
@@ -51,7 +51,7 @@ export function isThereElsewhere(file: string, installation: string): boolean {
 export async function openOwnedServices(
   options: OwnedOptions,
   onAdopted: (store: string) => void = () => {},
-): Promise<ServiceStore> {
+): Promise<KeyValueStore> {
   const { installation, dataFolder, warn = () => {}, isNew } = options;
   const place = serviceStoreOf(options);
   const isFile = !isPostgresUrl(place);

@@ -12,6 +12,7 @@
  * A failover may leave connections to a former primary behind. Its history is told by the timeline, a number that each
  * promotion of a standby raises: once a durable write has resolved on one timeline, no connection of an earlier one is used.
  */
+
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -66,6 +67,8 @@ const ALWAYS = {
   enable_seqscan: "off",
   enable_bitmapscan: "off",
   enable_sort: "off",
+  // A plan that what is off makes dear would be compiled, which takes 100 ms for each new connection.
+  jit: "off",
 };
 const SET = `SELECT set_config(name, value, false)
   FROM unnest($1::text[], $2::text[]) AS given (name, value) JOIN pg_settings USING (name)`;
@@ -126,38 +129,43 @@ export class Database {
   }
 
   /**
-   * Writes by one statement, which is a transaction.
-   * @param options whether the statement waits for disk and standbys
+   * Writes by one statement, which is a transaction and waits for disk and standbys.
    * @throws {StoreError} where it was not written, or it is not known whether it was.
    */
-  async write(statement: Statement, values: readonly unknown[], { durable = true } = {}): Promise<Row[]> {
-    return this.#onWriter(durable, async (client, end, commits) => {
+  async write(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    return this.#onWriter(true, async (client, end, commits) => {
       commits();
       return (await client.query(queryOf(statement, values, end))).rows;
     });
   }
 
   /**
-   * Writes by several statements in one transaction, which waits for disk and standbys.
-   * @param begin statements that begin it, without values. The last one gives a row
-   * @param act what else it does; where that fails, nothing is written
+   * Writes by several statements in one transaction.
+   * @param options `begin`: statements that begin it, without values, in one round trip. `durable`: whether it waits for disk
+   *   and standbys; where not, its statements say so
+   * @param act given the rows of each statement that began it, what else it does. Gives the statements that end it, the last
+   *   of them COMMIT, for one more round trip. Where it fails, nothing is written
    * @throws {StoreError} where it was not written, or it is not known whether it was.
    */
   async transact<T>(
-    begin: string,
-    act: (first: Row, query: (statement: Statement, values: readonly unknown[]) => Promise<Row[]>) => Promise<T>,
+    { begin, durable }: { readonly begin: string; readonly durable: boolean },
+    act: (
+      begun: readonly (readonly Row[])[],
+      query: (statement: Statement, values: readonly unknown[]) => Promise<Row[]>,
+    ) => Promise<{ readonly result: T; readonly end: string }>,
   ): Promise<T> {
-    return this.#onWriter(true, async (client, end, commits) => {
+    return this.#onWriter(durable, async (client, end, commits) => {
       const withinTime = (text: string) => client.query({ text, ...timeLeft(end) });
       try {
         // Node's client gives one result for each statement.
         const results = (await withinTime(begin)) as unknown as pg.QueryResult[];
-        const result = await act(results.at(-1)?.rows[0], async (statement, values) => {
+        const rows = results.map((result) => result.rows);
+        const acted = await act(rows, async (statement, values) => {
           return (await client.query(queryOf(statement, values, end))).rows;
         });
         commits();
-        await withinTime("COMMIT");
-        return result;
+        await withinTime(acted.end);
+        return acted.result;
       } catch (error) {
         // A transaction that failed holds its locks until it is ended.
         if (isOfStatement(error)) await withinTime("ROLLBACK");

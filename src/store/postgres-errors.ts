@@ -1,5 +1,5 @@
-/** Why an operation on Postgres failed and what to do, in the words of the person who runs the process. */
 import { StoreError, type WriteRefusal } from "./store.js";
+/** Why an operation on Postgres failed and what to do, in the words of the person who runs the process. */
 
 /** SQLSTATE of what is no warning and no error (PostgreSQL's appendix A). */
 export const SUCCESSFUL = "00000";

@@ -4,6 +4,7 @@
  * A table `format` in it says what the store is for, its format, and its ID. Processes that start at the same time make
  * the schema one after the other, in a transaction each, so it is never there by half.
  */
+
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Statement } from "./postgres-connection.js";
@@ -45,7 +46,7 @@ interface Prepare {
   /** The store, for messages. */
   readonly name: string;
   readonly schema: string;
-  /** What is wrong and what to do, where the schema must be there and is not; undefined where it may be made. */
+  /** Undefined where the schema may be made; else what follows where it is missed: empty, or a comma and what to do. */
   readonly lost: string | undefined;
 }
 
@@ -62,7 +63,7 @@ export async function prepareSchema(client: pg.ClientBase, { kind, name, schema,
   const tables = await tablesIn(client, schema);
   if (!tables.includes("format")) {
     if (tables.length > 0) throw new StoreError(`store ${name}: the schema ${schema} is not ${kind.title}`);
-    if (lost !== undefined) throw new StoreError(`store ${name} has no schema ${schema}, ${lost}`);
+    if (lost !== undefined) throw new StoreError(`store ${name} has no schema ${schema}, and so holds no store${lost}`);
     await createSchema(client, schema, kind.mark);
   }
   const { mark, format, id } = (await client.query(`SELECT mark, format, id FROM ${schema}.format`)).rows[0] ?? {};

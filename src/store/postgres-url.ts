@@ -4,6 +4,7 @@
  * Connections off this machine say in the URL whether they are encrypted and checked (`sslmode`): there is no default that
  * sends passwords in the clear, and none that encrypts without knowing to whom. No message contains the password.
  */
+
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { StoreError } from "./store.js";

@@ -1,83 +1,128 @@
 /**
- * The store in a schema of Postgres: a table for each collection, with keys and values as bytes (bytea). So keys are
- * ordered by their bytes whatever the database's collation is, and values may have any character; text cannot hold U+0000.
+ * The store in a schema of Postgres: one table, with keys and values as bytes (bytea). So keys are ordered by their bytes
+ * whatever the database's collation is, and values may have any character; text cannot hold U+0000.
  *
- * Each operation is one statement, and so one transaction. It relies on read committed, which every session is set to.
+ * Commits that wait for their turn are made together, in one transaction of read committed. It locks their keys, reads
+ * their entries, decides each commit on what those before it leave (commit-writes.ts), and writes what has changed. A lock
+ * is an advisory lock on a hash of the key, so it holds absent keys too, and every transaction locks in ascending order, so
+ * no two wait for each other. Reads lock nothing.
+ *
+ *     BEGIN, lock the keys, read the clock and the entries ──► decide here ──► write, COMMIT
+ *
+ * So a commit takes two round trips. A process that hangs between these keeps others from its keys for as long as the server lets it (MAX_IDLE_MS). Each
+ * collection of the authority has a queue of commits of its own, and one for those that need not be durable: so a change
+ * that waits for another authority, or for a standby, holds up no renewal of a claim and no report.
+ *
+ * The server's clock says when an entry expires, because the machines' clocks may differ: a time that a service gives is
+ * moved by the difference, and moved back where it is read.
  */
+
+import { createHash } from "node:crypto";
 import type pg from "pg";
-import { lostInstallation, readInstallation } from "./installation.js";
-import { Database, type Row, type Statement } from "./postgres-connection.js";
+import { CommitQueue } from "./commit-queue.js";
+import { type CommitOutcome, decideCommits, keysOf, splitChanges } from "./commit-writes.js";
+import { Database, type Row } from "./postgres-connection.js";
 import { durabilityWarnings } from "./postgres-durability.js";
+import { lateError } from "./postgres-errors.js";
 import { Hints } from "./postgres-hints.js";
 import { checkSchema, finishing, prepareSchema, type SchemaKind, unfinished } from "./postgres-schema.js";
+import { MAX_SWEPT, msOf, readText, statementsOf, writeText } from "./postgres-statements.js";
 import { readPostgresUrl } from "./postgres-url.js";
-import { COLLECTIONS, type Collection, type CollectionName, type Entry, type Fill, type Store } from "./store.js";
+import {
+  type CommitOptions,
+  type CommitResult,
+  type Fill,
+  type KeyRange,
+  type KeyValueStore,
+  MAX_TOTAL_BYTES,
+  type StoredEntry,
+  type StoredWrite,
+  type StoreKind,
+} from "./store.js";
 
-const TABLE = "(key bytea PRIMARY KEY, value bytea NOT NULL)";
-const SETTING = "PORTICO_STORE";
-const KIND: SchemaKind = {
-  title: "a store of Portico",
-  mark: "authority",
-  defaultSchema: "portico",
-  setting: SETTING,
-  oldest: 2,
-  formats: [[]],
-  tables: Object.fromEntries(COLLECTIONS.map((name) => [name, TABLE])),
+import { startSweeper } from "./sweeper.js";
+
+/** What both kinds of schemas have. */
+const TABLES = {
+  formats: [
+    [
+      "CREATE TABLE entries (key bytea PRIMARY KEY, value bytea NOT NULL, version text NOT NULL, expires bigint)",
+      "CREATE INDEX expiring ON entries (expires) WHERE expires IS NOT NULL",
+    ],
+  ],
+  // The ID of the installation that it belongs to, in at most one row.
+  tables: { installation: "(one boolean PRIMARY KEY DEFAULT true CHECK (one), id text NOT NULL)" },
 };
-/** As text: a number would come damaged (see `queryOf`). */
-const TIME: Statement = {
-  name: "time",
-  text: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS now",
+const KINDS: Readonly<Record<StoreKind, SchemaKind>> = {
+  authority: {
+    title: "a store of Portico",
+    mark: "authority",
+    defaultSchema: "portico",
+    setting: "PORTICO_STORE",
+    oldest: 3,
+    ...TABLES,
+  },
+  services: {
+    title: "a store of Portico's services",
+    mark: "services",
+    defaultSchema: "portico_services",
+    setting: "PORTICO_SERVICE_STORE",
+    oldest: 2,
+    ...TABLES,
+  },
 };
+
+/** Writes, and so locks, of the commits that are made together. By default, a server has room for 6400 locks. */
+const MAX_TOGETHER = 200;
+/** Characters of values that are written as text of the statement, which saves a round trip. More are sent as parameters. */
+const MAX_LITERAL_LENGTH = 64 * 1024;
+/** How long the server waits for this process within a transaction, in milliseconds, before it ends it and its locks. */
+const MAX_IDLE_MS = 2_500;
+/** How far two clocks may differ and count as the same, in milliseconds. */
+const IN_STEP_MS = 1_000;
 
 interface Options {
+  readonly kind: StoreKind;
   readonly url: string;
-  readonly dataFolder: string;
   /** How long an operation may take, in milliseconds. */
   readonly deadline: number;
-  /** Told what puts acknowledged changes at risk. */
+  /** Told what puts acknowledged commits at risk. */
   readonly warn: (message: string) => void;
-  readonly mustExist: boolean;
+  /** Of the store's name: undefined where it may be made; else what follows where it is missed: empty, or a comma and what to do. */
+  readonly lost: (name: string) => string | undefined;
+}
+
+/**
+ * Opens the store that a URL names. Its schema is made where it is absent and may be.
+ * @throws {StoreError} when it cannot be reached, or is not a store of this kind.
+ */
+export async function openPostgres(options: Options): Promise<KeyValueStore> {
+  return (await open(KINDS[options.kind], options)).store;
 }
 
 /**
  * Makes the store in a schema that holds none. One whose filling was broken off is filled on.
  * @throws {StoreError} when the schema holds a store already.
  */
-export async function fillPostgres(options: Options, fill: Fill): Promise<void> {
-  const { store, database, schema } = await open(unfinished(KIND), { ...options, dataFolder: "" });
+export async function fillPostgres(options: Omit<Options, "lost">, fill: Fill): Promise<void> {
+  const kind = KINDS[options.kind];
+  const { store, database, schema } = await open(unfinished(kind), { ...options, lost: () => undefined });
   try {
     await fill(store);
-    await database.write(finishing(schema), [KIND.mark]);
+    await database.write(finishing(schema), [kind.mark]);
   } finally {
     await store.close();
   }
 }
 
-/**
- * Opens the store that a URL names. Its tables are made where they are absent and the data folder was never set up.
- * @throws {StoreError} when it cannot be reached, or is not a store of Portico.
- */
-export async function openPostgres(options: Options): Promise<Store> {
-  return (await open(KIND, options)).store;
-}
-
-async function open(kind: SchemaKind, { url, dataFolder, deadline, warn, mustExist }: Options) {
-  const address = readPostgresUrl(url, KIND.defaultSchema);
+async function open(kind: SchemaKind, { kind: whose, url, deadline, warn, lost }: Options) {
+  const address = readPostgresUrl(url, kind.defaultSchema);
   const { name, schema } = address;
-  // Read before the store: the first start makes the store, and then what shows that the folder is set up.
-  const installation = readInstallation(dataFolder);
-  // Who names a store that must be there does not start an authority, so the data folder does not matter.
-  const lost = mustExist
-    ? "and so holds no store"
-    : installation
-      ? lostInstallation(name, dataFolder, installation)
-      : undefined;
   let id: string | undefined;
   const database = new Database({
     address,
     deadline,
-    setting: SETTING,
+    setting: kind.setting,
     check: (client) => checkSchema(client, { kind, schema, id }),
   });
   const warned = new Set<string>();
@@ -93,122 +138,212 @@ async function open(kind: SchemaKind, { url, dataFolder, deadline, warn, mustExi
   };
   try {
     await database.use(connect("write"), async (client) => {
-      id = await prepareSchema(client, { kind, name, schema, lost });
+      id = await prepareSchema(client, { kind, name, schema, lost: lost(name) });
     });
   } catch (error) {
     await database.close();
     throw error;
   }
   const hints = new Hints({ connect: () => connect("read"), channel: schema });
-  const collections = new Map(COLLECTIONS.map((table) => [table, collectionOf(database, schema, table, hints)]));
-  const store: Store = {
-    name,
-    mayBeStale: true,
-    collection: (name) => collections.get(name)!,
-    follow: (name, listener) => hints.follow(name, listener),
-    time: async () => Number((await database.read(TIME, []))[0]?.now),
-    close: async () => {
-      hints.close();
-      await database.close();
-    },
-  };
+  const store = new PostgresStore(database, { whose, id: id ?? "", schema, deadline, hints });
   return { store, database, schema };
 }
 
-/** A key or a text, or a column of them. */
-type Value = string | readonly string[];
-
-function collectionOf(database: Database, schema: string, name: CollectionName, hints: Hints): Collection {
-  const table = `${schema}.${name}`;
-  const statement = (verb: string, text: string): Statement => ({ name: `${verb} ${name}`, text });
-  const get = statement("get", `SELECT value FROM ${table} WHERE key = $1`);
-  const getMany = statement("getMany", `SELECT key, value FROM ${table} WHERE key = ANY($1::bytea[])`);
-  const after = statement("after", `SELECT key, value FROM ${table} WHERE key > $1 ORDER BY key LIMIT $2::bigint`);
-  const before = statement(
-    "before",
-    `SELECT key, value FROM ${table} WHERE key < $1 ORDER BY key DESC LIMIT $2::bigint`,
-  );
-  const size = statement("size", `SELECT pg_total_relation_size('${table}'::regclass)::text AS bytes`);
-  const keys = statement("keys", `SELECT key FROM ${table} ORDER BY key`);
-  const create = statement(
-    "create",
-    `INSERT INTO ${table} (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING RETURNING true`,
-  );
-  const replace = statement("replace", `UPDATE ${table} SET value = $2 WHERE key = $1 RETURNING true`);
-  const replaceSoon = statement(
-    "replaceSoon",
-    `WITH soon AS (SELECT set_config('synchronous_commit', 'off', true))
-     UPDATE ${table} SET value = $2 FROM soon WHERE key = $1 RETURNING true`,
-  );
-  // Found by the index, and so locked in the order of keys, as a commit locks them: no two wait for each other.
-  const remove = statement("delete", `DELETE FROM ${table} WHERE key = ANY($1::bytea[])`);
-  const removeIf = statement("deleteIf", `DELETE FROM ${table} WHERE key = $1 AND value = $2 RETURNING true`);
-  const write = async (statement: Statement, values: readonly Value[], durable = true): Promise<boolean> => {
-    const parameters = values.map((value) => (typeof value === "string" ? bytes(value) : value.map(bytes)));
-    const written = (await database.write(statement, parameters, { durable })).length === 1;
-    if (written) hints.tell(name);
-    return written;
-  };
-  return {
-    async get(key) {
-      const [row] = await database.read(get, [bytes(key)]);
-      return row && textOf(row.value);
-    },
-    async getMany(keys) {
-      const rows = await database.read(getMany, [keys.map(bytes)]);
-      const values = new Map(rows.map(({ key, value }) => [textOf(key), textOf(value)]));
-      return keys.map((key) => values.get(key));
-    },
-    after: async (key, limit) => (await database.read(after, [bytes(key), limit])).map(entryOf),
-    before: async (key, limit) => (await database.read(before, [bytes(key), limit])).map(entryOf),
-    create: (key, value) => write(create, [key, value]),
-    commit: ({ expect, create: [first, ...others], beside }) =>
-      write(commitStatement(schema, name, { expects: expect !== undefined, beside: beside?.collection }), [
-        ...first!,
-        ...columnsOf(others),
-        ...(expect ?? []),
-        ...(beside === undefined ? [] : [...columnsOf(beside.set), beside.delete]),
-      ]),
-    replace: (key, value, { durable = true } = {}) => write(durable ? replace : replaceSoon, [key, value], durable),
-    async delete(keys) {
-      if (keys.length > 0) await database.write(remove, [keys.map(bytes)]);
-    },
-    deleteIf: async (key, value) => (await database.write(removeIf, [bytes(key), bytes(value)])).length === 1,
-    keys: async () => (await database.read(keys, [])).map(({ key }) => textOf(key)),
-    size: async () => Number((await database.read(size, []))[0]?.bytes),
-  };
+/** A schema that is ready. */
+interface Opened {
+  readonly whose: StoreKind;
+  readonly id: string;
+  readonly schema: string;
+  readonly deadline: number;
+  readonly hints: Hints;
 }
 
-/** The statement of a commit to a collection, whose values are in the order of the parameters. */
-function commitStatement(
-  schema: string,
-  name: CollectionName,
-  { expects, beside }: { readonly expects: boolean; readonly beside: CollectionName | undefined },
-): Statement {
-  const table = `${schema}.${name}`;
-  const other = `${schema}.${beside}`;
-  const [set, values, removed] = (expects ? [7, 8, 9] : [5, 6, 7]).map((number) => `$${number}::bytea[]`);
-  // The lock on the expected entry is held until the commit: whoever deletes or replaces that entry comes before or after.
-  const expected = `expected AS (SELECT FROM ${table} WHERE key = $5 AND value = $6 FOR SHARE),`;
-  const others = `, upserted AS (INSERT INTO ${other} (key, value)
-      SELECT key, value FROM first, unnest(${set}, ${values}) AS given (key, value)
-      ON CONFLICT (key) DO UPDATE SET value = excluded.value),
-    removed AS (DELETE FROM ${other} WHERE key = ANY(${removed}) AND EXISTS (SELECT FROM first))`;
-  return {
-    name: `commit ${name} ${expects ? "after" : "anew"} ${beside ?? "alone"}`,
-    text: `WITH ${expects ? expected : ""}
-    first AS (INSERT INTO ${table} (key, value) SELECT $1::bytea, $2::bytea ${expects ? "FROM expected" : ""}
-      ON CONFLICT (key) DO NOTHING RETURNING true),
-    created AS (INSERT INTO ${table} (key, value)
-      SELECT key, value FROM first, unnest($3::bytea[], $4::bytea[]) AS given (key, value))
-    ${beside === undefined ? "" : others}
-    SELECT FROM first`,
-  };
+class PostgresStore implements KeyValueStore {
+  readonly name: string;
+  readonly id: string;
+  readonly mayBeStale = true;
+  readonly #whose: StoreKind;
+  readonly #schema: string;
+  readonly #table: string;
+  readonly #deadline: number;
+  readonly #hints: Hints;
+  readonly #database: Database;
+  readonly #statements: ReturnType<typeof statementsOf>;
+  /** By what they are for. */
+  readonly #queues = new Map<string, CommitQueue>();
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(database: Database, { whose, id, schema, deadline, hints }: Opened) {
+    this.name = database.name;
+    this.id = id;
+    this.#whose = whose;
+    this.#schema = schema;
+    this.#deadline = deadline;
+    this.#hints = hints;
+    this.#database = database;
+    this.#table = `${schema}.entries`;
+    this.#statements = statementsOf(this.#table, `${schema}.installation`);
+    this.#sweeper = startSweeper(() => this.sweep());
+  }
+
+  async get(keys: readonly string[]): Promise<(StoredEntry | undefined)[]> {
+    const { rows, ahead } = await this.#read("get", [keys.map(bytes)]);
+    const found = new Map(rows.map((row) => [textOf(row.key), entryOf(row, ahead)]));
+    return keys.map((key) => found.get(key));
+  }
+
+  async range({ from, afterFrom, to, limit, reverse }: KeyRange): ReturnType<KeyValueStore["range"]> {
+    const name = reverse ? "rangeDescending" : "range";
+    const values = [bytes(from), afterFrom === true, bytes(to), limit + 1, MAX_TOTAL_BYTES];
+    const { rows, ahead } = await this.#read(name, values);
+    const entries = rows.slice(0, limit).map((row) => entryOf(row, ahead));
+    return { entries, more: Number(rows[0]?.picked ?? 0) > entries.length };
+  }
+
+  async count(from: string, to: string): Promise<number> {
+    const [row] = await this.#database.read(this.#statements.count, [bytes(from), bytes(to)]);
+    return Number(row?.number);
+  }
+
+  async keys(from: string, to: string): Promise<string[]> {
+    return (await this.#database.read(this.#statements.keys, [bytes(from), bytes(to)])).map(({ key }) => textOf(key));
+  }
+
+  async commit(writes: readonly StoredWrite[], { durable = true }: CommitOptions = {}): Promise<CommitResult> {
+    const collection = this.#whose === "authority" ? collectionIn(writes[0]?.key ?? "") : "";
+    const result = await this.#queueOf(collection, durable).commit(writes);
+    // No service follows what others keep.
+    if (result.committed && this.#whose === "authority")
+      for (const name of new Set(writes.map(({ key }) => collectionIn(key)))) this.#hints.tell(name);
+    return result;
+  }
+
+  follow(collection: string, listener: () => void): () => void {
+    return this.#hints.follow(collection, listener);
+  }
+
+  async time(): Promise<number> {
+    return Number((await this.#database.read(this.#statements.time, []))[0]?.now);
+  }
+
+  async size(): Promise<number> {
+    return Number((await this.#database.read(this.#statements.size, []))[0]?.bytes);
+  }
+
+  async owner(): Promise<string | undefined> {
+    const [row] = await this.#database.read(this.#statements.owner, []);
+    return row?.id as string | undefined;
+  }
+
+  async claim(installation: string, { withEntries = false } = {}): Promise<string | undefined> {
+    await this.#database.write(this.#statements.claim, [installation, withEntries]);
+    return this.owner();
+  }
+
+  async sweep(): Promise<void> {
+    for (let swept = MAX_SWEPT; swept === MAX_SWEPT; ) {
+      swept = (await this.#database.write(this.#statements.sweep, [lockOf(this.#schema, "sweep")])).length;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    this.#hints.close();
+    await Promise.all([...this.#queues.values()].map((queue) => queue.inTurn(async () => undefined)));
+    await this.#database.close();
+  }
+
+  #queueOf(collection: string, durable: boolean): CommitQueue {
+    const name = `${collection} ${durable}`;
+    const known = this.#queues.get(name);
+    if (known !== undefined) return known;
+    const queue = new CommitQueue({
+      deadline: this.#deadline,
+      maxTogether: MAX_TOGETHER,
+      transact: (commits) => this.#transact(commits, durable),
+      toLateError: (isBegun) => lateError(this.name, { deadline: this.#deadline, mayHaveWritten: isBegun }),
+    });
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  /** Rows, and by how much the server's clock is ahead. */
+  async #read(statement: "get" | "range" | "rangeDescending", values: readonly unknown[]) {
+    const sent = Date.now();
+    const rows = await this.#database.read(this.#statements[statement], values);
+    return { rows, ahead: rows[0] === undefined ? 0 : aheadOf(Number(rows[0].now), sent, Date.now()) };
+  }
+
+  async #transact(commits: readonly (readonly StoredWrite[])[], durable: boolean): Promise<readonly CommitOutcome[]> {
+    const keys = keysOf(commits);
+    const sent = Date.now();
+    return this.#database.transact({ begin: this.#begin(keys, durable), durable }, async (begun, query) => {
+      const [[clock] = [], rows = []] = begun.slice(-2);
+      const now = Number(clock?.now);
+      const ahead = aheadOf(now, sent, Date.now());
+      const current = new Map(rows.map((row) => [textOf(row.key), entryOf(row, 0)]));
+      const moved = ahead === 0 ? commits : commits.map((writes) => writes.map((write) => moveTime(write, ahead)));
+      const { outcomes, changed } = decideCommits(moved, current, now);
+      const { set, deleted } = splitChanges(changed);
+      if (set.reduce((length, { value }) => length + value.length, 0) <= MAX_LITERAL_LENGTH)
+        return { result: outcomes, end: writeText(this.#table, set, deleted) };
+      await query(this.#statements.write, valuesOf(set, deleted));
+      return { result: outcomes, end: "COMMIT" };
+    });
+  }
+
+  /** The statements that begin a transaction, lock the keys, give the server's time, and then the entries of the keys. */
+  #begin(keys: readonly string[], durable: boolean): string {
+    const locks = [...new Set(keys.map((key) => lockOf(this.#schema, key)))].sort((a, b) => (a < b ? -1 : 1));
+    return `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${MAX_IDLE_MS};
+      ${durable ? "" : "SET LOCAL synchronous_commit = off;"}
+      SELECT count(pg_advisory_xact_lock(lock)) FROM unnest('{${locks.join(",")}}'::bigint[]) AS lock;
+      SELECT ${msOf("clock_timestamp()")} AS now; ${readText(this.#table, keys)}`;
+  }
 }
 
-/** The keys of entries, and their values. */
-function columnsOf(entries: readonly Entry[]): [keys: string[], values: string[]] {
-  return [entries.map(([key]) => key), entries.map(([, value]) => value)];
+/** The values of the statement `write`. */
+function valuesOf(set: readonly StoredEntry[], deleted: readonly string[]): unknown[] {
+  return [
+    set.map(({ key }) => bytes(key)),
+    set.map(({ value }) => bytes(value)),
+    set.map(({ version }) => version),
+    set.map(({ expires }) => expires ?? null),
+    deleted.map(bytes),
+  ];
+}
+
+/** The collection of the authority that a key is of. */
+function collectionIn(key: string): string {
+  return key.slice(0, key.indexOf("/"));
+}
+
+/** The number that a key is locked by, as text. Keys that have the same one wait for each other needlessly. */
+function lockOf(schema: string, key: string): string {
+  return createHash("sha1").update(`${schema}\0${key}`).digest().readBigInt64BE().toString();
+}
+
+/**
+ * By how much the server's clock is ahead of this machine's, in milliseconds; 0 where they are in step.
+ * @param sent when the server was asked for its time, and `received` when that came, by this machine's clock
+ */
+function aheadOf(now: number, sent: number, received: number): number {
+  const ahead = Math.min(0, now - sent) || Math.max(0, now - received);
+  return Math.abs(ahead) < IN_STEP_MS ? 0 : Math.round(ahead);
+}
+
+function moveTime(write: StoredWrite, by: number): StoredWrite {
+  if (!("expires" in write)) return write;
+  return { ...write, expires: moved(write.expires, by) };
+}
+
+function moved(expires: number | undefined, by: number): number | undefined {
+  return expires === undefined ? undefined : Math.min(expires + by, Number.MAX_SAFE_INTEGER);
+}
+
+function entryOf({ key, value, version, expires }: Row, ahead: number): StoredEntry {
+  const time = expires === null ? undefined : Number(expires);
+  return { key: textOf(key), value: textOf(value), version: version as string, expires: moved(time, -ahead) };
 }
 
 function bytes(text: string): Buffer {
@@ -217,8 +352,4 @@ function bytes(text: string): Buffer {
 
 function textOf(value: unknown): string {
   return (value as Buffer).toString();
-}
-
-function entryOf({ key, value }: Row): Entry {
-  return [textOf(key), textOf(value)];
 }

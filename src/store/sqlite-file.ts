@@ -1,10 +1,11 @@
 /**
  * A file of SQLite that belongs to Portico: how it is made, recognised and connected to, and why an operation on it failed.
- * Each kind of file (sqlite.ts, service-sqlite.ts) has a mark of its own in the header.
+ * Each kind of file (FILE_KINDS) has a mark of its own in the header.
  *
  * The file is made under another name and then linked to its own, so a file that is there was once complete: one that
  * is empty, cut off or of another program is refused, never taken for a new one.
  */
+
 import { randomUUID } from "node:crypto";
 import { closeSync, constants, linkSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -21,6 +22,8 @@ export interface FileKind {
   readonly applicationId: number;
   /** The one format (SQLite's user_version) that this version reads and writes. */
   readonly format: number;
+  /** Whether its pages are checked at each opening: a file that may be large is not. */
+  readonly isChecked: boolean;
   /** The setting that names another file. */
   readonly setting: string;
 }

@@ -1,13 +1,18 @@
 /**
- * The store in a file of SQLite.
+ * The store in a file of SQLite: one table, a connection for reads, and one for writes.
  *
- * Keyv reads by key. What must be atomic, and what Keyv lacks, is SQL in the form that Keyv reads back. Keyv hides failures
- * unless told not to, and leaves its own prefix out of keys that look prefixed: so it throws on errors, and the prefix
- * is written here. Each collection has a table and a literal namespace of its own.
+ * Commits that wait for their turn are made together, in one transaction and with one wait for the disk: their keys are
+ * read, each commit is decided on what those before it leave (commit-writes.ts), and what has changed is written. The
+ * transaction holds SQLite's lock from its beginning, so no other process writes in between.
+ *
+ * Keyv's adapter connects and runs what is SQL. Its own `get` is not used: it deletes what has expired by key alone, and so
+ * may delete what another has written meanwhile.
  */
+
+import { randomUUID } from "node:crypto";
 import type KeyvSqlite from "@keyv/sqlite";
-import Keyv from "keyv";
-import { lostInstallation, readInstallation } from "./installation.js";
+import { CommitQueue } from "./commit-queue.js";
+import { type CommitOutcome, decideCommits, type Entries, keysOf, splitChanges } from "./commit-writes.js";
 import {
   connect,
   createFile,
@@ -15,54 +20,86 @@ import {
   type FileKind,
   fillFile,
   keepsFile,
+  lateError,
   readHeader,
   toStoreError,
 } from "./sqlite-file.js";
-import { type Query, type Writer, writerOf } from "./sqlite-writer.js";
+import { whenFree } from "./sqlite-lock.js";
 import {
-  COLLECTIONS,
-  type Collection,
-  type CollectionName,
-  type Commit,
-  type Entry,
+  type CommitOptions,
+  type CommitResult,
   type Fill,
-  type Store,
+  type KeyRange,
+  type KeyValueStore,
+  MAX_TOTAL_BYTES,
+  type StoredEntry,
+  type StoredWrite,
   StoreError,
+  type StoreKind,
 } from "./store.js";
 
-/** Its mark is "Port". */
-const KIND: FileKind = { title: "a store of Portico", applicationId: 0x506f7274, format: 1, setting: "PORTICO_STORE" };
+import { startSweeper } from "./sweeper.js";
 
-interface OpenSqlite {
+/** The kinds of files. In ASCII the marks are "Port" and "Pors". */
+export const FILE_KINDS: Readonly<Record<StoreKind, FileKind>> = {
+  authority: {
+    title: "a store of Portico",
+    applicationId: 0x506f7274,
+    format: 2,
+    isChecked: true,
+    setting: "PORTICO_STORE",
+  },
+  services: {
+    title: "a store of Portico's services",
+    applicationId: 0x506f7273,
+    format: 1,
+    isChecked: false,
+    setting: "PORTICO_SERVICE_STORE",
+  },
+};
+
+const TABLE = "entries";
+/** The store's ID, in a table of one row. */
+const IDENTITY = "identity";
+/** The ID of the installation that it belongs to, in a table of at most one row. */
+const OWNER = "installation";
+/** Completes the table that Keyv's adapter makes, of `key` and `value`. */
+const COMPLETE = [
+  `ALTER TABLE ${TABLE} ADD COLUMN version TEXT`,
+  `ALTER TABLE ${TABLE} ADD COLUMN expires INTEGER`,
+  `CREATE INDEX expiring ON ${TABLE} (expires) WHERE expires IS NOT NULL`,
+  `CREATE TABLE ${IDENTITY} (id TEXT NOT NULL)`,
+  `CREATE TABLE ${OWNER} (id TEXT NOT NULL)`,
+];
+
+/** Writes of the commits that are made together. */
+const MAX_TOGETHER = 1024;
+const MAX_SWEPT = 500;
+
+/** How a file is opened. */
+interface OpenFile {
+  readonly kind: FileKind;
+  readonly file: string;
   /** How long an operation may take, in milliseconds. */
   readonly deadline: number;
-  readonly mustExist: boolean;
 }
 
 /**
- * Opens the store in a file, which is made where it is absent and the data folder was never set up.
- * @throws {StoreError} when it is locked, unreadable, damaged or not a store of Portico.
+ * Opens the store in a file, which is made where it is absent and may be.
+ * @param opening `lost` is undefined where the file may be made; else what follows where it is missed: empty, or a comma and
+ *   what to do
+ * @throws {StoreError} when it is locked, unreadable, damaged, or not a store of this kind.
  */
-export async function openSqlite(
-  file: string,
-  dataFolder: string,
-  { deadline, mustExist }: OpenSqlite,
-): Promise<Store> {
-  // Read before the store: the first start makes the store, and then what shows that the folder is set up.
-  const installation = readInstallation(dataFolder);
+export async function openSqlite(opening: OpenFile & { readonly lost: string | undefined }): Promise<KeyValueStore> {
+  const { kind, file, lost } = opening;
   try {
-    if (!readHeader(KIND, file)) {
-      // Who names a store that must be there does not start an authority, so the data folder does not matter.
-      if (mustExist) throw new StoreError(`store ${file} does not exist`);
-      if (installation !== undefined) {
-        const lost = lostInstallation(file, dataFolder, installation);
-        throw new StoreError(`store ${file} does not exist, ${lost}`);
-      }
-      await createFile(KIND, file, async (draft, marks) => (await connectAll(draft, deadline, marks)).close());
+    if (!readHeader(kind, file)) {
+      if (lost !== undefined) throw new StoreError(`store ${file} does not exist${lost}`);
+      await createFile(kind, file, (draft, marks) => complete({ ...opening, file: draft }, marks));
     }
-    return await connectAll(file, deadline);
+    return await openFile(opening, file);
   } catch (error) {
-    throw toStoreError(KIND, file, error as Error);
+    throw toStoreError(kind, file, error as Error);
   }
 }
 
@@ -70,162 +107,234 @@ export async function openSqlite(
  * Makes the store in a file that is absent. It gets its name when it is filled, so it is there complete or not at all.
  * @throws {StoreError} when the file is there.
  */
-export async function fillSqlite(file: string, deadline: number, fill: Fill): Promise<void> {
-  await fillFile(KIND, file, async (draft, marks) => {
-    const store = await connectAll(draft, deadline, marks);
-    await fill({ ...store, name: file }).finally(() => store.close());
+export async function fillSqlite(opening: OpenFile, fill: Fill): Promise<void> {
+  const { kind, file } = opening;
+  await fillFile(kind, file, async (draft, marks) => {
+    await complete({ ...opening, file: draft }, marks);
+    const store = await openFile({ ...opening, file: draft }, file);
+    await fill(store).finally(() => store.close());
   });
 }
 
-/**
- * Opens a connection for each collection, because Keyv's adapter has one table and cannot share a connection; these read.
- * All writes go through one more connection, one at a time, on which reads would wait with them for another process's lock.
- */
-async function connectAll(file: string, deadline: number, setup: readonly string[] = []): Promise<Store> {
-  const within: Within = (operation) => endWithin(KIND, file, deadline, operation);
+/** Makes the tables of a new file, and marks it. */
+async function complete(opening: OpenFile, marks: readonly string[]): Promise<void> {
+  const setup = [...marks, ...COMPLETE, `INSERT INTO ${IDENTITY} VALUES ('${randomUUID()}')`];
+  await (await connect({ ...opening, table: TABLE, setup })).close();
+}
+
+/** @param name of the file, for messages */
+async function openFile(opening: OpenFile, name: string): Promise<KeyValueStore> {
+  const { kind, file, deadline } = opening;
+  const open = () => connect({ ...opening, table: TABLE });
   const engines: KeyvSqlite[] = [];
-  const open = async (table: CollectionName): Promise<KeyvSqlite> => {
-    const engine = await connect({ kind: KIND, file, table, deadline, setup });
-    engines.push(engine);
-    return engine;
-  };
   try {
-    const readers = new Map<CollectionName, KeyvSqlite>();
-    for (const name of COLLECTIONS) readers.set(name, await open(name));
-    const writer = await open("log");
-    const [{ quick_check: verdict }] = await within(writer.query("PRAGMA quick_check(1)"));
-    if (verdict !== "ok") throw new Error(`quick_check: ${verdict.replace(/\s+/g, " ")}`);
-    await within(writer.query("PRAGMA busy_timeout = 0"));
-    const checkFile = keepsFile(file);
-    const write = writerOf(writer, checkFile, deadline);
-    const collections = new Map(
-      COLLECTIONS.map((name) => [name, collectionOf(name, readers.get(name)!, write, within)]),
-    );
-    return {
-      name: file,
-      mayBeStale: false,
-      collection: (name) => collections.get(name)!,
-      follow: () => () => undefined,
-      time: async () => undefined,
-      close: async () => {
-        // One by one: SQLite writes its log back into the file when the last connection closes, if it is alone by then.
-        for (const engine of engines) await within(engine.close());
-      },
-    };
+    const reader = await open();
+    engines.push(reader);
+    const writer = await open();
+    engines.push(writer);
+    const query = (statement: string) => endWithin(kind, file, deadline, writer.query(statement));
+    if (kind.isChecked) {
+      const [{ quick_check: verdict }] = await query("PRAGMA quick_check(1)");
+      if (verdict !== "ok") throw new Error(`quick_check: ${verdict.replace(/\s+/g, " ")}`);
+    }
+    await query("PRAGMA busy_timeout = 0");
+    const [{ id }] = await query(`SELECT id FROM ${IDENTITY}`);
+    return new SqliteStore({ kind, name, id, reader, writer, checkFile: keepsFile(file, name), deadline });
   } catch (error) {
     await Promise.allSettled(engines.map((engine) => engine.close()));
     throw error;
   }
 }
 
-/** A row as Keyv writes it: the key with its namespace, `log:…`, and the value as JSON. */
-interface Row {
-  readonly key: string;
-  readonly value: string;
+/** A row of the table. */
+interface Row extends Omit<StoredEntry, "expires"> {
+  readonly expires: number | null;
 }
 
-/**
- * @param reader a connection of this collection, for its reads
- * @param writer the connection of all writes
- * @param within ends an operation that takes too long, and says why one failed
- */
-function collectionOf(table: CollectionName, reader: KeyvSqlite, writer: Writer, within: Within): Collection {
-  const { write } = writer;
-  const keyv = new Keyv({ store: reader, namespace: table, useKeyPrefix: false, throwOnErrors: true });
-  // Each operation reports its own failure; without a listener Keyv would lose what happens between them.
-  keyv.on("error", () => undefined);
-  const prefix = `${table}:`;
-  const insert = `INSERT INTO ${table} (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`;
-  const textOf = async (value: string): Promise<string> => String(await keyv.serializeData({ value }));
-  const rowsOf = (entries: readonly Entry[], name: CollectionName = table) =>
-    Promise.all(entries.map(async ([key, value]) => [`${name}:${key}`, await textOf(value)] as const));
-  const entryOf = async ({ key, value }: Row): Promise<Entry> => {
-    const content = await keyv.deserializeData<string>(value);
-    return [key.slice(prefix.length), content?.value ?? ""];
-  };
-  return {
-    get: (key) => within(keyv.get<string>(prefix + key)),
-    getMany: (keys) => within(keyv.getMany<string>(keys.map((key) => prefix + key))),
-    async after(key, limit) {
-      const query = `SELECT key, value FROM ${table} WHERE key > ? ORDER BY key LIMIT ?`;
-      const rows: Row[] = await within(reader.query(query, prefix + key, limit));
-      return Promise.all(rows.map(entryOf));
-    },
-    async before(key, limit) {
-      const query = `SELECT key, value FROM ${table} WHERE key < ? ORDER BY key DESC LIMIT ?`;
-      const rows: Row[] = await within(reader.query(query, prefix + key, limit));
-      return Promise.all(rows.map(entryOf));
-    },
-    async create(key, value) {
-      return (await within(write(insert, prefix + key, await textOf(value)))).length === 1;
-    },
-    commit: (given) => commitTo(table, given, { writer, within, rowsOf }),
-    async replace(key, value) {
-      const statement = `UPDATE ${table} SET value = ? WHERE key = ? RETURNING key`;
-      return (await within(write(statement, await textOf(value), prefix + key))).length === 1;
-    },
-    async delete(keys) {
-      if (keys.length === 0) return;
-      await within(write(deleteFrom(table), JSON.stringify(keys.map((key) => prefix + key))));
-    },
-    async deleteIf(key, value) {
-      const statement = `DELETE FROM ${table} WHERE key = ? AND value = ? RETURNING key`;
-      return (await within(write(statement, prefix + key, await textOf(value)))).length === 1;
-    },
-    async keys() {
-      const rows: Row[] = await within(reader.query(`SELECT key FROM ${table} ORDER BY key`));
-      return rows.map(({ key }) => key.slice(prefix.length));
-    },
-    async size() {
-      const query = `SELECT (page_count - freelist_count) * page_size AS bytes
-        FROM pragma_page_count, pragma_freelist_count, pragma_page_size`;
-      return (await within(reader.query(query)))[0].bytes;
-    },
-  };
+/** An open file. */
+interface Opened {
+  readonly kind: FileKind;
+  readonly name: string;
+  readonly id: string;
+  readonly reader: KeyvSqlite;
+  readonly writer: KeyvSqlite;
+  /** @throws {StoreError} where the file is not the one that was opened. */
+  readonly checkFile: () => void;
+  readonly deadline: number;
 }
 
-interface CommitOptions {
-  readonly writer: Writer;
-  readonly within: Within;
-  /** Entries as Keyv writes them. */
-  readonly rowsOf: (entries: readonly Entry[], name?: CollectionName) => Promise<(readonly [string, string])[]>;
+class SqliteStore implements KeyValueStore {
+  readonly name: string;
+  readonly id: string;
+  readonly mayBeStale = false;
+  readonly #kind: FileKind;
+  readonly #reader: KeyvSqlite;
+  readonly #writer: KeyvSqlite;
+  readonly #checkFile: () => void;
+  readonly #deadline: number;
+  readonly #queue: CommitQueue;
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor({ kind, name, id, reader, writer, checkFile, deadline }: Opened) {
+    this.#kind = kind;
+    this.name = name;
+    this.id = id;
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#checkFile = checkFile;
+    this.#deadline = deadline;
+    this.#queue = new CommitQueue({
+      deadline,
+      maxTogether: MAX_TOGETHER,
+      transact: (commits) => this.#transact(commits),
+      toLateError: () => lateError(name, deadline),
+    });
+    this.#sweeper = startSweeper(() => this.sweep());
+  }
+
+  async get(keys: readonly string[]): Promise<(StoredEntry | undefined)[]> {
+    const found = await this.#within(readEntries(this.#reader, keys));
+    const now = Date.now();
+    return keys.map((key) => {
+      const entry = found.get(key);
+      return entry?.expires !== undefined && entry.expires <= now ? undefined : entry;
+    });
+  }
+
+  async range({ from, afterFrom, to, limit, reverse }: KeyRange): ReturnType<KeyValueStore["range"]> {
+    const order = reverse ? "DESC" : "ASC";
+    // The lengths are read without the values, so that only what is given is in memory.
+    const query = `WITH
+      picked AS MATERIALIZED (SELECT key, octet_length(value) AS bytes FROM ${TABLE}
+        WHERE key ${afterFrom ? ">" : ">="} ? AND key < ? AND (expires IS NULL OR expires > ?) ORDER BY key ${order} LIMIT ?),
+      totals AS (SELECT key, bytes, sum(bytes) OVER (ORDER BY key ${order} ROWS UNBOUNDED PRECEDING) AS total FROM picked)
+      SELECT key, value, version, expires, (SELECT count(*) FROM picked) AS picked FROM ${TABLE}
+        WHERE key IN (SELECT key FROM totals WHERE total <= ? OR total = bytes) ORDER BY key ${order}`;
+    const values = [from, to, Date.now(), limit + 1, MAX_TOTAL_BYTES];
+    const rows: (Row & { readonly picked: number })[] = await this.#within(this.#reader.query(query, ...values));
+    const entries = rows.slice(0, limit).map(entryOf);
+    return { entries, more: (rows[0]?.picked ?? 0) > entries.length };
+  }
+
+  async count(from: string, to: string): Promise<number> {
+    // By the indexes alone: where a value is large, the time behind it in its row is read through all the value's pages.
+    const query = `SELECT (SELECT count(*) FROM ${TABLE} WHERE key >= ?1 AND key < ?2)
+      - (SELECT count(*) FROM ${TABLE} INDEXED BY expiring WHERE expires <= ?3 AND key >= ?1 AND key < ?2) AS number`;
+    const rows: { readonly number: number }[] = await this.#within(this.#reader.query(query, from, to, Date.now()));
+    return rows[0]!.number;
+  }
+
+  async keys(from: string, to: string): Promise<string[]> {
+    const query = `SELECT key FROM ${TABLE} WHERE key >= ? AND key < ? AND (expires IS NULL OR expires > ?) ORDER BY key`;
+    const rows: { readonly key: string }[] = await this.#within(this.#reader.query(query, from, to, Date.now()));
+    return rows.map(({ key }) => key);
+  }
+
+  /** Always durable. */
+  commit(writes: readonly StoredWrite[], _options?: CommitOptions): Promise<CommitResult> {
+    return this.#queue.commit(writes);
+  }
+
+  /** SQLite tells other processes nothing. */
+  follow(): () => void {
+    return () => undefined;
+  }
+
+  async time(): Promise<undefined> {
+    return undefined;
+  }
+
+  async size(): Promise<number> {
+    const query = `SELECT (page_count - freelist_count) * page_size AS bytes
+      FROM pragma_page_count, pragma_freelist_count, pragma_page_size`;
+    const rows: { readonly bytes: number }[] = await this.#within(this.#reader.query(query));
+    return rows[0]!.bytes;
+  }
+
+  async owner(): Promise<string | undefined> {
+    const rows: { readonly id: string }[] = await this.#within(this.#reader.query(`SELECT id FROM ${OWNER}`));
+    return rows[0]?.id;
+  }
+
+  async claim(installation: string, { withEntries = false } = {}): Promise<string | undefined> {
+    // One statement, which takes the lock for writes before it reads.
+    const isFree = `NOT EXISTS (SELECT 1 FROM ${OWNER}) AND (? OR NOT EXISTS (SELECT 1 FROM ${TABLE}))`;
+    const statement = `INSERT INTO ${OWNER} SELECT ? WHERE ${isFree}`;
+    await this.#within(
+      this.#queue.inTurn(async () => {
+        this.#checkFile();
+        await this.#write(statement, installation, withEntries ? 1 : 0);
+        this.#checkFile();
+      }),
+    );
+    return this.owner();
+  }
+
+  async sweep(): Promise<void> {
+    const statement = `DELETE FROM ${TABLE} WHERE key IN (SELECT key FROM ${TABLE} WHERE expires <= ? LIMIT ${MAX_SWEPT}) RETURNING 1`;
+    for (let swept = MAX_SWEPT; swept === MAX_SWEPT; ) {
+      const rows: unknown[] = await this.#within(this.#queue.inTurn(() => this.#write(statement, Date.now())));
+      swept = rows.length;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    // One by one: SQLite writes its log back into the file when the last connection closes, if it is alone by then.
+    await this.#within(this.#queue.inTurn(() => this.#writer.close()));
+    await this.#within(this.#reader.close());
+  }
+
+  #within<T>(operation: Promise<T>): Promise<T> {
+    return endWithin(this.#kind, this.name, this.#deadline, operation);
+  }
+
+  async #transact(commits: readonly (readonly StoredWrite[])[]): Promise<readonly CommitOutcome[]> {
+    try {
+      this.#checkFile();
+      await this.#write("BEGIN IMMEDIATE");
+      const current = await readEntries(this.#writer, keysOf(commits));
+      const { outcomes, changed } = decideCommits(commits, current, Date.now());
+      await this.#apply(changed);
+      await this.#writer.query("COMMIT");
+      this.#checkFile();
+      return outcomes;
+    } catch (error) {
+      // Where no transaction is open, as after a full disk, this fails too.
+      await this.#writer.query("ROLLBACK").catch(() => undefined);
+      throw toStoreError(this.#kind, this.name, error as Error);
+    }
+  }
+
+  /** Runs a statement that takes SQLite's lock for writes. */
+  #write(...statement: Parameters<KeyvSqlite["query"]>): ReturnType<KeyvSqlite["query"]> {
+    return whenFree(this.#deadline, () => this.#writer.query(...statement));
+  }
+
+  async #apply(changed: Entries): Promise<void> {
+    const { set, deleted } = splitChanges(changed);
+    if (set.length > 0) {
+      const rows = set.map(({ key, value, version, expires }) => [key, value, version, expires ?? null]);
+      const columns = [0, 1, 2, 3].map((index) => `value ->> ${index}`).join(", ");
+      await this.#writer.query(
+        `INSERT INTO ${TABLE} (key, value, version, expires) SELECT ${columns} FROM json_each(?) WHERE true
+          ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version, expires = excluded.expires`,
+        JSON.stringify(rows),
+      );
+    }
+    if (deleted.length > 0) {
+      const statement = `DELETE FROM ${TABLE} WHERE key IN (SELECT value FROM json_each(?))`;
+      await this.#writer.query(statement, JSON.stringify(deleted));
+    }
+  }
 }
 
-async function commitTo(
-  table: CollectionName,
-  { expect, create, beside }: Commit,
-  { writer, within, rowsOf }: CommitOptions,
-): Promise<boolean> {
-  const rows = await rowsOf(create);
-  const [[expectedKey, expectedValue] = [null, null]] = await rowsOf(expect === undefined ? [] : [expect]);
-  const statement = `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?1)
-    WHERE (?2 IS NULL OR EXISTS (SELECT 1 FROM ${table} WHERE key = ?2 AND value = ?3))
-    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE key = ?4) RETURNING key`;
-  const insert = async (query: Query): Promise<boolean> => {
-    const made = await query(statement, JSON.stringify(rows), expectedKey, expectedValue, rows[0]![0]);
-    return made.length > 0;
-  };
-  if (beside === undefined) return within(insert(writer.write));
-  const { collection, set, delete: removed } = beside;
-  const setRows = JSON.stringify(await rowsOf(set, collection));
-  const removedKeys = JSON.stringify(removed.map((key) => `${collection}:${key}`));
-  return within(
-    writer.transact(async (query) => {
-      if (!(await insert(query))) return false;
-      if (set.length > 0) await query(upsertInto(collection), setRows);
-      if (removed.length > 0) await query(deleteFrom(collection), removedKeys);
-      return true;
-    }),
-  );
+async function readEntries(engine: KeyvSqlite, keys: readonly string[]): Promise<Map<string, StoredEntry | undefined>> {
+  const statement = `SELECT key, value, version, expires FROM ${TABLE} WHERE key IN (SELECT value FROM json_each(?))`;
+  const rows: Row[] = await engine.query(statement, JSON.stringify(keys));
+  return new Map(rows.map((row) => [row.key, entryOf(row)]));
 }
 
-function upsertInto(table: CollectionName): string {
-  return `INSERT INTO ${table} (key, value) SELECT value ->> 0, value ->> 1 FROM json_each(?) WHERE true
-    ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
+function entryOf({ key, value, version, expires }: Row): StoredEntry {
+  return { key, value, version, expires: expires ?? undefined };
 }
-
-function deleteFrom(table: CollectionName): string {
-  return `DELETE FROM ${table} WHERE key IN (SELECT value FROM json_each(?))`;
-}
-
-type Within = <T>(operation: Promise<T>) => Promise<T>;

@@ -1,7 +1,12 @@
 /**
- * The store: a few collections of text by key, which survive a crash. This file is the interface; each engine implements
- * it in a file of its own (sqlite.ts, postgres.ts), open.ts opens the one that a URL names, and test/contract/store.ts has a test for
- * each sentence below, which runs on every engine.
+ * The store: one ordered set of entries, text by key, which survives a crash. An installation has two, each in a file or a
+ * schema of its own: that of the authority (collection.ts), and that of its services (src/kit/collection-store.ts). This
+ * file is the interface; each engine implements it in a file of its own (sqlite.ts, postgres.ts), open.ts opens the one
+ * that a URL names, and test/contract/store.ts has a test for each sentence below, which runs on every engine.
+ *
+ * Keys are ordered by the bytes of their UTF-8. An entry whose time has passed is absent for every operation. Every
+ * operation ends within the store's deadline, else it rejects with StoreError. A failure is never taken for an absent key. A
+ * write that waits or fails, on a full or locked disk, holds up no read.
  *
  * This room does not know what the texts mean.
  */
@@ -32,99 +37,125 @@ export function unreleased(format: number, oldest: number, setting: string): str
   );
 }
 
+/** Bytes of the values of a commit, which its caller sees to, and of the entries that `range` gives, unless one alone has more. */
+export const MAX_TOTAL_BYTES = 4 * 1024 ** 2;
+
 /** A key with its value. */
-export type Entry = readonly [key: string, value: string];
-
-/** What a commit writes. */
-export interface Commit {
-  /** An entry that must be there with its value. */
-  readonly expect?: Entry | undefined;
-  /** Entries whose keys must be absent, at least one. */
-  readonly create: readonly Entry[];
-  /** What is written with them in another collection, or in the same one under other keys. */
-  readonly beside?: Beside | undefined;
+export interface StoredEntry {
+  readonly key: string;
+  readonly value: string;
+  /** Another with each write, also of the same value, and after a deletion; compared for equality alone. */
+  readonly version: string;
+  /** When it becomes absent, in milliseconds of `Date.now()`; undefined for never. */
+  readonly expires: number | undefined;
 }
 
-/** What a commit writes without a condition. */
-export interface Beside {
-  readonly collection: CollectionName;
-  /** Entries that replace those of the same keys, each key once. */
-  readonly set: readonly Entry[];
-  /** Keys to delete, none of them in `set`. Absent keys are ignored. */
-  readonly delete: readonly string[];
+/** Which keys `range` gives. */
+export interface KeyRange {
+  /** The least key, itself included unless `afterFrom` is set. */
+  readonly from: string;
+  readonly afterFrom?: boolean | undefined;
+  /** The end, which is not included. */
+  readonly to: string;
+  readonly limit: number;
+  /** Descending instead of ascending. */
+  readonly reverse?: boolean | undefined;
 }
 
-/**
- * Text by key; keys are ASCII. Every operation ends within the store's deadline, else it rejects with StoreError. A
- * failure is never taken for an absent key. A write that waits or fails, on a full or locked disk, holds up no read.
- */
-export interface Collection {
-  /** The value of a key; undefined where it is absent. Sees every write that had resolved, by any process. */
-  get(key: string): Promise<string | undefined>;
-  /** The values of the keys, in the order of the keys, as they were at one moment. Sees what `get` sees. */
-  getMany(keys: readonly string[]): Promise<(string | undefined)[]>;
-  /**
-   * The first `limit` entries whose key is greater than `key`, ascending, as they were at one moment. Sees what `get`
-   * sees. Costs no more than what it returns.
-   */
-  after(key: string, limit: number): Promise<Entry[]>;
-  /** The last `limit` entries whose key is less than `key`, descending; else as `after`. */
-  before(key: string, limit: number): Promise<Entry[]>;
-  /**
-   * Writes the value where the key is absent. Resolves to whether it was written. Of several writers of a key, in any
-   * processes, one gets `true`. Once it resolves, the value is on disk, and on the synchronous standbys of a server. Where
-   * it rejects, the value may have been written all the same.
-   */
-  create(key: string, value: string): Promise<boolean>;
-  /**
-   * Makes a commit, with one wait for the disk: all that it writes where the first of the entries to create is absent, and
-   * the expected one is there with its value, else nothing; all that at one moment. Resolves to whether it was made; once it
-   * has, all of it is where that of `create` is. Where it rejects, all of it may have been written all the same, or nothing;
-   * where another entry to create than the first is there, it rejects, and nothing was written.
-   */
-  commit(commit: Commit): Promise<boolean>;
-  /**
-   * Writes the value where the key is present, and resolves to whether it was. Once it resolves, the value is where that
-   * of `create` is; with `durable: false` it need not be: a crash may bring back the value before it. Where it rejects,
-   * the value may have been written all the same.
-   */
-  replace(key: string, value: string, options?: { readonly durable?: boolean }): Promise<boolean>;
-  /** Deletes the keys, all at one moment. Absent keys are ignored. A deleted key can be created again. */
-  delete(keys: readonly string[]): Promise<void>;
-  /** Deletes the key where it has this value, at one moment; resolves to whether it had. */
-  deleteIf(key: string, value: string): Promise<boolean>;
-  /** Every key, ascending, as they were at one moment. Sees what `get` sees. */
-  keys(): Promise<string[]>;
-  /** How many bytes the collection takes on disk; of an engine that can tell it only for the whole store, what that takes. */
-  size(): Promise<number>;
+/** What must hold of the key for a write: that it is absent, that it is present, or that it has this version or value. */
+export type Condition = "absent" | "present" | { readonly version: string } | { readonly value: string };
+
+/** One write of a commit. `increment` counts an absent key as 0, and keeps the time of a present one. */
+export type StoredWrite = { readonly key: string; readonly condition?: Condition | undefined } & (
+  | { readonly kind: "set"; readonly value: string; readonly expires: number | undefined }
+  | {
+      readonly kind: "increment";
+      readonly by: number;
+      readonly min: number;
+      readonly max: number;
+      readonly expires: number | undefined;
+    }
+  | { readonly kind: "delete" }
+  | { readonly kind: "check" }
+);
+
+/** What became of a commit. */
+export type CommitResult =
+  | {
+      readonly committed: true;
+      /** For each write the value of its key before and after it; undefined where the key was, or is, absent. */
+      readonly changes: readonly { readonly before: string | undefined; readonly after: string | undefined }[];
+    }
+  | {
+      readonly committed: false;
+      /** The index of the first write whose condition does not hold, or whose number would be less than `min` or more than `max`. */
+      readonly failed: number;
+    };
+
+/** How a commit is made. */
+export interface CommitOptions {
+  /** Default true: see `commit`. */
+  readonly durable?: boolean | undefined;
 }
 
-/** The collections of the authority, each described by the file that uses it. */
-export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time", "audit"] as const;
-/** The name of a collection. */
-export type CollectionName = (typeof COLLECTIONS)[number];
+/** Whose store it is. */
+export type StoreKind = "authority" | "services";
 
 /** Fills a store that is being made. */
-export type Fill = (store: Store) => Promise<void>;
+export type Fill = (store: KeyValueStore) => Promise<void>;
 
 /** An open store. */
-export interface Store {
+export interface KeyValueStore {
   /** The file or server, for messages: `/var/lib/portico/portico.sqlite`. */
   readonly name: string;
+  /** The same for all that open this store, and no other's. A copy of its file, or a restored backup, has the same. */
+  readonly id: string;
   /**
-   * Whether authorities on several machines may use the store at once, and a read may be answered by a server that another
-   * one has replaced. Then a read proves nothing of what others have written. But a read that begins after a `create` or
-   * `replace` of this open store has resolved, durable, is answered by a server that has that write.
+   * Whether processes on several machines may use the store at once, and a read may be answered by a server that another
+   * one has replaced. Then a read proves nothing of what others have written. But a read that begins after a commit of this
+   * open store has resolved, durable, is answered by a server that has that commit.
    */
   readonly mayBeStale: boolean;
-  /** The collections share nothing: the same key may be in each, with different values. */
-  collection(name: CollectionName): Collection;
+  /** The entries of the keys, in the order of the keys, as they were at one moment. Sees every commit that had resolved, by any process. */
+  get(keys: readonly string[]): Promise<(StoredEntry | undefined)[]>;
   /**
-   * Calls the listener soon after another process has created or replaced an entry of the collection, where the engine can
-   * tell. It is a hint: it may come late, more than once, or never; reading is the truth. The returned function ends it.
+   * The first entries of a range, as they were at one moment: `limit` of them, or fewer where they would exceed
+   * MAX_TOTAL_BYTES; at least one, where there is one. `more` is whether others follow. Sees what `get` sees. Costs no more
+   * than what it returns.
    */
-  follow(name: CollectionName, listener: () => void): () => void;
+  range(range: KeyRange): Promise<{ readonly entries: readonly StoredEntry[]; readonly more: boolean }>;
+  /** How many entries the keys from `from` to `to`, which is not included, have. Reads all these keys. */
+  count(from: string, to: string): Promise<number>;
+  /** The keys from `from` to `to`, which is not included, ascending, as they were at one moment. Sees what `get` sees. */
+  keys(from: string, to: string): Promise<string[]>;
+  /**
+   * Makes all the writes in their order, or none where the condition of one does not hold. All of it happens at one moment;
+   * each write sees those before it. Of several commits that race, in any processes, one is after the other. Once it
+   * resolves, all its writes are on disk, and on the synchronous standbys of a server; with `durable: false` they need not
+   * be: a crash may bring back what was before them. Where it rejects with StoreError, they may have been made all the same,
+   * but never some of them.
+   * @throws {StatusError} (rejects) FAILED_PRECONDITION for an increment of what is not a whole number, and
+   * RESOURCE_EXHAUSTED while too many commits wait; nothing is written then
+   */
+  commit(writes: readonly StoredWrite[], options?: CommitOptions): Promise<CommitResult>;
+  /**
+   * Calls the listener soon after another process has written to a collection of the authority, where the engine can tell.
+   * It is a hint: it may come late, more than once, or never; reading is the truth. The returned function ends it.
+   */
+  follow(collection: string, listener: () => void): () => void;
   /** What the clock of the store's server says, in milliseconds since 1970; undefined for an engine without a server. */
   time(): Promise<number | undefined>;
+  /** How many bytes the entries take on disk, with what the engine keeps beside them. */
+  size(): Promise<number>;
+  /** The ID of the installation that the store belongs to; undefined where it belongs to none. A copy of its file has the same. */
+  owner(): Promise<string | undefined>;
+  /**
+   * Has the store belong to an installation, unless it belongs to one. It must have no entry, unless `withEntries` is set. Of
+   * several that race one gets it. It is on disk when this resolves.
+   * @returns the installation that it belongs to now; undefined where it has entries and belongs to none.
+   */
+  claim(installation: string, options?: { readonly withEntries?: boolean }): Promise<string | undefined>;
+  /** Deletes entries whose time has passed, for their room on disk. */
+  sweep(): Promise<void>;
   close(): Promise<void>;
 }

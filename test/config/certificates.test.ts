@@ -1,7 +1,8 @@
 // Files of certificates are read at the start; what is wrong with one stops it with a line that names file and setting.
 import { join } from "node:path";
+import pino from "pino";
 import t from "tap";
-import { HTTP_CERTIFICATES, readCertificates } from "../../src/config/certificates.js";
+import { followCertificates, HTTP_CERTIFICATES } from "../../src/config/certificates.js";
 import { type Config, loadConfig } from "../../src/config/config.js";
 import { createAuthority } from "../http2/certificates.js";
 
@@ -21,9 +22,21 @@ const settings = (tlsCa = "", tlsCert = "", tlsKey = ""): Pick<Config, "tlsCa" |
   tlsKey: file(tlsKey),
 });
 
+/** The certificates as they are at the start. */
+function readCertificates(config: Parameters<typeof followCertificates>[0], names?: typeof HTTP_CERTIFICATES) {
+  const stopping = new AbortController();
+  try {
+    const log = pino({ level: "silent" });
+    const { ca, cert, key } = followCertificates(config, { log, signal: stopping.signal }, names);
+    return { ca, cert, key };
+  } finally {
+    stopping.abort();
+  }
+}
+
 t.test("no certificate, an authority's, one with its key, or both", async (t) => {
-  t.same(readCertificates(settings()), { ca: undefined });
-  t.same(readCertificates(settings("ca.pem")), { ca: authority.cert });
+  t.same(readCertificates(settings()), { ca: undefined, cert: undefined, key: undefined });
+  t.same(readCertificates(settings("ca.pem")), { ca: authority.cert, cert: undefined, key: undefined });
   t.same(readCertificates(settings("", "own.pem", "own.key")), { ca: undefined, ...own });
   t.same(readCertificates(settings("ca.pem", "own.pem", "own.key")), { ca: authority.cert, ...own });
 });

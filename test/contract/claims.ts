@@ -1,8 +1,10 @@
 /** What claims must do on every store: a change waits for the leases of other authorities, each as long as it may run. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
 import { type Claims, leaseSpan } from "../../services/auth/log/leases/claims.js";
-import type { Collection, Store } from "../../src/store/store.js";
+import { type Collection, collectionOf } from "../../src/store/collection.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 
 const LONG = 600;
 const SHORT = 40;
@@ -10,10 +12,10 @@ const SHORT = 40;
 const EARLY = 2;
 
 /** Makes the claims of one run of an authority. */
-export type MakeClaims = (store: Store, leaseMs: number) => Claims | Promise<Claims>;
+export type MakeClaims = (store: KeyValueStore, rows: Collection, leaseMs: number) => Promise<Claims> | Claims;
 
 interface Setting {
-  readonly store: Store;
+  readonly store: KeyValueStore;
   readonly rows: Collection;
   /** Opens an authority's claims, as at its start. */
   open(leaseMs: number, faults?: Partial<Collection>): Promise<Claims>;
@@ -32,12 +34,6 @@ async function shortest(enough: number, measure: () => Promise<number>): Promise
   let best = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 20 && best >= enough; attempt++) best = Math.min(best, await measure());
   return best;
-}
-
-/** The store with another behaviour of its rows of claims. */
-export function withFaults(store: Store, faults: Partial<Collection>): Store {
-  const rows = { ...store.collection("grantors"), ...faults };
-  return { ...store, collection: (name) => (name === "grantors" ? rows : store.collection(name)) };
 }
 
 /** The revision of the change that is waited for; what it is does not matter where nobody reports. */
@@ -134,17 +130,17 @@ const BEHAVIOURS: Record<string, Check> = {
 };
 
 /** @param openStore opens an empty store */
-export function claimsContract(t: Test, openStore: () => Promise<Store>, make: MakeClaims): void {
+export function claimsContract(t: Test, openStore: () => Promise<KeyValueStore>, make: MakeClaims): void {
   for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
     t.test(behaviour, async (t) => {
       const store = await openStore();
       t.teardown(() => store.close());
       const open: Setting["open"] = async (leaseMs, faults = {}) => {
-        const claims = await make(withFaults(store, faults), leaseMs);
+        const claims = await make(store, { ...collectionOf(store, "grantors"), ...faults }, leaseMs);
         await claims.open();
         return claims;
       };
-      await check(t, { store, rows: store.collection("grantors"), open });
+      await check(t, { store, rows: collectionOf(store, "grantors"), open });
     });
   }
 }

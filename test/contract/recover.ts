@@ -1,11 +1,12 @@
 /** What `recoverAdmin` does beside authorities that run, on whichever store. */
+
 import pino from "pino";
 import type { Test } from "tap";
 import { recoverAdmin } from "../../services/auth/recover.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../src/gen/portico/auth/v1/audit.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
-import type { Store } from "../../src/store/store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 import { isGood, type Open, open, PASSWORD, silent } from "../services/auth/open.js";
 import { CHEAP } from "../support/passwords.js";
 import { temporaryFolder } from "../support/temporary.js";
@@ -34,13 +35,13 @@ interface Act {
  */
 export function recoverContract(
   t: Test,
-  openDatabase: (t: Test) => Promise<() => Promise<Store>>,
+  openDatabase: (t: Test) => Promise<() => Promise<KeyValueStore>>,
   { count }: { readonly count: number },
 ): void {
   for (const [what, act, trail] of BEFORE) {
     t.test(`an administrator who ${what} has a new password at every authority, once it returns`, async (t) => {
       const openStore = await openDatabase(t);
-      const opened = async (): Promise<Store> => {
+      const opened = async (): Promise<KeyValueStore> => {
         const store = await openStore();
         t.teardown(() => store.close());
         return store;

@@ -2,6 +2,7 @@
  * What several authorities on one store promise together: a deleted rule grants nothing once its deletion is acknowledged,
  * at no guard of any authority, whatever happens to the others. Guards are scripted; each engine of a shared store runs this.
  */
+
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,7 +14,8 @@ import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
-import type { Store } from "../../src/store/store.js";
+import { collectionOf } from "../../src/store/collection.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 import { again } from "../services/auth/again.js";
 import { FaultyStore } from "../services/auth/faulty-store.js";
 import { type Open, open, PASSWORD } from "../services/auth/open.js";
@@ -42,13 +44,13 @@ export class Members {
   readonly guards: ScriptedGuard[] = [];
   readonly #t: Test;
   readonly #folder: string;
-  readonly #openStore: () => Promise<Store>;
+  readonly #openStore: () => Promise<KeyValueStore>;
   #count = 0;
   #enrolment: string | undefined;
   #token = "";
 
   /** @param openStore opens the store once more, as each process does */
-  constructor(t: Test, openStore: () => Promise<Store>) {
+  constructor(t: Test, openStore: () => Promise<KeyValueStore>) {
     this.#t = t;
     this.#folder = t.testdir();
     this.#openStore = openStore;
@@ -236,11 +238,11 @@ const BEHAVIOURS: Record<string, Check> = {
     guard.forgetLease();
     // It hears of the change by nothing but its own reading of the log.
     other.store.isDeaf = true;
-    const { reached, goOn } = pauseAt(other.store, "before replace claims");
+    const { reached, goOn } = pauseAt(other.store, "before commit claims");
     guard.ping();
     await reached;
     // Without a claim nobody waits for it.
-    await here.store.collection("grantors").delete(await here.store.collection("grantors").keys());
+    await collectionOf(here.store, "grantors").delete(await collectionOf(here.store, "grantors").keys());
     await members.revoke(here);
     goOn();
     await until(() => guard.leased.size > 0, { what: () => `the guard gets a lease: ${guard.status}` });
@@ -267,7 +269,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await t.rejects(limit(), { code: Code.FAILED_PRECONDITION, message: /: gateway at the authority authority-2\./ });
     // It gets its lease after the question: its authority tells of it only then.
     old.leave();
-    const { reached, goOn } = pauseAt(here.store, "before create log");
+    const { reached, goOn } = pauseAt(here.store, "before commit log");
     const creating = create();
     await reached;
     const late = there.guard({ restrictions: [] });
@@ -290,7 +292,7 @@ const BEHAVIOURS: Record<string, Check> = {
     const [here, killed, stopping] = all as [Member, Member, Member];
     await stopping.close();
     await know([here, killed], 2);
-    await killAt(killed.store, "before replace claims", t);
+    await killAt(killed.store, "before commit claims", t);
     await know([here], 1);
   },
   "an authority that stops leaves nothing to wait for": async (t, members) => {
@@ -307,7 +309,7 @@ const BEHAVIOURS: Record<string, Check> = {
     const guard = other.guard();
     await members.grant(here);
     // The newest entry is lost in a failover, and another one takes its place: `other` has folded in the lost one.
-    const log = here.store.collection("log");
+    const log = collectionOf(here.store, "log");
     const [last, text] = (await log.after("", 1e6)).at(-1)!;
     await here.close();
     await log.delete([last]);
@@ -385,8 +387,8 @@ const BEHAVIOURS: Record<string, Check> = {
 
 /** Where an authority can be killed, or stopped, as it grants a lease; and as it makes a change. */
 const STEPS = {
-  ping: ["before replace claims", "after replace claims", "before after log", "after after log"],
-  change: ["before create log", "after create log", "before after claims", "after after claims"],
+  ping: ["before commit claims", "after commit claims", "before range log", "after range log"],
+  change: ["before commit log", "after commit log", "before range claims", "after range claims"],
 };
 
 for (const step of STEPS.ping) {
@@ -403,7 +405,7 @@ for (const step of STEPS.ping) {
       later.push(await members.revoke(here));
     }
     t.ok(Math.min(...later) < SHORT, "a later change does not wait for it");
-    await until(async () => (await here.store.collection("grantors").keys()).length <= 2);
+    await until(async () => (await collectionOf(here.store, "grantors").keys()).length <= 2);
   };
   BEHAVIOURS[`an authority stopped ${step}, and going on after the change, grants nothing by it`] = async (
     t,
@@ -456,7 +458,7 @@ for (const step of STEPS.change) {
  */
 export function settlingContract(
   t: Test,
-  openStore: (t: Test) => Promise<() => Promise<Store>>,
+  openStore: (t: Test) => Promise<() => Promise<KeyValueStore>>,
   { allSteps = true } = {},
 ): void {
   const later = [...STEPS.ping.slice(1), ...STEPS.change.slice(1)];

@@ -1,375 +1,316 @@
 /** What every engine of the store must do: a test for each sentence of src/store/store.ts. */
 import { randomBytes } from "node:crypto";
 import type { Test } from "tap";
-import type { Entry, Store } from "../../src/store/store.js";
+import { Code } from "../../src/errors.js";
+import { type CommitResult, type KeyValueStore, MAX_TOTAL_BYTES, type StoredWrite } from "../../src/store/store.js";
 
-const VALUES = ["", "text", ":colon", '{"value":"json"}', "grüße\u0000\n"];
+const RACERS = 64;
 
-type Check = (t: Test, store: Store, openAgain: () => Promise<Store>) => Promise<void>;
+type Check = (t: Test, store: KeyValueStore, openAgain: () => Promise<KeyValueStore>) => Promise<void>;
+
+const set = (key: string, value = "1", more: Partial<StoredWrite> = {}): StoredWrite =>
+  ({ kind: "set", key, value, expires: undefined, ...more }) as StoredWrite;
+const add = (key: string, by = 1, more: object = {}): StoredWrite => ({
+  kind: "increment",
+  key,
+  by,
+  min: Number.MIN_SAFE_INTEGER,
+  max: Number.MAX_SAFE_INTEGER,
+  expires: undefined,
+  ...more,
+});
+const value = async (store: KeyValueStore, key: string) => (await store.get([key]))[0]?.value;
+const keysOf = async (store: KeyValueStore, range: object = {}) => {
+  const { entries } = await store.range({ from: "", to: "\u{10ffff}", limit: 1000, ...range });
+  return entries.map(({ key }) => key);
+};
+/** A time that has passed, and one that comes long after the test. */
+const PAST = 1;
+const LATER = Number.MAX_SAFE_INTEGER;
 
 const BEHAVIOURS: Record<string, Check> = {
-  "gives back what was created": async (t, store) => {
-    const log = store.collection("log");
-    for (const value of VALUES) {
-      t.equal(await log.create(`key ${value}`, value), true);
-      t.equal(await log.get(`key ${value}`), value);
-    }
-  },
-  "says that a key is absent": async (t, store) => {
-    t.equal(await store.collection("log").get("absent"), undefined);
-  },
-  "creates a key once, and keeps the first value": async (t, store) => {
-    const log = store.collection("log");
-    t.equal(await log.create("1", "first"), true);
-    t.equal(await log.create("1", "second"), false);
-    t.equal(await log.get("1"), "first");
-  },
-  "lets one of many win a key": async (t, store) => {
-    const log = store.collection("log");
-    const won = await Promise.all(Array.from({ length: 50 }, (_, writer) => log.create("1", `${writer}`)));
-    t.equal(won.filter(Boolean).length, 1);
-    t.equal(await log.get("1"), `${won.indexOf(true)}`);
-  },
-  "lets one of many win a key, in whichever process they are": async (t, store, openAgain) => {
-    const stores = [store, await openAgain(), await openAgain()];
-    const writers = stores.flatMap((each) => Array.from({ length: 10 }, () => each.collection("log")));
-    const won = await Promise.all(writers.map((log, writer) => log.create("1", `${writer}`)));
-    t.equal(won.filter(Boolean).length, 1);
-    for (const each of stores) t.equal(await each.collection("log").get("1"), `${won.indexOf(true)}`);
-  },
-  "creates a key after another entry only while that one is there, with that value": async (t, store) => {
-    const log = store.collection("log");
-    t.equal(await log.commit({ expect: ["1", "one"], create: [["2", "two"]] }), false);
-    await log.create("1", "one");
-    t.equal(await log.commit({ expect: ["1", "another"], create: [["2", "two"]] }), false);
-    t.equal(await log.get("2"), undefined);
-    t.equal(await log.commit({ expect: ["1", "one"], create: [["2", "two"]] }), true);
-    t.equal(await log.commit({ expect: ["1", "one"], create: [["2", "again"]] }), false);
-    t.equal(await log.get("2"), "two");
-  },
-  "creates a key after an entry of any value": async (t, store) => {
-    const log = store.collection("log");
-    for (const [index, value] of VALUES.entries()) {
-      await log.create(`${index}`, value);
-      t.equal(await log.commit({ expect: [`${index}`, value], create: [[`after ${index}`, ""]] }), true);
-    }
-  },
-  "creates several keys after another entry, all of them or none": async (t, store) => {
-    const log = store.collection("log");
-    const entries = VALUES.map((value, index) => [`1${index}`, value] as const);
-    t.equal(await log.commit({ expect: ["1", "one"], create: entries }), false);
-    t.same(await log.keys(), []);
-    await log.create("1", "one");
-    t.equal(await log.commit({ expect: ["1", "one"], create: entries }), true);
-    t.same(await log.after("1", 99), entries);
-    t.equal(
-      await log.commit({
-        expect: ["1", "one"],
-        create: [
-          ["10", "again"],
-          ["2", "two"],
-        ],
-      }),
-      false,
-    );
-    t.equal(await log.get("2"), undefined);
-    const taken: Entry[] = [
-      ["2", "two"],
-      ["12", "again"],
-      ["3", "three"],
-    ];
-    await t.rejects(log.commit({ expect: ["1", "one"], create: taken }), { name: "StoreError" });
-    t.same(await log.getMany(["2", "12", "3"]), [undefined, VALUES[2], undefined]);
-  },
-  "makes a commit with what goes into another collection, all of it or nothing": async (t, store, openAgain) => {
-    const log = store.collection("log");
-    const audit = store.collection("audit");
-    const other = await openAgain();
-    const contents = async (each: Store) => [
-      await each.collection("log").after("", 99),
-      await each.collection("audit").after("", 99),
-    ];
-    for (const key of ["a", "b", "c"]) await audit.create(key, "old");
-    const beside = {
-      collection: "audit",
-      set: [
-        ["b", "new"],
-        ["d", VALUES[4]!],
-      ],
-      delete: ["c", "absent"],
-    } as const;
-    const before = await contents(store);
-    t.equal(await log.commit({ expect: ["1", "one"], create: [["2", "two"]], beside }), false, "nothing is expected");
-    t.same(await contents(store), before);
-    t.equal(
-      await log.commit({
-        create: [
-          ["1", "one"],
-          ["2", "two"],
-        ],
-        beside,
-      }),
-      true,
-    );
-    const after = [
-      [
-        ["1", "one"],
-        ["2", "two"],
-      ],
-      [
-        ["a", "old"],
-        ["b", "new"],
-        ["d", VALUES[4]],
-      ],
-    ];
-    t.same(await contents(store), after);
-    t.same(await contents(other), after, "and other processes see it");
-    const wrong = { collection: "audit", set: [["a", "wrong"]], delete: ["b"] } as const;
-    t.equal(await log.commit({ expect: ["2", "two"], create: [["1", "x"]], beside: wrong }), false, "the key is taken");
-    t.equal(
-      await log.commit({ expect: ["2", "x"], create: [["3", "x"]], beside: wrong }),
-      false,
-      "it has another value",
-    );
-    const taken: Entry[] = [
-      ["3", "x"],
-      ["1", "x"],
-    ];
-    await t.rejects(log.commit({ expect: ["2", "two"], create: taken, beside: wrong }), { name: "StoreError" });
-    t.same(await contents(store), after);
-    const own = {
-      collection: "log",
-      set: [
-        ["1", "first"],
-        ["4", "four"],
-      ],
-      delete: ["2"],
-    } as const;
-    t.equal(
-      await log.commit({ expect: ["2", "two"], create: [["3", "three"]], beside: own }),
-      true,
-      "or into the same one",
-    );
-    t.same(await log.after("", 99), [
-      ["1", "first"],
-      ["3", "three"],
-      ["4", "four"],
-    ]);
-    t.equal(await log.create("5", "five"), true, "and writes go on");
-  },
-  "shows a commit to others at one moment": async (t, store, openAgain) => {
-    const log = store.collection("log");
-    const other = await openAgain();
-    await log.create("0", "");
-    let writing = true;
-    const write = async (): Promise<void> => {
-      for (let round = 1; round <= 30; round++) {
-        const beside = { collection: "audit", set: [["newest", `${round}`]], delete: [] } as const;
-        await log.commit({ expect: [`${round - 1}`, ""], create: [[`${round}`, ""]], beside });
-      }
-      writing = false;
-    };
-    const read = async (): Promise<void> => {
-      while (writing) {
-        const newest = (await other.collection("audit").get("newest")) ?? "0";
-        if ((await other.collection("log").get(newest)) === undefined) t.fail(`${newest} is there before its entry`);
-        const entries = (await other.collection("log").keys()).length - 1;
-        const seen = Number((await other.collection("audit").get("newest")) ?? 0);
-        if (seen < entries) t.fail(`entry ${entries} is there before what goes with it`);
-      }
-    };
-    await Promise.all([write(), read()]);
-    t.equal(await other.collection("audit").get("newest"), "30");
-  },
-  "lets one of many win a chain of keys, in whichever process they are": async (t, store, openAgain) => {
-    const log = store.collection("log");
-    await log.create("0", "first");
-    const stores = [store, await openAgain(), await openAgain()];
-    const writers = stores.flatMap((each) => Array.from({ length: 5 }, () => each.collection("log")));
-    const chainOf = (writer: number): Entry[] =>
-      Array.from({ length: 1 + (writer % 4) }, (_, index) => [`${index + 1}`, `${writer}`]);
-    const won = await Promise.all(
-      writers.map((log, writer) => {
-        const beside = { collection: "audit", set: [["winner", `${writer}`]], delete: [] } as const;
-        return log.commit({ expect: ["0", "first"], create: chainOf(writer), beside });
-      }),
-    );
-    t.equal(won.filter(Boolean).length, 1);
-    t.same(await log.after("0", 99), chainOf(won.indexOf(true)));
-    t.equal(await store.collection("audit").get("winner"), `${won.indexOf(true)}`);
-  },
-  "replaces the value of a key that is there, and of no other": async (t, store, openAgain) => {
-    const log = store.collection("log");
-    const other = (await openAgain()).collection("log");
-    for (const options of [{}, { durable: false }]) {
-      t.equal(await log.replace("1", "new", options), false);
-      t.equal(await log.get("1"), undefined);
-      await log.create("1", "old");
-      t.equal(await log.replace("1", "new", options), true);
-      t.equal(await log.get("1"), "new");
-      t.equal(await other.get("1"), "new");
-      await log.delete(["1"]);
-    }
-  },
-  "deletes a key where it has a value, and only then": async (t, store) => {
-    const log = store.collection("log");
-    for (const value of VALUES) {
-      t.equal(await log.deleteIf("1", value), false);
-      await log.create("1", value);
-      t.equal(await log.deleteIf("1", `${value} `), false);
-      t.equal(await log.get("1"), value);
-      t.equal(await log.deleteIf("1", value), true);
-      t.equal(await log.get("1"), undefined);
-    }
-  },
-  "lets either a replacement or a conditional deletion win": async (t, store, openAgain) => {
-    const log = store.collection("log");
-    const other = (await openAgain()).collection("log");
-    for (let round = 0; round < 20; round++) {
-      await log.create("1", "old");
-      const [replaced, deleted] = await Promise.all([log.replace("1", "new"), other.deleteIf("1", "old")]);
-      t.not(replaced, deleted);
-      t.equal(await log.get("1"), replaced ? "new" : undefined);
-      await log.delete(["1"]);
-    }
-  },
-  "gives many values in the order asked for": async (t, store) => {
-    const log = store.collection("log");
-    await log.create("a", "1");
-    await log.create("b", "2");
-    t.same(await log.getMany(["b", "absent", "a"]), ["2", undefined, "1"]);
-    t.same(await log.getMany([]), []);
-  },
-  "gives the entries after a key, in order, at most as many as asked for": async (t, store) => {
-    const log = store.collection("log");
-    for (const key of ["0010", "0002", "0001", "0003"]) await log.create(key, `value ${key}`);
-    t.same(await log.after("", 2), [
-      ["0001", "value 0001"],
-      ["0002", "value 0002"],
-    ]);
+  "gives the entries of keys in their order, and undefined for absent ones": async (t, store) => {
+    const values = ["", '":x"', '{"grüße":"\\u0000 😀"}', "x".repeat(100_000)];
+    await store.commit(values.map((text, index) => set(`${index}`, text)));
+    const found = await store.get(["3", "absent", "2", "1", "0"]);
     t.same(
-      (await log.after("0002", 10)).map(([key]) => key),
-      ["0003", "0010"],
+      found.map((entry) => entry?.value),
+      [values[3], undefined, values[2], values[1], values[0]],
     );
-    t.same(await log.after("0002 is absent", 1), [["0003", "value 0003"]]);
-    t.same(await log.after("0010", 1), []);
+    t.same(await store.get([]), []);
   },
-  "gives the entries before a key, in descending order, at most as many as asked for": async (t, store) => {
-    const log = store.collection("log");
-    for (const key of ["0010", "0002", "0001", "0003"]) await log.create(key, `value ${key}`);
-    t.same(await log.before("0010", 2), [
-      ["0003", "value 0003"],
-      ["0002", "value 0002"],
-    ]);
-    t.same(
-      (await log.before("~", 10)).map(([key]) => key),
-      ["0010", "0003", "0002", "0001"],
-    );
-    t.same(await log.before("0002 is absent", 1), [["0002", "value 0002"]]);
-    t.same(await log.before("0001", 1), []);
+  "has the same ID for all that open it": async (t, store, openAgain) => {
+    t.match(store.id, /^[0-9a-f-]{36}$/);
+    const others = await Promise.all([openAgain(), openAgain()]);
+    for (const other of others) t.equal(other.id, store.id);
   },
-  "says how much room a collection takes": async (t, store) => {
-    const audit = store.collection("audit");
-    const before = await audit.size();
-    for (let index = 0; index < 20; index++) await audit.create(`${index}`, randomBytes(10_000).toString("hex"));
-    const grown = (await audit.size()) - before;
+  "sees what another process has committed": async (t, store, openAgain) => {
+    const other = await openAgain();
+    for (const text of ["1", "2", "3"]) {
+      await other.commit([set("key", text)]);
+      t.equal(await value(store, "key"), text);
+    }
+    await other.commit([{ kind: "delete", key: "key" }]);
+    t.equal(await value(store, "key"), undefined);
+  },
+  "gives another version with each write, also of the same value and after a deletion": async (t, store) => {
+    const versions = new Set<string | undefined>();
+    for (const write of [set("key"), set("key"), add("key"), set("key")]) {
+      await store.commit([write]);
+      versions.add((await store.get(["key"]))[0]?.version);
+      await store.commit([{ kind: "check", key: "key" }]);
+      versions.add((await store.get(["key"]))[0]?.version);
+    }
+    await store.commit([{ kind: "delete", key: "key" }]);
+    await store.commit([set("key")]);
+    versions.add((await store.get(["key"]))[0]?.version);
+    t.equal(versions.size, 5);
+  },
+  "orders keys by the bytes of their UTF-8": async (t, store) => {
+    const keys = ["\u0001", "%", "A", "_", "a", "a/1", "a0", "aa", "é", "豈", "\u{1f600}"];
+    await store.commit(keys.toReversed().map((key) => set(key)));
+    t.same(await keysOf(store), keys);
+    t.same(await keysOf(store, { reverse: true }), keys.toReversed());
+    t.same(await keysOf(store, { from: "a/", to: "a0" }), ["a/1"]);
+  },
+  "gives a part of a range, and says whether others follow": async (t, store) => {
+    await store.commit(["a", "b", "c", "d"].map((key) => set(key)));
+    const part = async (range: object) => {
+      const { entries, more } = await store.range({ from: "a", to: "z", limit: 2, ...range });
+      return [entries.map(({ key }) => key).join(""), more];
+    };
+    t.same(await part({}), ["ab", true]);
+    t.same(await part({ from: "b", afterFrom: true }), ["cd", false]);
+    t.same(await part({ from: "b" }), ["bc", true]);
+    t.same(await part({ to: "c" }), ["ab", false]);
+    t.same(await part({ reverse: true }), ["dc", true]);
+    t.same(await part({ reverse: true, to: "c" }), ["ba", false]);
+    t.same(await part({ from: "x" }), ["", false]);
+  },
+  "gives fewer entries of a range than asked for where they are long, and at least one": async (t, store) => {
+    const long = "x".repeat(MAX_TOTAL_BYTES / 2 - 10);
+    for (const key of ["a", "b", "c"]) await store.commit([set(key, long)]);
+    await store.commit([set("d", "x".repeat(MAX_TOTAL_BYTES + 1))]);
+    const first = await store.range({ from: "", to: "z", limit: 10 });
+    t.same([first.entries.map(({ key }) => key), first.more], [["a", "b"], true]);
+    const last = await store.range({ from: "d", to: "z", limit: 10 });
+    t.same([last.entries.map(({ key }) => key), last.more], [["d"], false]);
+  },
+  "counts the entries of a range": async (t, store) => {
+    await store.commit([set("a/1"), set("a/2"), set("a/3", "1", { expires: PAST }), set("b/1")]);
+    t.equal(await store.count("a/", "a0"), 2);
+    t.equal(await store.count("c/", "c0"), 0);
+  },
+  "gives the keys of a range in order": async (t, store) => {
+    const keys = ["%", "0001", "0010", "_", "a:b", "é", "\u{1f600}"];
+    await store.commit([...keys.toReversed().map((key) => set(key)), set("old", "1", { expires: PAST })]);
+    t.same(await store.keys("", "\u{10ffff}"), keys);
+    t.same(await store.keys("0001", "_"), ["0001", "0010"]);
+    t.same(await store.keys("b", "c"), []);
+  },
+  "says how much room its entries take": async (t, store) => {
+    const before = await store.size();
+    for (let index = 0; index < 20; index++) await store.commit([set(`${index}`, randomBytes(10_000).toString("hex"))]);
+    const grown = (await store.size()) - before;
     t.ok(grown >= 100_000 && grown < 4_000_000, `${grown}`);
-  },
-  "gives entries after a key whatever characters the values have": async (t, store) => {
-    const log = store.collection("log");
-    for (const [index, value] of VALUES.entries()) await log.create(`${index}`, value);
-    t.same(
-      (await log.after("", 10)).map(([, value]) => value),
-      VALUES,
-    );
-  },
-  "sees in every read what was created or deleted before, by any process": async (t, store, openAgain) => {
-    const log = store.collection("log");
-    const other = (await openAgain()).collection("log");
-    const reads: Record<string, () => Promise<unknown>> = {
-      get: () => log.get("1"),
-      getMany: async () => (await log.getMany(["1"]))[0],
-      after: async () => (await log.after("0", 1))[0]?.[1],
-      before: async () => (await log.before("2", 1))[0]?.[1],
-      keys: async () => (await log.keys())[0] && "x",
-      "get elsewhere": () => other.get("1"),
-      "getMany elsewhere": async () => (await other.getMany(["1"]))[0],
-      "after elsewhere": async () => (await other.after("0", 1))[0]?.[1],
-      "before elsewhere": async () => (await other.before("2", 1))[0]?.[1],
-      "keys elsewhere": async () => (await other.keys())[0] && "x",
-    };
-    for (const [name, read] of Object.entries(reads)) {
-      await log.create("1", "x");
-      t.equal(await read(), "x", name);
-      await log.delete(["1"]);
-      t.equal(await read(), undefined, name);
-    }
-  },
-  "reads several keys as they were at one moment, and deletes them at one": async (t, store, openAgain) => {
-    const log = store.collection("log");
-    const other = (await openAgain()).collection("log");
-    let writing = true;
-    const write = async (): Promise<void> => {
-      for (let round = 0; round < 30; round++) {
-        await other.create("a", "");
-        await other.create("b", "");
-        await other.delete(["a", "b"]);
-      }
-      writing = false;
-    };
-    const seen = new Set<string>();
-    const read = async (): Promise<void> => {
-      while (writing) {
-        const [b, a] = await log.getMany(["b", "a"]);
-        seen.add(`${a === undefined ? "" : "a"}${b === undefined ? "" : "b"}`);
-        seen.add((await log.after("", 9)).map(([key]) => key).join(""));
-        seen.add(
-          (await log.before("z", 9))
-            .map(([key]) => key)
-            .reverse()
-            .join(""),
-        );
-        seen.add((await log.keys()).join(""));
-      }
-    };
-    await Promise.all([write(), read()]);
-    t.notOk(seen.has("b"), "b is never there without a, which comes before it and goes with it");
-  },
-  "deletes many, and none": async (t, store) => {
-    const log = store.collection("log");
-    for (const key of ["a", "b", "c"]) await log.create(key, key);
-    await log.delete(["a", "c", "absent"]);
-    await log.delete([]);
-    t.same(await log.keys(), ["b"]);
-    t.equal(await log.create("a", "anew"), true);
-  },
-  "lists keys in order, whatever characters they have": async (t, store) => {
-    const log = store.collection("log");
-    const keys = ["%", "0001", "0002", "0010", "_", "a:b", "log:a"];
-    for (const key of keys.toReversed()) await log.create(key, "");
-    t.same(await log.keys(), keys);
-    t.equal(await log.get("log:a"), "");
-  },
-  "keeps collections apart": async (t, store) => {
-    await store.collection("log").create("1", "entry");
-    t.equal(await store.collection("snapshots").get("1"), undefined);
-    t.same(await store.collection("snapshots").keys(), []);
-    t.equal(await store.collection("snapshots").create("1", "snapshot"), true);
   },
   "says what its server's clock says, where it has a server": async (t, store) => {
     const time = await store.time();
     if (store.mayBeStale) t.ok(Math.abs(time! - Date.now()) < 60_000, `${time}`);
     else t.equal(time, undefined);
   },
+  "shows a commit that need not be durable to others at once": async (t, store, openAgain) => {
+    const other = await openAgain();
+    for (const text of ["1", "2", "3"]) {
+      t.match(await store.commit([set("key", text)], { durable: false }), { committed: true });
+      t.equal(await value(other, "key"), text);
+    }
+  },
+  "says what each write of a commit has changed": async (t, store) => {
+    await store.commit([set("a", "old")]);
+    const result = await store.commit([set("a", "new"), set("b", "b"), add("n", 5), { kind: "delete", key: "a" }]);
+    const changes = [
+      { before: "old", after: "new" },
+      { before: undefined, after: "b" },
+      { before: undefined, after: "5" },
+      { before: "new", after: undefined },
+    ];
+    t.same(result, { committed: true, changes });
+  },
+  "makes all writes of a commit or none, and names the one that failed": async (t, store) => {
+    await store.commit([set("a", "old"), set("n", "5")]);
+    const version = (await store.get(["a"]))[0]?.version ?? "";
+    const failing: readonly StoredWrite[] = [
+      set("a", "new", { condition: "absent" }),
+      set("absent", "new", { condition: "present" }),
+      set("absent", "new", { condition: { version } }),
+      set("a", "new", { condition: { version: `${version}x` } }),
+      set("a", "new", { condition: { value: "old " } }),
+      { kind: "delete", key: "absent", condition: { value: "" } },
+      { kind: "delete", key: "absent", condition: "present" },
+      { kind: "check", key: "a", condition: "absent" },
+      add("n", -6, { min: 0 }),
+      add("n", 6, { max: 10 }),
+      add("n", Number.MAX_SAFE_INTEGER),
+    ];
+    for (const write of failing) {
+      const result = await store.commit([set("b"), write]);
+      t.same(result, { committed: false, failed: 1 }, JSON.stringify(write));
+    }
+    t.same(await keysOf(store), ["a", "n"]);
+    t.equal(await value(store, "a"), "old");
+    t.match(await store.commit([set("b"), set("a", "new", { condition: { version } })]), { committed: true });
+    t.match(await store.commit([set("a", "newer", { condition: { value: "new" } })]), { committed: true });
+  },
+  "lets each write of a commit see those before it": async (t, store) => {
+    const result = await store.commit([set("n", "1"), add("n"), set("n", "9", { condition: "absent" })]);
+    t.same(result, { committed: false, failed: 2 });
+    const writes: StoredWrite[] = [
+      add("n"),
+      add("n"),
+      { kind: "delete", key: "n" },
+      set("n", "9", { condition: "absent" }),
+    ];
+    t.match(await store.commit(writes), { committed: true });
+    t.equal(await value(store, "n"), "9");
+  },
+  "increments whole numbers alone": async (t, store) => {
+    await store.commit([set("text", '"1"'), set("half", "0.5"), set("n", "-3")]);
+    for (const key of ["text", "half"]) {
+      await t.rejects(store.commit([set("other"), add(key)]), { code: Code.FAILED_PRECONDITION });
+    }
+    t.equal(await value(store, "other"), undefined);
+    await store.commit([add("n", 4)]);
+    t.equal(await value(store, "n"), "1");
+  },
+  "takes what has expired as absent, in every operation": async (t, store) => {
+    const expired = set("key", "7", { expires: PAST });
+    const absent: Record<string, () => Promise<unknown>> = {
+      get: async () => (await store.get(["key"]))[0] === undefined,
+      range: async () => (await keysOf(store)).length === 0,
+      count: async () => (await store.count("", "z")) === 0,
+      absent: async () => (await store.commit([set("key", "8", { condition: "absent" })])).committed,
+      present: async () => !(await store.commit([set("key", "8", { condition: "present" })])).committed,
+      increment: async () => (await store.commit([add("key")])).committed && (await value(store, "key")) === "1",
+      delete: async () => {
+        const result = await store.commit([{ kind: "delete", key: "key" }]);
+        return result.committed && result.changes[0]?.before === undefined;
+      },
+    };
+    for (const [operation, isAbsent] of Object.entries(absent)) {
+      await store.commit([expired]);
+      t.equal(await isAbsent(), true, operation);
+      await store.commit([{ kind: "delete", key: "key" }]);
+    }
+    await store.commit([set("key", "7", { expires: LATER })]);
+    t.equal(await value(store, "key"), "7");
+    t.match((await store.get(["key"]))[0], { expires: LATER });
+  },
+  "keeps the time of an entry that is incremented, and drops it where it is set again": async (t, store) => {
+    await store.commit([set("key", "7", { expires: LATER })]);
+    await store.commit([add("key")]);
+    t.match((await store.get(["key"]))[0], { value: "8", expires: LATER });
+    await store.commit([set("key", "7")]);
+    t.match((await store.get(["key"]))[0], { value: "7", expires: undefined });
+  },
+  "sweeps what has expired, and nothing else": async (t, store, openAgain) => {
+    const many = Array.from({ length: 1200 }, (_, index) => set(`expired ${index}`, "1", { expires: PAST }));
+    await store.commit(many);
+    await store.commit([set("kept"), set("kept later", "1", { expires: LATER })]);
+    await store.sweep();
+    t.same(await keysOf(await openAgain()), ["kept", "kept later"]);
+  },
+  [`loses no increment of ${RACERS} that race, in whichever process they are`]: async (t, store, openAgain) => {
+    const stores = [store, await openAgain(), await openAgain()];
+    await Promise.all(Array.from({ length: RACERS }, (_, racer) => stores[racer % 3]?.commit([add("n")])));
+    for (const each of stores) t.equal(await value(each, "n"), `${RACERS}`);
+  },
+  [`lets one of ${RACERS} that race win a key or a version`]: async (t, store, openAgain) => {
+    const stores = [store, await openAgain()];
+    const race = async (condition: StoredWrite["condition"]) => {
+      const racers = Array.from({ length: RACERS }, (_, racer) =>
+        (stores[racer % 2] as KeyValueStore).commit([set("key", `${racer}`, { condition })]),
+      );
+      const winners = (await Promise.all(racers)).flatMap((result, racer) => (result.committed ? [racer] : []));
+      t.equal(winners.length, 1);
+      t.equal(await value(store, "key"), `${winners[0]}`);
+    };
+    await race("absent");
+    await race({ version: (await store.get(["key"]))[0]?.version ?? "" });
+    await store.commit([set("key", "before")]);
+    await race({ value: "before" });
+  },
+  "belongs to no installation until one claims it, and to that one for good": async (t, store, openAgain) => {
+    t.equal(await store.owner(), undefined);
+    t.equal(await store.claim("a"), "a");
+    const other = await openAgain();
+    t.equal(await other.claim("b"), "a");
+    t.equal(await other.claim("b", { withEntries: true }), "a");
+    t.equal(await other.claim("a"), "a");
+    t.equal(await other.owner(), "a");
+  },
+  "is not claimed with entries, unless that is said": async (t, store, openAgain) => {
+    await store.commit([set("key")]);
+    t.equal(await store.claim("a"), undefined);
+    t.equal(await store.owner(), undefined);
+    const other = await openAgain();
+    t.equal(await other.claim("b", { withEntries: true }), "b");
+    t.equal(await store.owner(), "b");
+    t.equal(await value(store, "key"), "1", "its entries stay");
+  },
+  "is claimed by one of several that race": async (t, store, openAgain) => {
+    const others = await Promise.all([openAgain(), openAgain(), openAgain()]);
+    await store.commit([set("key")]);
+    const owners = await Promise.all(
+      [store, ...others].map((one, index) => one.claim(`installation ${index}`, { withEntries: true })),
+    );
+    t.match(owners[0], /^installation [0-3]$/);
+    t.same([...new Set(owners)], [await store.owner()], "all are told the same");
+  },
+  "lets others see all writes of a commit at one moment": async (t, store, openAgain) => {
+    const other = await openAgain();
+    let writing = true;
+    const write = async (): Promise<void> => {
+      for (let round = 0; round < 40; round++) await store.commit([set("a", `${round}`), set("b", `${round}`)]);
+      writing = false;
+    };
+    const torn: unknown[] = [];
+    const read = async (): Promise<void> => {
+      while (writing) {
+        const [a, b] = await other.get(["a", "b"]);
+        if (a?.value !== b?.value) torn.push([a, b]);
+        const { entries } = await other.range({ from: "a", to: "c", limit: 2 });
+        if (entries[0]?.value !== entries[1]?.value) torn.push(entries);
+      }
+    };
+    await Promise.all([write(), read()]);
+    t.same(torn, []);
+  },
+  "does not let one commit that fails take others with it": async (t, store) => {
+    await store.commit([set("text", '"1"')]);
+    const results = await Promise.allSettled([
+      store.commit([add("n")]),
+      store.commit([add("text")]),
+      store.commit([set("n", "0", { condition: "absent" })]),
+      store.commit([add("n")]),
+    ]);
+    t.same(
+      results.map((result) => (result.status === "fulfilled" ? (result.value as CommitResult).committed : "rejected")),
+      [true, "rejected", false, true],
+    );
+    t.equal(await value(store, "n"), "2");
+  },
 };
 
+/** How the suite opens the stores of an engine. */
 export interface Engine {
   /** Opens an empty store. */
-  open(t: Test): Promise<Store>;
+  open(t: Test): Promise<KeyValueStore>;
   /** Opens a store with the same content, as another process does. */
-  openAgain(store: Store): Promise<Store>;
+  openAgain(store: KeyValueStore): Promise<KeyValueStore>;
 }
 
+/** Runs the suite on an engine. */
 export function storeContract(t: Test, { open, openAgain }: Engine): void {
   for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
     t.test(behaviour, async (t) => {

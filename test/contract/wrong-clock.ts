@@ -1,7 +1,8 @@
 /** What three authorities on one store do where the clock of one of their machines, or the store's, is wrong: they go on. */
+
 import pino from "pino";
 import type { Test } from "tap";
-import type { Store } from "../../src/store/store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 import { isGood, type Open, open } from "../services/auth/open.js";
 import { until } from "../support/until.js";
 
@@ -30,7 +31,7 @@ const FAULTS: readonly Fault[] = [35 * SECOND, 3 * DAY, -3 * DAY].flatMap((off) 
 );
 
 /** @param openStore opens a store once more, as each process does; its clock is right */
-export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<() => Promise<Store>>): void {
+export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<() => Promise<KeyValueStore>>): void {
   for (const { title, off, when } of FAULTS) {
     t.test(`${title} stops no change, and stays out of the store`, async (t) => {
       const openStore = await openDatabase(t);
@@ -60,7 +61,7 @@ export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<(
 }
 
 /** Opens an authority on a machine whose clock is off by so many milliseconds. */
-export async function start(t: Test, openStore: () => Promise<Store>, off = 0): Promise<Member> {
+export async function start(t: Test, openStore: () => Promise<KeyValueStore>, off = 0): Promise<Member> {
   const store = await openStore();
   t.teardown(() => store.close());
   const machine = { off };

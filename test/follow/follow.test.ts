@@ -2,7 +2,10 @@
 import { mock } from "node:test";
 import t from "tap";
 import { Code, StatusError } from "../../src/errors.js";
-import { type Attempt, backOff, type Failure, type FollowOptions, follow } from "../../src/follow.js";
+import { type Attempt, backOff, follow } from "../../src/follow.js";
+
+type FollowOptions = Parameters<typeof follow>[0];
+type Failure = Parameters<FollowOptions["onFailure"]>[0];
 
 /** Follows a source that a test scripts; a pause ends when the test calls `next`, which resolves when another begins. */
 function start(attempt: (attempt: Attempt, count: number) => Promise<void>, options: Partial<FollowOptions> = {}) {

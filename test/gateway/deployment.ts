@@ -13,7 +13,7 @@ import {
   isStream,
   type OwnPaths,
 } from "../../gateway/http/message.js";
-import { type HttpPort, listen } from "../../gateway/node/listen.js";
+import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { serveOwnGrpc } from "../../gateway/own/grpc.js";
 import { Health } from "../../gateway/own/health.js";
@@ -41,6 +41,7 @@ import { helloworld } from "../support/helloworld.js";
 import { openMemoryStore } from "../support/memory-store.js";
 import { CHEAP } from "../support/passwords.js";
 import { until } from "../support/until.js";
+import type { HttpPort } from "./node/dial.js";
 import { createProbe } from "./probe.js";
 
 export const ADMIN_PASSWORD = "correct horse battery";

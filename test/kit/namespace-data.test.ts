@@ -1,17 +1,14 @@
 // What deleted namespaces have left in the store of services is deleted after 30 days in the trash, and nothing else.
+
 import { pino } from "pino";
 import t, { type Test } from "tap";
-import {
-  type KnownNamespaces,
-  LeftData,
-  type ListNamespaces,
-  sweepNamespaces,
-  TRASH_DAYS,
-} from "../../src/kit/namespace-data.js";
+import { LeftData, type ListNamespaces, sweepNamespaces, TRASH_DAYS } from "../../src/kit/namespace-data.js";
 import { openServiceStore } from "../../src/store/open.js";
-import type { ServiceStore } from "../../src/store/service-store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 import { overriding } from "../support/catalogue.js";
 import { until } from "../support/until.js";
+
+type KnownNamespaces = Awaited<ReturnType<ListNamespaces>>;
 
 const NEVER = new AbortController().signal;
 const DAY = 86_400_000;
@@ -37,7 +34,7 @@ const says = (ids: ReadonlyMap<string, string>, installation = INSTALLATION): Kn
 });
 
 /** Looks once a day, for as many days; gives the reason of the last time. */
-async function sweepDaily(store: ServiceStore, list: ListNamespaces, days: number, { from = 0, signal = NEVER } = {}) {
+async function sweepDaily(store: KeyValueStore, list: ListNamespaces, days: number, { from = 0, signal = NEVER } = {}) {
   const { log, lines } = listen();
   let doubt: string | undefined;
   for (let day = from; day < from + days; day++) {
@@ -46,7 +43,7 @@ async function sweepDaily(store: ServiceStore, list: ListNamespaces, days: numbe
   return { doubt, lines };
 }
 
-async function opened(t: Test, keys: readonly string[]): Promise<ServiceStore> {
+async function opened(t: Test, keys: readonly string[]): Promise<KeyValueStore> {
   const store = await openServiceStore("sqlite:", t.testdir());
   t.teardown(() => store.close());
   await store.claim(INSTALLATION);
@@ -54,12 +51,12 @@ async function opened(t: Test, keys: readonly string[]): Promise<ServiceStore> {
   return store;
 }
 
-async function put(store: ServiceStore, keys: readonly string[]): Promise<void> {
+async function put(store: KeyValueStore, keys: readonly string[]): Promise<void> {
   await store.commit(keys.map((key) => ({ kind: "set", key, value: "1", condition: undefined, expires: undefined })));
 }
 
 /** The keys of entries, and of marks. */
-async function keysOf(store: ServiceStore): Promise<string[]> {
+async function keysOf(store: KeyValueStore): Promise<string[]> {
   const { entries } = await store.range({ from: "", to: "\u{10ffff}", limit: 1000 });
   return entries.map(({ key }) => key);
 }

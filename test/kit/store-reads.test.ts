@@ -2,7 +2,7 @@
 import t, { type Test } from "tap";
 import { CollectionStore } from "../../src/kit/collection-store.js";
 import { Code } from "../../src/kit/index.js";
-import { type ReadingCall, StoreReads } from "../../src/kit/store-reads.js";
+import { StoreReads } from "../../src/kit/store-reads.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { overriding } from "../support/catalogue.js";
@@ -12,7 +12,7 @@ import { until } from "../support/until.js";
 /** Bytes of an entry. */
 const PAGE = 200_000;
 
-function callOf(account: string): ReadingCall {
+function callOf(account: string): Parameters<StoreReads["of"]>[0] {
   const identity = { namespace: "default", scopes: [], expires: Number.POSITIVE_INFINITY, resources: [] };
   const { signal } = new AbortController();
   return { caller: { account, ...identity }, namespace: "default", clientAddress: "127.0.0.1", signal };

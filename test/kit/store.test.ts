@@ -1,4 +1,5 @@
 /** What handlers keep by `call.store`: apart by service, namespace and collection, limited, and safe from races. */
+
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
 import { CollectionStore } from "../../src/kit/collection-store.js";

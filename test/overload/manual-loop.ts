@@ -1,7 +1,7 @@
 /** An event loop that a test turns by hand. */
-import { type CallQueue, type EventLoop, MAX_TURN_MS, MAX_UNTIMED } from "../../src/overload/call-queue.js";
+import { type CallQueue, MAX_TURN_MS, MAX_UNTIMED } from "../../src/overload/call-queue.js";
 
-export class ManualLoop implements EventLoop {
+export class ManualLoop {
   milliseconds = 0;
   #atTurnEnd: (() => void)[] = [];
   #afterMicrotasks: (() => void)[] = [];

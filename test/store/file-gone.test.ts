@@ -1,6 +1,8 @@
 /** What is written to a file that was deleted or replaced while it was open would be lost: so it is refused, and reads go on. */
+
 import { copyFileSync, renameSync, rmSync } from "node:fs";
 import t, { type Test } from "tap";
+import { collectionOf } from "../../src/store/collection.js";
 import { openServiceStore, openStore } from "../../src/store/open.js";
 
 /** An open store: its file, a write with a new key each time, and a read of the first. */
@@ -14,7 +16,7 @@ const STORES: Record<string, (t: Test) => Promise<Opened>> = {
   "the authority's": async (t) => {
     const store = await openStore("sqlite:", t.testdir());
     t.teardown(() => store.close());
-    const log = store.collection("log");
+    const log = collectionOf(store, "log");
     let key = 0;
     return { file: store.name, write: () => log.create(`${key++}`, "x"), read: () => log.get("0") };
   },

@@ -1,10 +1,11 @@
 /** Interrupts a program that commits to a store of services, and checks what it had acknowledged. */
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
-import type { ServiceStore } from "../../src/store/service-store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 
 /** Longest time from the first acknowledgement to the interruption, in milliseconds. */
 const LONGEST = 80;
@@ -32,7 +33,7 @@ export async function interruptedWriter(
 }
 
 /** Fails unless all that was acknowledged is there, and no commit by half. */
-export async function checkWritten(t: Test, store: ServiceStore, acknowledged: readonly string[]): Promise<void> {
+export async function checkWritten(t: Test, store: KeyValueStore, acknowledged: readonly string[]): Promise<void> {
   const [a, b] = [await keysBelow(store, "a/"), await keysBelow(store, "b/")];
   const lost = acknowledged.filter((number) => !a.has(number) || !b.has(number));
   if (lost.length > 0) t.fail(`lost ${lost.join(", ")}`);
@@ -42,7 +43,7 @@ export async function checkWritten(t: Test, store: ServiceStore, acknowledged: r
   if (Number(total?.value ?? 0) !== a.size) t.fail(`counts ${total?.value} instead of ${a.size}`);
 }
 
-async function keysBelow(store: ServiceStore, prefix: string): Promise<Set<string>> {
+async function keysBelow(store: KeyValueStore, prefix: string): Promise<Set<string>> {
   const keys = new Set<string>();
   for (let from = prefix, more = true; more; ) {
     const page = await store.range({ from, afterFrom: true, to: `${prefix}~`, limit: 1000 });

@@ -1,4 +1,5 @@
 /** What a store on Postgres acknowledged is there after `kill -9` of the writer, of the server, and on a full disk. */
+
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, rmdirSync } from "node:fs";
@@ -7,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
+import { collectionOf } from "../../src/store/collection.js";
 import { bundleInto } from "../support/bundle.js";
 import { noPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
 import { inTime, until } from "../support/until.js";
@@ -31,7 +33,7 @@ async function interrupted(program: string, args: readonly string[], kill: (writ
 }
 
 async function checkAll(t: Test, server: PostgresServer, acknowledged: readonly string[]): Promise<void> {
-  const log = (await openOn(t, server)).collection("log");
+  const log = collectionOf(await openOn(t, server), "log");
   const there = new Set(await log.keys());
   const lost = acknowledged.filter((key) => !there.has(key));
   t.same(lost, []);
@@ -76,7 +78,7 @@ t.test("a full disk stops writes, and no reads, until there is room", { skip: no
   mkdirSync(folder);
   for (const each of [disk, folder]) chmodSync(each, 0o777);
   const server = await startPostgres(t, { folder });
-  const log = (await openOn(t, server)).collection("log");
+  const log = collectionOf(await openOn(t, server), "log");
   await log.create("1", "x");
   const filler = join(folder, "filler");
   spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1M"], { stdio: "ignore" });

@@ -1,7 +1,8 @@
 /** Opens stores on servers of Postgres for tests. */
+
 import type { Test } from "tap";
 import { type OpenOptions, openStore } from "../../src/store/open.js";
-import type { Store } from "../../src/store/store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 import type { PostgresServer } from "../support/postgres.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
@@ -11,7 +12,7 @@ export async function openOn(
   t: Test,
   server: PostgresServer,
   { url = server.url(), folder = temporaryFolder(t), ...options }: OpenOptions & { url?: string; folder?: string } = {},
-): Promise<Store> {
+): Promise<KeyValueStore> {
   const store = await openStore(url, folder, options);
   t.teardown(() => store.close());
   return store;

@@ -1,11 +1,12 @@
 // A store of services belongs to one installation. Which store a process opens, which it takes over, and what it refuses.
+
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readInstallationId, recordInstallationId } from "../../src/store/installation.js";
 import { openServiceStore, refuseServicesLeft } from "../../src/store/open.js";
 import { openOwnedServices, serviceStoreOf } from "../../src/store/owned-services.js";
-import type { ServiceStore } from "../../src/store/service-store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 import { temporaryFolder } from "../support/temporary.js";
 
 const A = "aaaaaaaa-0000-4000-8000-000000000000";
@@ -27,7 +28,13 @@ async function open(
   dataFolder: string,
   installation: string,
   more: { url?: string; joined?: string } = {},
-): Promise<{ owner?: string | undefined; entries?: number; adopted?: number; refusal?: string; store?: ServiceStore }> {
+): Promise<{
+  owner?: string | undefined;
+  entries?: number;
+  adopted?: number;
+  refusal?: string;
+  store?: KeyValueStore;
+}> {
   const adopted: string[] = [];
   try {
     const store = await openOwnedServices({ url: "sqlite:", dataFolder, installation, ...more }, (name) => {

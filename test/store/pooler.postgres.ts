@@ -1,10 +1,12 @@
 /** A pooler between Portico and Postgres (PgBouncer): sessions may be pooled; pooled transactions are refused at the start. */
+
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { collectionOf } from "../../src/store/collection.js";
 import { openServiceStore, openStore } from "../../src/store/open.js";
 import { freePort } from "../support/ports.js";
 import { noPostgres, PASSWORD, type PostgresServer, startPostgres } from "../support/postgres.js";
@@ -74,16 +76,16 @@ t.test("a pooler", { skip }, async (t) => {
     const url = await pooled(t, server, "session");
     const [one, other] = [await openStore(url, ""), await openStore(url, "")];
     t.teardown(() => Promise.all([one.close(), other.close()]));
-    t.equal(await one.collection("log").create("1", "a"), true);
-    t.same(await other.collection("log").get("1"), "a");
+    t.equal(await collectionOf(one, "log").create("1", "a"), true);
+    t.same(await collectionOf(other, "log").get("1"), "a");
     let told = 0;
     other.follow("log", () => told++);
     // It is called when it begins to listen, too.
     await until(() => told > 0, { what: () => "the other one listens" });
     const before = told;
-    await one.collection("log").create("2", "b");
+    await collectionOf(one, "log").create("2", "b");
     await until(() => told > before, { what: () => "the other one is told" });
-    const writes = Array.from({ length: 40 }, (_, key) => one.collection("usage").create(`${key}`, "x"));
+    const writes = Array.from({ length: 40 }, (_, key) => collectionOf(one, "usage").create(`${key}`, "x"));
     t.same(new Set(await Promise.all(writes)), new Set([true]));
   });
 

@@ -1,14 +1,17 @@
 /** What several processes write to a store on Postgres at once happens in one order, the same for all. */
+
 import t from "tap";
+import { collectionOf, writesTo } from "../../src/store/collection.js";
 import { noPostgres, startPostgres } from "../support/postgres.js";
 import { until } from "../support/until.js";
 import { openOn } from "./open-postgres.js";
 
+const { expect, create } = writesTo("log");
 const ROUNDS = 60;
 
 t.test("writes that race", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
-  const [log, other] = [(await openOn(t, server)).collection("log"), (await openOn(t, server)).collection("log")];
+  const [log, other] = [collectionOf(await openOn(t, server), "log"), collectionOf(await openOn(t, server), "log")];
 
   /** What may become of the entry that the new one needs. */
   const REMOVALS: Record<string, (key: string) => Promise<unknown>> = {
@@ -22,7 +25,7 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
       for (let round = 0; round < ROUNDS; round++) {
         const [key, next] = [`${what} ${round}`, `${what} ${round} next`];
         await log.create(key, "x");
-        const [written] = await Promise.all([log.commit({ expect: [key, "x"], create: [[next, "new"]] }), remove(key)]);
+        const [written] = await Promise.all([log.commit([expect([key, "x"]), create([next, "new"])]), remove(key)]);
         const [before, after] = await log.getMany([key, next]);
         t.not(before, "x");
         // With it in one statement: whoever created it came first, and it is gone with the other.
@@ -34,18 +37,6 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
     });
   }
 
-  t.test("who creates after an entry waits for one who is deleting it, and then does not", async (t) => {
-    await log.create("held", "x");
-    const release = await server.hold("DELETE FROM portico.log WHERE key = 'held'");
-    t.equal(await log.get("held"), "x", "the deletion is not committed yet");
-    const creating = log.commit({ expect: ["held", "x"], create: [["after held", "x"]] });
-    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'portico'";
-    await until(async () => (await server.query(waiting)).length > 0);
-    await release();
-    t.equal(await creating, false);
-    t.equal(await log.get("after held"), undefined);
-  });
-
   t.test(
     "deletions of the same keys in any order, and creations between them, never wait for each other",
     async (t) => {
@@ -55,9 +46,7 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
         await Promise.all([
           log.delete(keys),
           other.delete(keys.toReversed()),
-          ...keys
-            .slice(1)
-            .map((key, index) => other.commit({ expect: [keys[index] ?? "", "x"], create: [[key, "y"]] })),
+          ...keys.slice(1).map((key, index) => other.commit([expect([keys[index] ?? "", "x"]), create([key, "y"])])),
         ]);
         await log.delete(keys);
       }
@@ -83,9 +72,9 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
     // Each is called once when its connection is made.
     await until(() => heard > 0 && own > 0 && others > 0);
     const writes = {
-      create: () => one.collection("log").create("hint", "x"),
-      replace: () => one.collection("log").replace("hint", "y"),
-      "replace without waiting": () => one.collection("log").replace("hint", "z", { durable: false }),
+      create: () => collectionOf(one, "log").create("hint", "x"),
+      replace: () => collectionOf(one, "log").replace("hint", "y"),
+      "replace without waiting": () => collectionOf(one, "log").replace("hint", "z", { durable: false }),
     };
     const before = own;
     for (const [name, write] of Object.entries(writes)) {
@@ -101,15 +90,14 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
     two.follow("log", () => {
       others += 1;
     });
-    await one.collection("log").create("hint 2", "x");
+    await collectionOf(one, "log").create("hint 2", "x");
     await until(() => others > 1);
     t.equal(heard, last, "no more once it has ended");
     await server.restart();
     const lost = others;
     await until(() => others > lost);
     await until(async () => {
-      await one
-        .collection("log")
+      await collectionOf(one, "log")
         .replace("hint", `${others}`)
         .catch(() => undefined);
       return others > lost + 3;

@@ -1,7 +1,9 @@
 /** A database that cannot be trusted to hold the store stops the start, with a reason and without the password. */
+
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { collectionOf } from "../../src/store/collection.js";
 import { openStore } from "../../src/store/open.js";
 import { createAuthority } from "../http2/certificates.js";
 import { freePort } from "../support/ports.js";
@@ -62,7 +64,7 @@ t.test("a database that is", { skip: noPostgres }, async (t) => {
   t.test("of a newer format, or upgraded to one while it is used", async (t) => {
     const database = await server.createDatabase();
     const store = await openOn(t, server, { url: server.url(database) });
-    const log = store.collection("log");
+    const log = collectionOf(store, "log");
     await log.create("1", "x");
     await server.query("UPDATE portico.format SET format = 7", database);
     t.match(
@@ -75,7 +77,7 @@ t.test("a database that is", { skip: noPostgres }, async (t) => {
 
   t.test("another than at the start is not used by a process that runs", async (t) => {
     const database = await server.createDatabase();
-    const log = (await openOn(t, server, { url: server.url(database) })).collection("log");
+    const log = collectionOf(await openOn(t, server, { url: server.url(database) }), "log");
     await log.create("1", "x");
     await server.query(`DROP DATABASE ${database} WITH (FORCE)`);
     t.match((await errorOf(log.get("1")))?.message, /database .* does not exist/);
@@ -91,7 +93,7 @@ t.test("a database that is", { skip: noPostgres }, async (t) => {
     const error = await errorOf(openOn(t, server, { url: server.url(database), folder }));
     t.match(
       error?.message,
-      /has no schema portico, but the data folder .* belongs to an installation in postgres:\/\/elsewhere/,
+      /has no schema portico, and so holds no store, but the data folder .* belongs to an installation in postgres:\/\/elsewhere/,
     );
     t.same(await server.query("SELECT FROM pg_namespace WHERE nspname = 'portico'", database), [], "nothing was made");
   });
@@ -106,7 +108,7 @@ t.test("a server's certificate and name are checked", { skip: noPostgres }, asyn
   const url = (host: string, query: string) =>
     `postgres://portico:${PASSWORD}@${host}:${server.port}/portico?sslmode=${query}`;
   const store = await openOn(t, server, { url: url("localhost", `verify-full&sslrootcert=${file}`) });
-  t.equal(await store.collection("log").create("1", "x"), true);
+  t.equal(await collectionOf(store, "log").create("1", "x"), true);
   const TLS =
     "SELECT bool_and(ssl) AS all FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'portico'";
   t.same(await server.query(TLS), [{ all: true }]);

@@ -1,17 +1,19 @@
 /** A store that cannot be trusted stops the start with one line that names the file and says what to do. */
+
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t from "tap";
+import { collectionOf } from "../../src/store/collection.js";
 import { openStore } from "../../src/store/open.js";
 import { toStoreError } from "../../src/store/sqlite-file.js";
-import type { Store } from "../../src/store/store.js";
+import type { KeyValueStore } from "../../src/store/store.js";
 import { openJournal } from "../services/auth/open.js";
 
 /** A store with something in it, closed. */
 async function filled(folder: string): Promise<string> {
   const store = await openStore("sqlite:", folder);
-  for (let key = 0; key < 100; key++) await store.collection("log").create(`${key}`, "x".repeat(500));
+  for (let key = 0; key < 100; key++) await collectionOf(store, "log").create(`${key}`, "x".repeat(500));
   await store.close();
   return join(folder, "portico.sqlite");
 }
@@ -55,18 +57,18 @@ for (const [what, [damage, message]] of Object.entries(damages)) {
 const CHANGES: Record<string, [statements: string[], message: RegExp]> = {
   "of a newer format": [
     ["PRAGMA user_version = 7"],
-    /was written by a newer Portico: its format is 7, and this version of Portico knows formats up to 1; run that/,
+    /was written by a newer Portico: its format is 7, and this version of Portico knows formats up to 2; run that/,
   ],
   "of a newer format, as far as the file itself is written": [
     ["PRAGMA user_version = 7", "PRAGMA wal_checkpoint(TRUNCATE)"],
     /was written by a newer Portico: its format is 7/,
   ],
   "whose schema is damaged": [
-    ["PRAGMA writable_schema = ON", "UPDATE sqlite_schema SET sql = 'CREATE nonsense' WHERE name = 'log'"],
+    ["PRAGMA writable_schema = ON", "UPDATE sqlite_schema SET sql = 'CREATE nonsense' WHERE name = 'entries'"],
     /is damaged \(.*malformed.*\); restore it from a backup, or name another file in PORTICO_STORE$/,
   ],
   "whose table has other columns": [
-    ["DROP TABLE snapshots", "CREATE TABLE snapshots (id INTEGER)"],
+    ["DROP TABLE entries", "CREATE TABLE entries (id INTEGER)"],
     /cannot be used: .*no such column.*; restore it from a backup, or name another file in PORTICO_STORE$/,
   ],
 };
@@ -109,7 +111,7 @@ t.test("a folder in its place", async (t) => {
 });
 
 t.test("a full disk is no reason to restore a backup", async (t) => {
-  const kind = { title: "a store", applicationId: 1, format: 0, setting: "PORTICO_STORE" };
+  const kind = { title: "a store", applicationId: 1, format: 0, isChecked: false, setting: "PORTICO_STORE" };
   const messageOf = (code: string) => toStoreError(kind, "file", Object.assign(new Error(code), { code })).message;
   for (const code of ["SQLITE_FULL", "ENOSPC"])
     t.equal(messageOf(code), `store file cannot grow (${code}); make room on its disk`);
@@ -175,17 +177,17 @@ t.test("a locked file, as soon as the deadline allows", async (t) => {
 
 t.test("an operation that takes too long fails, and says so", async (t) => {
   const folder = t.testdir();
-  const store: Store = await openStore("sqlite:", folder, { deadline: 2_000 });
+  const store: KeyValueStore = await openStore("sqlite:", folder, { deadline: 2_000 });
   t.teardown(() => store.close());
   const other = new KeyvSqlite(`sqlite://${join(folder, "portico.sqlite")}`);
   t.teardown(() => other.close());
   await other.query("BEGIN IMMEDIATE");
-  await t.rejects(store.collection("log").create("1", "x"), {
+  await t.rejects(collectionOf(store, "log").create("1", "x"), {
     name: "StoreError",
     message: /portico\.sqlite is locked by another process; stop that process/,
   });
   await other.query("ROLLBACK");
-  t.equal(await store.collection("log").create("1", "x"), true);
+  t.equal(await collectionOf(store, "log").create("1", "x"), true);
 });
 
 t.test("a new file is for its owner only, and a copy of it opens", async (t) => {
@@ -197,6 +199,6 @@ t.test("a new file is for its owner only, and a copy of it opens", async (t) => 
   mkdirSync(copies);
   copyFileSync(file, join(copies, "copy.sqlite"));
   const copy = await openStore(`sqlite:${join(copies, "copy.sqlite")}`, "");
-  t.equal((await copy.collection("log").keys()).length, 100);
+  t.equal((await collectionOf(copy, "log").keys()).length, 100);
   await copy.close();
 });

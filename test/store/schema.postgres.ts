@@ -1,6 +1,8 @@
 /** The schema of a store on Postgres: made once by many that start, and upgraded with what it holds. */
+
 import pg from "pg";
 import t, { type Test } from "tap";
+import { collectionOf } from "../../src/store/collection.js";
 import { prepareSchema, type SchemaKind } from "../../src/store/postgres-schema.js";
 import { noPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
 import { until } from "../support/until.js";
@@ -35,8 +37,8 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
   t.test("is made once by all that start at the same time", async (t) => {
     const database = await server.createDatabase();
     const stores = await Promise.all(Array.from({ length: 8 }, () => openOn(t, server, { url: server.url(database) })));
-    await stores[0]?.collection("log").create("1", "x");
-    for (const store of stores) t.equal(await store.collection("log").get("1"), "x");
+    await collectionOf(stores[0]!, "log").create("1", "x");
+    for (const store of stores) t.equal(await collectionOf(store, "log").get("1"), "x");
     t.same(await server.query("SELECT count(*)::int AS rows FROM portico.format", database), [{ rows: 1 }]);
   });
 
@@ -73,19 +75,19 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
   t.test("lies beside another's where the URL says so", async (t) => {
     const database = await server.createDatabase();
     const [one, two] = ["one", "two"].map((schema) => server.url(database, { query: `?schema=${schema}` }));
-    await (await openOn(t, server, { url: one ?? "" })).collection("log").create("1", "x");
+    await collectionOf(await openOn(t, server, { url: one ?? "" }), "log").create("1", "x");
     const store = await openOn(t, server, { url: two ?? "" });
     t.match(store.name, /\/test_\d+\?schema=two$/);
-    t.equal(await store.collection("log").get("1"), undefined);
+    t.equal(await collectionOf(store, "log").get("1"), undefined);
   });
 
   t.test("finds entries by its index, so that reading some costs no look at the others", async (t) => {
     const database = await server.createDatabase();
-    const log = (await openOn(t, server, { url: server.url(database) })).collection("log");
+    const log = collectionOf(await openOn(t, server, { url: server.url(database) }), "log");
     const fill =
-      "INSERT INTO portico.log SELECT lpad(i::text, 16, '0')::bytea, 'x' FROM generate_series(1, 50000) AS i";
+      "INSERT INTO portico.entries SELECT ('log/' || lpad(i::text, 16, '0'))::bytea, 'x', '' FROM generate_series(1, 50000) AS i";
     await server.query(fill, database);
-    const READ = "SELECT idx_tup_read::int AS read FROM pg_stat_user_indexes WHERE indexrelname = 'log_pkey'";
+    const READ = "SELECT idx_tup_read::int AS read FROM pg_stat_user_indexes WHERE indexrelname = 'entries_pkey'";
     await log.after(`${40_000}`.padStart(16, "0"), 10);
     await log.get(`${7}`.padStart(16, "0"));
     let read = 0;
@@ -95,7 +97,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
       return read > 0;
     });
     t.ok(read < 100, `${read} entries of the index were read`);
-    const scans = "SELECT seq_tup_read::int AS read FROM pg_stat_user_tables WHERE relname = 'log'";
+    const scans = "SELECT seq_tup_read::int AS read FROM pg_stat_user_tables WHERE relname = 'entries'";
     t.same(await server.query(scans, database), [{ read: 0 }]);
   });
 });

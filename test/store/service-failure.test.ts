@@ -1,11 +1,12 @@
 /** A store of services that cannot be used says why; one that is slow or broken answers all the same, and loses nothing. */
+
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t from "tap";
 import { Code } from "../../src/errors.js";
 import { openServiceStore, openStore } from "../../src/store/open.js";
-import type { StoredWrite } from "../../src/store/service-store.js";
+import type { StoredWrite } from "../../src/store/store.js";
 
 /** A commit gives up waiting for a lock at half of it. */
 const DEADLINE_MS = 3000;

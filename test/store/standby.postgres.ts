@@ -1,5 +1,7 @@
 /** A store on Postgres with standbys: what is acknowledged is on them, and a server that another has replaced answers nothing. */
+
 import t, { type Test } from "tap";
+import { COLLECTIONS, collectionOf, writesTo } from "../../src/store/collection.js";
 import { openStore } from "../../src/store/open.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 import { noPostgres, PASSWORD, type PostgresServer, startPostgres } from "../support/postgres.js";
@@ -20,16 +22,18 @@ async function replicated(t: Test): Promise<{ primary: PostgresServer; standby: 
 const both = (primary: number, standby: number): string =>
   `postgres://portico:${PASSWORD}@127.0.0.1:${primary},127.0.0.1:${standby}/portico`;
 
+const { expect, create } = writesTo("log");
+
 t.test("a write is not acknowledged while the synchronous standby is away", { skip: noPostgres }, async (t) => {
   const { primary, standby } = await replicated(t);
   const store = await openOn(t, primary, { deadline: 1_000 });
-  const [log, claims] = [store.collection("log"), store.collection("grantors")];
+  const [log, claims] = [collectionOf(store, "log"), collectionOf(store, "grantors")];
   await log.create("1", "x");
   await claims.create("claim", "1");
   standby.pause();
 
   t.test("its outcome is unknown at the deadline, and it is read by nobody", async (t) => {
-    t.match((await errorOf(log.commit({ expect: ["1", "x"], create: [["2", "x"]] })))?.message, NOT_KNOWN);
+    t.match((await errorOf(log.commit([expect(["1", "x"]), create(["2", "x"])])))?.message, NOT_KNOWN);
     t.equal(await log.get("2"), undefined);
   });
   t.test("nor where the operator ends its waiting, and the server commits it with a warning", async (t) => {
@@ -44,10 +48,11 @@ t.test("a write is not acknowledged while the synchronous standby is away", { sk
   });
   t.test("writes that the server holds for it are bounded", async (t) => {
     const errors: (string | undefined)[] = [];
-    // Those that wait are dropped by this side and held by the server.
-    for (let key = 0; errors.length < 60 && !errors.at(-1)?.includes("earlier writes"); key++) {
-      const keys = [0, 1, 2, 3].map((each) => `held ${key} ${each}`);
-      errors.push(...(await Promise.all(keys.map(async (each) => (await errorOf(log.create(each, "x")))?.message))));
+    // Those that wait are dropped by this side and held by the server. Each collection has one under way.
+    const collections = COLLECTIONS.map((name) => collectionOf(store, name));
+    for (let round = 0; errors.length < 90 && !errors.at(-1)?.includes("earlier writes"); round++) {
+      const writes = collections.map(async (each) => (await errorOf(each.create(`held ${round}`, "x")))?.message);
+      errors.push(...(await Promise.all(writes)));
     }
     t.match(errors.at(-1), /2\d earlier writes still wait for a synchronous standby, which is away$/);
     t.ok((await primary.query(WAITING)).length < 25);
@@ -62,7 +67,7 @@ t.test("a write is not acknowledged while the synchronous standby is away", { sk
 
 t.test("after a failover the store goes on with the new primary", { skip: noPostgres }, async (t) => {
   const { primary, standby } = await replicated(t);
-  const log = (await openOn(t, primary, { url: both(primary.port, standby.port) })).collection("log");
+  const log = collectionOf(await openOn(t, primary, { url: both(primary.port, standby.port) }), "log");
   const written: string[] = [];
   for (let key = 0; key < 20; key++) {
     await log.create(`${key}`, "x");
@@ -83,7 +88,7 @@ t.test("a demoted primary answers no read once the new one has taken a write", {
   // An address that moves to the new primary, as those of machines and proxies do. Connections stay where they are.
   const proxy = await CuttingProxy.listen(t, primary.port);
   const url = primary.url("portico", { through: proxy.port });
-  const log = (await openOn(t, primary, { url, deadline: 2_000 })).collection("log");
+  const log = collectionOf(await openOn(t, primary, { url, deadline: 2_000 }), "log");
   await log.create("1", "old");
   t.same(await Promise.all([log.get("1"), log.get("1"), log.get("1")]), ["old", "old", "old"]);
   await standby.promote();
@@ -132,7 +137,7 @@ t.test("a role that is not to wait for the disk waits all the same", { skip: noP
   ]) {
     await primary.query(`ALTER ROLE portico SET ${setting}`);
   }
-  const log = (await openOn(t, primary, { deadline: 2_000 })).collection("log");
+  const log = collectionOf(await openOn(t, primary, { deadline: 2_000 }), "log");
   await log.create("1", "x");
   standby.pause();
   t.match((await errorOf(log.replace("1", "y")))?.message, NOT_KNOWN);

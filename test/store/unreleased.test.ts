@@ -1,9 +1,11 @@
 /** A store from before the first release is refused with a sentence, never read as empty, and nothing in it is changed. */
+
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t from "tap";
+import { collectionOf } from "../../src/store/collection.js";
 import { openServiceStore, openStore, refuseServicesLeft } from "../../src/store/open.js";
 import { temporaryFolder } from "../support/temporary.js";
 
@@ -11,7 +13,7 @@ import { temporaryFolder } from "../support/temporary.js";
 const KINDS = {
   "portico.sqlite": async (folder: string) => {
     const store = await openStore("sqlite:", folder);
-    await store.collection("log").create("1", "x");
+    await collectionOf(store, "log").create("1", "x");
     return store;
   },
   "services.sqlite": async (folder: string) => {
@@ -27,6 +29,8 @@ const OPENS: Record<keyof typeof KINDS, Record<string, (folder: string) => Promi
     "is found by a first start": refuseServicesLeft,
   },
 };
+/** The newest format from before the first release. */
+const UNRELEASED = { "portico.sqlite": 1, "services.sqlite": 0 };
 const SETTINGS = { "portico.sqlite": "PORTICO_STORE", "services.sqlite": "PORTICO_SERVICE_STORE" };
 
 /** The SHA-256 of each file in the folder, by its name. */
@@ -43,7 +47,7 @@ async function makeOld(folder: string, name: keyof typeof KINDS, afterCrash: boo
   const whole = temporaryFolder(t);
   const store = await KINDS[name](whole);
   const other = new KeyvSqlite(`sqlite://${join(whole, name)}`);
-  await other.query("PRAGMA user_version = 0");
+  await other.query(`PRAGMA user_version = ${UNRELEASED[name]}`);
   await other.query("PRAGMA wal_checkpoint(TRUNCATE)");
   if (afterCrash) await other.query("CREATE TABLE since (id INTEGER)");
   await other.close();
@@ -63,8 +67,8 @@ for (const name of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
         await t.rejects(open(folder), {
           name: "StoreError",
           message:
-            `store ${join(folder, name)} was written before Portico's first release: its format is 0, and this version reads ` +
-            "formats from 1 on; run the build that wrote it, or start anew with an empty folder in PORTICO_DATA, and another " +
+            `store ${join(folder, name)} was written before Portico's first release: its format is ${UNRELEASED[name]}, and this version ` +
+            `reads formats from ${UNRELEASED[name] + 1} on; run the build that wrote it, or start anew with an empty folder in PORTICO_DATA, and another ` +
             `store in ${SETTINGS[name]} if it is set`,
         });
         t.same(hashes(folder), before);

@@ -1,15 +1,16 @@
 /** Writes that wait for another process's lock hold up no read, and are not made when nobody waits for them any more. */
+
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import t, { type Test } from "tap";
+import { type Collection, collectionOf } from "../../src/store/collection.js";
 import { openStore } from "../../src/store/open.js";
-import type { Collection } from "../../src/store/store.js";
 
 /** A store that another process has locked for writing. */
 async function openLocked(t: Test, deadline: number) {
   const folder = t.testdir();
   const store = await openStore("sqlite:", folder, { deadline });
-  const log = store.collection("log");
+  const log = collectionOf(store, "log");
   await log.create("known", "x");
   const other = new KeyvSqlite(`sqlite://${join(folder, "portico.sqlite")}`);
   await other.query("BEGIN IMMEDIATE");
@@ -33,8 +34,7 @@ t.test("reads are answered while many writes wait", async (t) => {
     t.equal(await Promise.race([reads.then(() => "the reads"), firstWrite]), "the reads");
     t.equal(
       await Promise.race([
-        store
-          .collection("usage")
+        collectionOf(store, "usage")
           .keys()
           .then(() => "a read"),
         firstWrite,

@@ -2,6 +2,7 @@
  * A service of the catalogue in this process, called as a gateway calls it: JSON in, JSON out, by an account of a namespace. It
  * keeps what it keeps in a file of SQLite, in a folder of the test.
  */
+
 import pino from "pino";
 import type { Test } from "tap";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
@@ -12,7 +13,7 @@ import { createService } from "../../src/kit/service.js";
 import { type SharedStore, sharedStore } from "../../src/kit/shared-store.js";
 import type { OwnContext } from "../../src/rpc/service.js";
 import { openServiceStore } from "../../src/store/open.js";
-import type { ServiceStore, StoredWrite } from "../../src/store/service-store.js";
+import type { KeyValueStore, StoredWrite } from "../../src/store/store.js";
 import { temporaryFolder } from "./temporary.js";
 
 const types = readDescriptors(descriptorsOf());
@@ -28,7 +29,7 @@ export interface CatalogueOptions {
   /** The URL of the store; default a file in the folder. */
   readonly url?: string;
   /** Changes the store, such as to take a safeguard out. */
-  readonly through?: (store: ServiceStore) => ServiceStore;
+  readonly through?: (store: KeyValueStore) => KeyValueStore;
 }
 
 /** Who calls. */
@@ -152,7 +153,7 @@ function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }
  * The safeguard of racing calls taken out: commits do not look whether what they replace is what was read, and add to what was
  * read before.
  */
-export function withoutConditions(store: ServiceStore): ServiceStore {
+export function withoutConditions(store: KeyValueStore): KeyValueStore {
   const unguarded = async (write: StoredWrite): Promise<StoredWrite> => {
     if (write.kind !== "increment") return { ...write, condition: undefined };
     const [entry] = await store.get([write.key]);
@@ -163,14 +164,19 @@ export function withoutConditions(store: ServiceStore): ServiceStore {
 }
 
 /** A store with other methods in place of some of its own. */
-export function overriding(store: ServiceStore, methods: Partial<ServiceStore>): ServiceStore {
+export function overriding(store: KeyValueStore, methods: Partial<KeyValueStore>): KeyValueStore {
   return {
     name: store.name,
     id: store.id,
+    mayBeStale: store.mayBeStale,
     get: (keys) => store.get(keys),
     range: (range) => store.range(range),
     count: (from, to) => store.count(from, to),
-    commit: (writes) => store.commit(writes),
+    keys: (from, to) => store.keys(from, to),
+    commit: (writes, options) => store.commit(writes, options),
+    follow: (collection, listener) => store.follow(collection, listener),
+    time: () => store.time(),
+    size: () => store.size(),
     owner: () => store.owner(),
     claim: (installation, options) => store.claim(installation, options),
     sweep: () => store.sweep(),

@@ -1,5 +1,7 @@
-/** A store in memory, gone when it is closed. It passes the same contract as the engines that keep what they are given. */
-import { COLLECTIONS, type Collection, type CollectionName, type Store, StoreError } from "../../src/store/store.js";
+/** A store in memory, gone when it is closed. It keeps the contract that the engines keep whose entries survive a crash. */
+import { randomUUID } from "node:crypto";
+import { decideCommits } from "../../src/store/commit-writes.js";
+import { type KeyRange, type KeyValueStore, MAX_TOTAL_BYTES, type StoredEntry } from "../../src/store/store.js";
 
 interface MemoryStoreOptions {
   /** Whether several authorities at once may use it, as on a server. */
@@ -8,71 +10,71 @@ interface MemoryStoreOptions {
   readonly time?: () => number;
 }
 
-export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions = {}): Store {
-  const listeners = new Map(COLLECTIONS.map((name) => [name, new Set<() => void>()]));
-  const hint = (name: CollectionName): void => {
-    for (const listener of listeners.get(name)!) setImmediate(listener);
+export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions = {}): KeyValueStore {
+  const entries = new Map<string, StoredEntry>();
+  const listeners = new Set<{ readonly collection: string; readonly listener: () => void }>();
+  let owner: string | undefined;
+  const isPresent = (entry: StoredEntry | undefined): entry is StoredEntry =>
+    entry !== undefined && (entry.expires ?? Number.POSITIVE_INFINITY) > Date.now();
+  const between = (from: string, to: string): StoredEntry[] =>
+    [...entries.values()]
+      .filter(({ key }) => compare(key, from) >= 0 && compare(key, to) < 0)
+      .filter(isPresent)
+      .sort((a, b) => compare(a.key, b.key));
+  const tell = (keys: Iterable<string>): void => {
+    const collections = new Set(Array.from(keys, (key) => key.slice(0, key.indexOf("/"))));
+    for (const { collection, listener } of listeners) if (collections.has(collection)) setImmediate(listener);
   };
-  const maps = COLLECTIONS.map((name) => [name, new Map<string, string>()] as const);
-  const collections = new Map(maps.map(([name]) => [name, collectionOf(new Map(maps), name, () => hint(name))]));
   return {
     name: "in memory",
+    id: randomUUID(),
     mayBeStale,
-    collection: (name) => collections.get(name)!,
-    follow: (name, listener) => {
-      listeners.get(name)!.add(listener);
-      return () => listeners.get(name)!.delete(listener);
+    get: async (keys) => keys.map((key) => entries.get(key)).map((entry) => (isPresent(entry) ? entry : undefined)),
+    range: async (range) => pageOf(between(range.from, range.to), range),
+    count: async (from, to) => between(from, to).length,
+    keys: async (from, to) => between(from, to).map(({ key }) => key),
+    async commit(writes) {
+      const { outcomes, changed } = decideCommits([writes], entries, Date.now());
+      for (const [key, entry] of changed) {
+        if (entry === undefined) entries.delete(key);
+        else entries.set(key, entry);
+      }
+      tell(changed.keys());
+      const [outcome] = outcomes;
+      if ("error" in outcome!) throw outcome.error;
+      return outcome!.result;
+    },
+    follow(collection, listener) {
+      const follower = { collection, listener };
+      listeners.add(follower);
+      return () => listeners.delete(follower);
     },
     time: async () => time?.(),
-    close: async () => {
-      for (const [, map] of maps) map.clear();
+    size: async () => [...entries.values()].reduce((size, { key, value }) => size + key.length + value.length, 0),
+    owner: async () => owner,
+    async claim(installation, { withEntries = false } = {}) {
+      if (withEntries || entries.size === 0) owner ??= installation;
+      return owner;
     },
+    async sweep() {
+      for (const [key, entry] of entries) if (!isPresent(entry)) entries.delete(key);
+    },
+    close: async () => entries.clear(),
   };
 }
 
-function collectionOf(
-  maps: ReadonlyMap<CollectionName, Map<string, string>>,
-  name: CollectionName,
-  changed: () => void,
-): Collection {
-  const map = maps.get(name)!;
-  const sorted = (): string[] => [...map.keys()].sort();
-  const set = (key: string, value: string): boolean => {
-    map.set(key, value);
-    changed();
-    return true;
+function pageOf(sorted: StoredEntry[], { from, afterFrom, limit, reverse }: KeyRange) {
+  const all = sorted.filter(({ key }) => !afterFrom || key !== from);
+  if (reverse) all.reverse();
+  let bytes = 0;
+  const fits = (entry: StoredEntry, index: number): boolean => {
+    bytes += Buffer.byteLength(entry.value);
+    return index < limit && (index === 0 || bytes <= MAX_TOTAL_BYTES);
   };
-  return {
-    get: async (key) => map.get(key),
-    getMany: async (keys) => keys.map((key) => map.get(key)),
-    after: async (key, limit) =>
-      sorted()
-        .filter((other) => other > key)
-        .slice(0, limit)
-        .map((key) => [key, map.get(key)!]),
-    before: async (key, limit) =>
-      sorted()
-        .filter((other) => other < key)
-        .reverse()
-        .slice(0, limit)
-        .map((key) => [key, map.get(key)!]),
-    create: async (key, value) => !map.has(key) && set(key, value),
-    commit: async ({ expect, create, beside }) => {
-      if ((expect && map.get(expect[0]) !== expect[1]) || map.has(create[0]![0])) return false;
-      if (create.some(([other]) => map.has(other))) throw new StoreError("a key is taken");
-      for (const entry of create) set(...entry);
-      if (beside === undefined) return true;
-      const other = maps.get(beside.collection)!;
-      for (const [key, value] of beside.set) other.set(key, value);
-      for (const key of beside.delete) other.delete(key);
-      return true;
-    },
-    replace: async (key, value) => map.has(key) && set(key, value),
-    delete: async (keys) => {
-      for (const key of keys) map.delete(key);
-    },
-    deleteIf: async (key, value) => map.get(key) === value && map.delete(key),
-    keys: async () => sorted(),
-    size: async () => [...map].reduce((size, [key, value]) => size + key.length + value.length, 0),
-  };
+  const end = all.findIndex((entry, index) => !fits(entry, index));
+  return { entries: end === -1 ? all : all.slice(0, end), more: end !== -1 };
+}
+
+function compare(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

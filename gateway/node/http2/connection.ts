@@ -15,8 +15,8 @@ import type { ClientSocket, ConnectionOptions, PortConnection } from "../connect
 import type { Peer } from "../peer.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 import { Http2Exchange } from "./exchange.js";
-import type { ExchangeConnection, ExchangeLimits } from "./exchange-connection.js";
 import { HEADER_NAMES, type RequestHead, readHead } from "./request-head.js";
+import type { ExchangeConnection, ExchangeLimits } from "./request-stream.js";
 
 /** A connection with open streams that was silent for `after` is tested with a PING; milliseconds. */
 const KEEPALIVE = { after: 60_000, timeout: 20_000, idle: false } as const;

@@ -68,7 +68,7 @@ export function curlOf({ method, path, tokenNeeded, takes }: RestPath, origin: s
 }
 
 /** An object of JSON. */
-export type Json = Readonly<Record<string, unknown>>;
+type Json = Readonly<Record<string, unknown>>;
 
 /** A call over HTTP. */
 export interface RestRequest {
@@ -100,7 +100,7 @@ const VARIABLE = /\{([^{}=]+)(?:=([^{}]*))?\}/g;
  * @param message has the fields of the request: which of them are maps
  * @throws {NotBound}
  */
-export function restRequest({ method, template, body }: RestPath, request: Json, message?: Message): RestRequest {
+function restRequest({ method, template, body }: RestPath, request: Json, message?: Message): RestRequest {
   const rest = structuredClone(request);
   const path = template.replaceAll(VARIABLE, (_, name: string, pattern = "*") =>
     pathValue(name, take(rest, name.split(".")), pattern),

@@ -27,7 +27,7 @@ export interface SnippetCall {
   readonly rest?: RestRequest | undefined;
 }
 
-export interface Snippet {
+interface Snippet {
   readonly id: "curl" | "node" | "browser" | "python" | "go" | "portico";
   readonly title: string;
   /** How a comment begins. */

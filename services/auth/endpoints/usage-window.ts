@@ -13,7 +13,7 @@ import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import { type Calls, Tallies, type Tally } from "../../../src/gen/portico/auth/v1/usage.js";
 import { BOUNDS } from "../../../src/metrics.js";
-import type { Collection } from "../../../src/store/store.js";
+import type { Collection } from "../../../src/store/collection.js";
 
 /** In milliseconds. */
 export const MINUTE = 60_000;
@@ -40,7 +40,7 @@ interface Row {
 }
 
 /** The calls of a minute or an hour. */
-export interface Slice {
+interface Slice {
   readonly start: number;
   readonly tallies: readonly Tally[];
 }

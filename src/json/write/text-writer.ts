@@ -7,20 +7,22 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { SHORT_TEXT, shortText } from "../../wire/short-text.js";
 import {
+  countDigits,
   DIGIT_0,
   DOT,
+  ESCAPES,
   hasSpecial,
   type Literal,
   MINUS,
   NON_ASCII_IS_SPECIAL,
   NOT_ASCII,
+  PAIRS,
   PLAIN,
   QUOTE,
+  startOfCharacter,
   wordsOf,
 } from "../bytes.js";
 import { TooLargeError } from "../codec.js";
-import { ESCAPES, startOfCharacter } from "./characters.js";
-import { countDigits, PAIRS } from "./digits.js";
 import { GatheredBytes } from "./gathered-bytes.js";
 import { PlainRuns } from "./plain-runs.js";
 

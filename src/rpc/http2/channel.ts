@@ -24,7 +24,7 @@ import { type ChannelCalls, ClientCall } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
 import { checkMetadata, requestHeaders } from "./headers.js";
 
-export interface Http2ChannelOptions extends Omit<ChannelOptions, "tls"> {
+interface Http2ChannelOptions extends Omit<ChannelOptions, "tls"> {
   /** Maximum bytes of a response's headers, and of its trailers. */
   readonly maxHeaders?: number | undefined;
   /** Of this process; default one of its own. */

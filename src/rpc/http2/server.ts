@@ -9,7 +9,7 @@ import type { Dispatcher } from "../dispatch.js";
 import { type GrpcServer, listen, MAX_CONNECTION_AGE_MS, type ServerLimits, type ServerOptions } from "../transport.js";
 import { GrpcServerConnection } from "./server-connection.js";
 
-export interface Http2ServerOptions extends ServerOptions {
+interface Http2ServerOptions extends ServerOptions {
   /** See MAX_CONNECTION_AGE_MS, which is the default; varied by a tenth, so that connections do not all end at once. */
   readonly maxConnectionAge?: number | undefined;
 }

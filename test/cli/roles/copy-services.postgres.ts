@@ -1,9 +1,10 @@
 /** `portico store copy --services` between a file and Postgres: there and back, and what a copy leaves that was broken off. */
+
 import { join } from "node:path";
 import t from "tap";
-import { copyServices } from "../../../src/store/copy-services.js";
-import { fillServiceStore, openServiceStore } from "../../../src/store/open.js";
-import type { ServiceStore } from "../../../src/store/service-store.js";
+import { copyStore } from "../../../src/store/copy.js";
+import { fillStore, openServiceStore } from "../../../src/store/open.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
 import { noPostgres, PASSWORD, startPostgres } from "../../support/postgres.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { portico } from "../command-line.js";
@@ -61,12 +62,15 @@ t.test("a copy on Postgres that was broken off is no store, and can be completed
   await fillFile(file, 3);
   const source = await openServiceStore(`sqlite:${file}`, "");
   t.teardown(() => source.close());
-  const breakOff = async (target: ServiceStore): Promise<void> => {
+  const breakOff = async (target: KeyValueStore): Promise<void> => {
     await target.commit([{ kind: "set", key: "db/0/\u00e9\u{1f600}\u0000", value: "half", expires: undefined }]);
     throw new Error("broken off");
   };
-  await t.rejects(fillServiceStore(server.url(), "", breakOff, warn), { message: /broken off/ });
+  await t.rejects(fillStore("services", server.url(), "", { fill: breakOff, warn }), { message: /broken off/ });
   await t.rejects(openServiceStore(server.url(), ""), { message: /it is marked as unfinished copy \(services\)$/ });
-  await fillServiceStore(server.url(), "", async (target) => void (await copyServices(source, target)), warn);
+  await fillStore("services", server.url(), "", {
+    fill: async (target) => void (await copyStore(source, target, { kind: "services", asCopy: false })),
+    warn,
+  });
   t.same(await contentOf(server.url()), await contentOf(`sqlite:${file}`));
 });

@@ -1,10 +1,11 @@
 /** `portico store copy --services`: what it says, what it refuses, and what makes a copy differ. */
+
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { copyServices } from "../../../src/store/copy-services.js";
-import { fillServiceStore, openServiceStore } from "../../../src/store/open.js";
-import type { ServiceStore, StoredWrite } from "../../../src/store/service-store.js";
+import { copyStore } from "../../../src/store/copy.js";
+import { fillStore, openServiceStore } from "../../../src/store/open.js";
+import type { KeyValueStore, StoredWrite } from "../../../src/store/store.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { portico } from "../command-line.js";
 
@@ -12,7 +13,7 @@ const HOUR = 3_600_000;
 
 const set = (key: string, value: string, expires?: number): StoredWrite => ({ kind: "set", key, value, expires });
 
-async function openFilled(t: Test, file: string, writes: readonly StoredWrite[]): Promise<ServiceStore> {
+async function openFilled(t: Test, file: string, writes: readonly StoredWrite[]): Promise<KeyValueStore> {
   const store = await openServiceStore(`sqlite:${file}`, "");
   t.teardown(() => store.close());
   await store.commit(writes);
@@ -105,7 +106,7 @@ for (const [what, { writes, isCopy }] of Object.entries(CHANGES)) {
     const entries = [set("db/a", "1"), set("db/soon", "1", Date.now() + HOUR)];
     const source = await openFilled(t, join(folder, "from.sqlite"), entries);
     const to = `sqlite:${join(folder, "to.sqlite")}`;
-    const fill = async (target: ServiceStore): Promise<void> => {
+    const fill = async (target: KeyValueStore): Promise<void> => {
       // All is copied by the first commit: the change comes right after it.
       const commit = target.commit.bind(target);
       target.commit = async (copied) => {
@@ -113,9 +114,9 @@ for (const [what, { writes, isCopy }] of Object.entries(CHANGES)) {
         await commit(writes());
         return result;
       };
-      await copyServices(source, target);
+      await copyStore(source, target, { kind: "services", asCopy: false });
     };
-    const filled = fillServiceStore(to, "", fill, () => undefined);
+    const filled = fillStore("services", to, "", { fill, warn: () => undefined });
     if (isCopy) await filled;
     else await t.rejects(filled, { message: /to\.sqlite is no copy of .*from\.sqlite\. Either a service writes to/ });
     t.same(readdirSync(folder).includes("to.sqlite"), isCopy);

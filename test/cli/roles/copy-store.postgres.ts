@@ -1,9 +1,11 @@
 /** `portico store copy` between a file and Postgres: there and back, and what a copy leaves that was broken off. */
+
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { COLLECTIONS, collectionOf } from "../../../src/store/collection.js";
 import { copyStore } from "../../../src/store/copy.js";
 import { fillStore, openStore } from "../../../src/store/open.js";
-import { COLLECTIONS, type Store } from "../../../src/store/store.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
 import { installation } from "../../support/installation.js";
 import { noPostgres, PASSWORD, startPostgres } from "../../support/postgres.js";
 import { temporaryFolder } from "../../support/temporary.js";
@@ -14,10 +16,12 @@ const warn = (): void => undefined;
 async function contentOf(t: Test, url: string): Promise<Record<string, unknown>> {
   const store = await openStore(url, temporaryFolder(t), { mustExist: true });
   const content: Record<string, unknown> = {};
-  for (const name of COLLECTIONS) content[name] = await store.collection(name).after("", 1e6);
+  for (const name of COLLECTIONS) content[name] = await collectionOf(store, name).after("", 1e6);
   await store.close();
   return content;
 }
+
+const WHOLE = { kind: "authority", asCopy: false } as const;
 
 t.test("a store goes from a file to Postgres and back, unchanged", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
@@ -45,18 +49,21 @@ t.test("a copy that was broken off is no store, and can be completed", { skip: n
   const data = await installation(t.testdir());
   const source = await openStore("sqlite:", data);
   t.teardown(() => source.close());
-  const breakOff = async (target: Store): Promise<void> => {
-    const [[key, value] = ["", ""]] = await source.collection("log").after("", 1);
-    await target.collection("log").create(key, value);
+  const breakOff = async (target: KeyValueStore): Promise<void> => {
+    const [[key, value] = ["", ""]] = await collectionOf(source, "log").after("", 1);
+    await collectionOf(target, "log").create(key, value);
     throw new Error("broken off");
   };
   const targets = { sqlite: `sqlite:${join(temporaryFolder(t), "copy.sqlite")}`, postgres: server.url() };
   for (const [engine, url] of Object.entries(targets)) {
-    await t.rejects(fillStore(url, "", breakOff, warn), { message: /broken off/ }, engine);
+    await t.rejects(fillStore("authority", url, "", { fill: breakOff, warn }), { message: /broken off/ }, engine);
     await t.rejects(openStore(url, "", { mustExist: true }), {
       message: /does not exist$|is not a store of Portico; it is marked as unfinished copy \(authority\)$/,
     });
-    await fillStore(url, "", async (target) => void (await copyStore(source, target)), warn);
+    await fillStore("authority", url, "", {
+      fill: async (target) => void (await copyStore(source, target, WHOLE)),
+      warn,
+    });
     t.same(await contentOf(t, url), await contentOf(t, `sqlite:${source.name}`), engine);
   }
 });
@@ -65,13 +72,13 @@ t.test("a copy that differs is no store", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const source = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => source.close());
-  await source.collection("log").create("1", "x");
-  const strange = async (target: Store): Promise<void> => {
-    await target.collection("log").create("2", "of another copy");
-    await copyStore(source, target);
+  await collectionOf(source, "log").create("1", "x");
+  const strange = async (target: KeyValueStore): Promise<void> => {
+    await collectionOf(target, "log").create("2", "of another copy");
+    await copyStore(source, target, WHOLE);
   };
-  await t.rejects(fillStore(server.url(), "", strange, warn), {
-    message: /is no copy of .*: log differs\. Either an authority/,
+  await t.rejects(fillStore("authority", server.url(), "", { fill: strange, warn }), {
+    message: /is no copy of .*\. Either an authority/,
   });
   await t.rejects(openStore(server.url(), ""), { message: /it is marked as unfinished copy \(authority\)$/ });
 });

@@ -1,9 +1,10 @@
 /** `portico store copy`: what it says, and what it refuses. */
+
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { COLLECTIONS, collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
-import { COLLECTIONS } from "../../../src/store/store.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { portico } from "../command-line.js";
 
@@ -12,7 +13,7 @@ async function fill(file: string, entries = 100): Promise<void> {
   const store = await openStore(`sqlite:${file}`, "");
   for (const name of COLLECTIONS) {
     const keys = Array.from({ length: name === "grantors" ? 0 : entries }, (_, key) => `${key}`.padStart(4, "0"));
-    await Promise.all(keys.map((key) => store.collection(name).create(key, `${name} ${key}`)));
+    await Promise.all(keys.map((key) => collectionOf(store, name).create(key, `${name} ${key}`)));
   }
   await store.close();
 }
@@ -32,8 +33,8 @@ t.test("a store is copied to a file that is absent", async (t) => {
   );
   const copy = await openStore(`sqlite:${to}`, "");
   t.teardown(() => copy.close());
-  t.equal((await copy.collection("log").keys()).length, 100);
-  t.equal(await copy.collection("usage").get("0042"), "usage 0042");
+  t.equal((await collectionOf(copy, "log").keys()).length, 100);
+  t.equal(await collectionOf(copy, "usage").get("0042"), "usage 0042");
 });
 
 t.test("a store with the claim of an authority is copied only where it is said to be stopped", async (t) => {
@@ -41,8 +42,8 @@ t.test("a store with the claim of an authority is copied only where it is said t
   const [from, to] = [join(folder, "from.sqlite"), join(folder, "to.sqlite")];
   await fill(from, 1);
   const store = await openStore(`sqlite:${from}`, "");
-  await store.collection("grantors").create("retired/a", "5000");
-  await store.collection("grantors").create("b", "5250");
+  await collectionOf(store, "grantors").create("retired/a", "5000");
+  await collectionOf(store, "grantors").create("b", "5250");
   await store.close();
   const args = ["store", "copy", `sqlite:${from}`, `sqlite:${to}`];
   const refused = await portico(args);

@@ -6,8 +6,9 @@ import fc from "fast-check";
 import t, { type Test } from "tap";
 import type { BodySink } from "../../../gateway/http/body.js";
 import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
-import { type HttpPort, listen } from "../../../gateway/node/listen.js";
+import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
+import type { HttpPort } from "./dial.js";
 
 const get = (target: string, more = ""): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const upgrade = (to: string): string => get("/upgrade", `Connection: Upgrade\r\nUpgrade: ${to}\r\n`);

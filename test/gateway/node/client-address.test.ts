@@ -9,12 +9,11 @@ import { pino } from "pino";
 import t, { type Test } from "tap";
 import { WebSocket } from "ws";
 import type { Handler } from "../../../gateway/http/message.js";
-import type { HttpPort, Limits } from "../../../gateway/node/listen.js";
 import { TrustedProxies } from "../../../src/address/client-address.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { createAuthority } from "../../http2/certificates.js";
 import { inTime, until } from "../../support/until.js";
-import { answer, dial, open, post } from "./dial.js";
+import { answer, dial, type HttpPort, type Limits, open, post } from "./dial.js";
 import { binary, Command, Family, ipv4, ipv6 } from "./proxy-headers.js";
 
 const LOOPBACK = TrustedProxies.parse("127.0.0.1");

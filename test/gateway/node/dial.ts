@@ -4,9 +4,13 @@ import { connect, type Socket } from "node:net";
 import type { Test } from "tap";
 import type { HttpError } from "../../../gateway/http/errors.js";
 import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
-import { type HttpPort, type Limits, listen } from "../../../gateway/node/listen.js";
+import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
 import { deferred } from "../../support/deferred.js";
+
+/** An open HTTP port, and what bounds it. */
+export type HttpPort = Awaited<ReturnType<typeof listen>>;
+export type Limits = Parameters<typeof listen>[2];
 
 export const config = loadConfig({}, {});
 

@@ -2,10 +2,9 @@
 import t from "tap";
 import type { BodySink } from "../../../gateway/http/body.js";
 import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
-import type { HttpPort } from "../../../gateway/node/listen.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { until } from "../../support/until.js";
-import { answer, type Client, dial, get, open, post } from "./dial.js";
+import { answer, type Client, dial, get, type HttpPort, open, post } from "./dial.js";
 
 const DRAIN_MS = 100;
 /** What follows the drain time at most, many times over. */

@@ -6,12 +6,11 @@ import type { BodySink, PieceFlow } from "../../../gateway/http/body.js";
 import type { HttpError } from "../../../gateway/http/errors.js";
 import { announcesBody } from "../../../gateway/http/headers.js";
 import type { Handler } from "../../../gateway/http/message.js";
-import type { Limits } from "../../../gateway/node/listen.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { deferred } from "../../support/deferred.js";
 import { type Client, HTTP_VERSIONS, type HttpVersion, httpClient } from "../../support/http-client.js";
 import { until } from "../../support/until.js";
-import { answer, echo, held, open } from "./dial.js";
+import { answer, echo, held, type Limits, open } from "./dial.js";
 
 type Connect = (t: Test, handler: Handler, limits?: Partial<Limits>) => Promise<Client>;
 

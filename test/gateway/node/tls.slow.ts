@@ -12,11 +12,10 @@ import { pino } from "pino";
 import t, { type Test } from "tap";
 import { WebSocket } from "ws";
 import type { Handler } from "../../../gateway/http/message.js";
-import type { HttpPort, Limits } from "../../../gateway/node/listen.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../../src/config/certificates.js";
 import { createAuthority } from "../../http2/certificates.js";
 import { until } from "../../support/until.js";
-import { answer, echo, held, open } from "./dial.js";
+import { answer, echo, type HttpPort, held, type Limits, open } from "./dial.js";
 
 const authority = createAuthority("authority");
 const own = authority.issue("localhost");

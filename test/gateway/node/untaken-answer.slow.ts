@@ -2,8 +2,9 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
-import { type HttpPort, listen } from "../../../gateway/node/listen.js";
+import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
+import type { HttpPort } from "./dial.js";
 
 /** More than systems take ahead of a client. */
 const LENGTH = 32 * 1024 ** 2;

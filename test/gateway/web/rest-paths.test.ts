@@ -3,14 +3,13 @@ import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { endpointDocument } from "../../../gateway/web/explore/document.js";
 import {
+  boundCall,
   canFill,
   curlOf,
-  type Json,
   type RestPath,
   type RestRequest,
   restKey,
   restPathsOf,
-  restRequest,
 } from "../../../gateway/web/explore/rest.js";
 import { snippetsFor } from "../../../gateway/web/explore/snippets.js";
 import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
@@ -91,7 +90,7 @@ t.test("a request is written as method, path, query and body", async (t) => {
   for (const [key, request, path, body] of rows) {
     const [method] = key.split(" ");
     t.strictSame(
-      readable(restRequest(pathNamed(key), request as Json, message)),
+      readable(boundCall(pathNamed(key), JSON.stringify(request), message).request as RestRequest),
       { method, path, body },
       `${key} ${JSON.stringify(request)}`,
     );
@@ -110,7 +109,8 @@ t.test("a request that a path cannot carry is told to the visitor", async (t) =>
     ["GET /lib/left/{left}", { left: "a", tags: ["\udc00"] }, /^tags has half of a surrogate pair/],
   ];
   for (const [key, request, message] of rows) {
-    t.throws(() => restRequest(pathNamed(key), request as Json), { message }, `${key} ${JSON.stringify(request)}`);
+    const { fault } = boundCall(pathNamed(key), JSON.stringify(request), undefined);
+    t.match(fault, message, `${key} ${JSON.stringify(request)}`);
   }
 });
 

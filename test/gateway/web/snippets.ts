@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { text as printed } from "node:stream/consumers";
 import type { Test } from "tap";
-import { type Shape, type Snippet, snippetsFor } from "../../../gateway/web/explore/snippets.js";
+import { type Shape, snippetsFor } from "../../../gateway/web/explore/snippets.js";
 import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, type ShopFront } from "./shop-front.js";
 
@@ -112,8 +112,10 @@ export const CASES: readonly SnippetCase[] = [
 /** Runs a text; gives what it printed, its complaints and its progress left out. Rejects when it fails. */
 export type Run = (text: string, token: string | undefined) => Promise<string>;
 
+type SnippetId = ReturnType<typeof snippetsFor>[number]["id"];
+
 /** Every case in one language: with a token, and those that differ without one also as nobody. */
-export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: Snippet["id"], run: Run): Promise<void> {
+export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: SnippetId, run: Run): Promise<void> {
   const { body: tokens } = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
   const { accessToken: token } = tokens as { accessToken: string };
   const seen = new Set<Shape>();
@@ -139,7 +141,7 @@ export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: Sn
 async function checkNamespace(
   t: Test,
   { origin, shop, token }: Pick<ShopFront, "origin" | "shop"> & { readonly token: string },
-  id: Snippet["id"],
+  id: SnippetId,
   run: Run,
 ): Promise<void> {
   const namespace = `of-${id}`;

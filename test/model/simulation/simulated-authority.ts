@@ -8,7 +8,8 @@ import { type Claims, LocalClaims } from "../../../services/auth/log/leases/clai
 import { type Holder, Leases } from "../../../services/auth/log/leases/leases.js";
 import { Reports } from "../../../services/auth/log/leases/reports.js";
 import { SharedClaims } from "../../../services/auth/log/leases/shared-claims.js";
-import type { Collection, Store } from "../../../src/store/store.js";
+import { collectionOf } from "../../../src/store/collection.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
 import { openJournal, silent } from "../../services/auth/open.js";
 import type { VirtualTime } from "./virtual-time.js";
 
@@ -22,7 +23,7 @@ export interface GuardEnd {
 export interface SimulationOptions {
   readonly time: VirtualTime;
   readonly random: () => number;
-  readonly store: Store;
+  readonly store: KeyValueStore;
   /** How fast its clock runs. */
   readonly rate: number;
   readonly leaseMs: number;
@@ -40,7 +41,7 @@ export class SimulatedAuthority {
   readonly #claims: Claims;
   readonly #reports: Reports | undefined;
 
-  private constructor(options: SimulationOptions, journal: Journal, store: Store, isUp: { up: boolean }) {
+  private constructor(options: SimulationOptions, journal: Journal, store: KeyValueStore, isUp: { up: boolean }) {
     const { time, rate, leaseMs } = options;
     const now = (): number => time.now * rate;
     const common = { log: silent, now, leaseMs, restrictions: () => [], lacking: () => ({}) };
@@ -48,12 +49,19 @@ export class SimulatedAuthority {
     this.#journal = journal;
     if (store.mayBeStale) {
       const clock = { now: () => time.now, wall: time.now, atLeast: () => undefined, compare: () => undefined };
-      const claims = new SharedClaims({ ...common, store, journal, clock, name: "simulated" });
+      const claims = new SharedClaims({
+        ...common,
+        store,
+        rows: collectionOf(store, "grantors"),
+        journal,
+        clock,
+        name: "simulated",
+      });
       this.#claims = claims;
       this.#leases = new Leases({ ...common, claims });
       this.#reports = new Reports({ journal, leases: this.#leases, claims, log: silent });
     } else {
-      this.#claims = new LocalClaims({ ...common, rows: store.collection("grantors"), store: "simulated" });
+      this.#claims = new LocalClaims({ ...common, rows: collectionOf(store, "grantors"), store: "simulated" });
       this.#leases = new Leases({ ...common, claims: this.#claims });
     }
     store.follow("log", () => void journal.sync().catch(() => undefined));
@@ -154,7 +162,7 @@ export class SimulatedStream {
 }
 
 /** The store as a process has it: each answer takes milliseconds, some take seconds, and none comes after a kill. */
-function slow({ time, random, store, stalls }: SimulationOptions, isUp: { readonly up: boolean }): Store {
+function slow({ time, random, store, stalls }: SimulationOptions, isUp: { readonly up: boolean }): KeyValueStore {
   const latency = (): number => (random() < stalls ? 2_000 + 6_000 * random() : 1 + 4 * random());
   const delayed = <Args extends unknown[], Result>(act: (...args: Args) => Promise<Result>) => {
     return async (...args: Args): Promise<Result> => {
@@ -165,22 +173,12 @@ function slow({ time, random, store, stalls }: SimulationOptions, isUp: { readon
       return isUp.up ? result : new Promise(() => undefined);
     };
   };
-  const slowed = (rows: Collection): Collection => ({
-    get: delayed(rows.get),
-    getMany: delayed(rows.getMany),
-    after: delayed(rows.after),
-    create: delayed(rows.create),
-    before: delayed(rows.before),
-    commit: delayed(rows.commit),
-    size: delayed(rows.size),
-    replace: delayed(rows.replace),
-    delete: delayed(rows.delete),
-    deleteIf: delayed(rows.deleteIf),
-    keys: delayed(rows.keys),
-  });
   return {
     ...store,
-    collection: (name) => slowed(store.collection(name)),
+    get: delayed(store.get),
+    range: delayed(store.range),
+    keys: delayed(store.keys),
+    commit: delayed(store.commit),
     follow: (name, listener) => store.follow(name, () => isUp.up && listener()),
   };
 }

@@ -2,8 +2,9 @@
  * Many guards and three authorities on bad links. Guards are simulated, by the rules of src/access/follow/lease.ts; authorities run the
  * real code. Every guard that decides is compared with what was acknowledged, at each step of time.
  */
+
 import { Code } from "../../../src/errors.js";
-import type { Store } from "../../../src/store/store.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { SimulatedAuthority, type SimulatedStream, type SimulationOptions } from "./simulated-authority.js";
 import { randomOf, VirtualTime } from "./virtual-time.js";
@@ -43,7 +44,7 @@ class World {
   readonly authorities: SimulatedAuthority[] = [];
   readonly guards: Guard[] = [];
   readonly times: number[] = [];
-  readonly store: Store;
+  readonly store: KeyValueStore;
   readonly setting: Setting;
   acknowledged = 0;
   changes = 0;

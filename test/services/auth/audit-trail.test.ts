@@ -1,4 +1,5 @@
 /** The audit trail in its own collection: nobody pushes out a record that is not theirs, and none is lost or kept too long. */
+
 import t from "tap";
 import { AuditKeeper } from "../../../services/auth/log/audit/audit-keeper.js";
 import { MAX_ACCOUNT_RECORDS } from "../../../services/auth/log/audit/audit-records.js";
@@ -7,8 +8,9 @@ import { type Journal, PORTICO } from "../../../services/auth/log/changelog/jour
 import { type AuditRecord, AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
-import type { Store } from "../../../src/store/store.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
@@ -33,7 +35,7 @@ const failed: LogEvent = {
 };
 
 /** A journal with the accounts admin, an administrator, busy and quiet. */
-async function opened(store: Store, now?: () => number): Promise<Journal> {
+async function opened(store: KeyValueStore, now?: () => number): Promise<Journal> {
   const journal = await openJournal(store, now);
   const accounts = [accountCreated("admin", ["admin"]), accountCreated("busy"), accountCreated("quiet")];
   await journal.commit(PORTICO, () => [namespaceCreated("default"), ...accounts]);
@@ -119,7 +121,7 @@ t.test("a start leaves the trail as it is: it replays entries, which do not say 
   const author = { namespace: "default", account: "busy", origin: { address: "192.0.2.9", requestId: "request-9" } };
   await journal.commit(author, () => [ruleCreated("mine")]);
   await journal.commit(PORTICO, () => [failed]);
-  const rows = store.collection("audit");
+  const rows = collectionOf(store, "audit");
   const before = await rows.after("", 100);
   t.match(await allRecords(journal), [{}, { subject: "mine", address: "192.0.2.9" }]);
   const again = await openJournal(store);
@@ -138,7 +140,7 @@ t.test("records are dropped when their time has passed, those of deleted namespa
   await journal.commit(PORTICO, () => [{ $case: "namespaceDeleted", value: { name: "team" } }]);
   await makeChanges(journal, "busy", 600);
   await journal.commit(PORTICO, () => [failed]);
-  const rows = store.collection("audit");
+  const rows = collectionOf(store, "audit");
   t.ok((await rows.keys()).some((key) => key.startsWith("records/team@id/")));
   const keeper = new AuditKeeper({
     ...{ trail: journal.audit, now: () => now, log: silent },

@@ -9,6 +9,7 @@ import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { PolicyService } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { collectionOf } from "../../../src/store/collection.js";
 import { openServiceStore, openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
@@ -136,7 +137,7 @@ t.test("of many that start at once on one store, one sets it up", async (t) => {
   const opened = await Promise.all(stores.map((store) => openAuthority({ ...options, store })));
   t.teardown(() => Promise.all(opened.map((authority) => authority.close())));
   t.equal(opened.filter(({ firstStart }) => firstStart).length, 1);
-  t.same(await stores[0]!.collection("log").keys(), ["0000000000000001"]);
+  t.same(await collectionOf(stores[0]!, "log").keys(), ["0000000000000001"]);
   t.same(readdirSync(folder).sort(), [
     "admin-password",
     "enrolment",

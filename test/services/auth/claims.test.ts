@@ -1,10 +1,11 @@
 /** Claims on a store of one machine: what they write, and what an earlier or another authority leaves. */
+
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import t, { type Test } from "tap";
 import { LocalClaims, leaseSpan, MAX_SPAN } from "../../../services/auth/log/leases/claims.js";
-import type { Collection } from "../../../src/store/store.js";
+import { type Collection, collectionOf } from "../../../src/store/collection.js";
 import { claimsContract, timeOf } from "../../contract/claims.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { silent } from "./open.js";
@@ -23,7 +24,7 @@ interface Setting {
 function setting(t: Test): Setting {
   const store = openMemoryStore();
   t.teardown(() => store.close());
-  const shared = store.collection("grantors");
+  const shared = collectionOf(store, "grantors");
   return {
     rows: shared,
     open: async (leaseMs, { rows = shared, log = silent } = {}) => {
@@ -38,9 +39,9 @@ t.test("as on every store", async (t) =>
   claimsContract(
     t,
     async () => openMemoryStore(),
-    (store, leaseMs) =>
+    (store, rows, leaseMs) =>
       new LocalClaims({
-        rows: store.collection("grantors"),
+        rows,
         store: store.name,
         log: silent,
         now: () => performance.now(),

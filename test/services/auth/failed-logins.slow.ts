@@ -1,8 +1,10 @@
 /** Failed logins, however many, take no more than their share of the audit trail, and push out nobody else's records. */
+
 import t from "tap";
 import { droppedRecords, MAX_FAILED_RECORDS } from "../../../services/auth/log/audit/audit-records.js";
 import type { LogEvent } from "../../../services/auth/log/changelog/decide.js";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { openJournal } from "./open.js";
@@ -35,7 +37,7 @@ t.test(`${FAILURES} failed logins stay within their share`, async (t) => {
   for (let count = 0; count < FAILURES; count += 500) {
     await Promise.all(Array.from({ length: 500 }, () => journal.commit(PORTICO, () => [failed])));
   }
-  const rows = store.collection("audit");
+  const rows = collectionOf(store, "audit");
   let [records, size, oldest, changes] = [0, 0, Number.POSITIVE_INFINITY, 0];
   for (let last = ""; ; ) {
     const entries = await rows.after(last, 1_000);

@@ -1,4 +1,5 @@
 /** A change answers when no guard decides without it any more. */
+
 import t from "tap";
 import { type Claims, leaseSpan } from "../../../services/auth/log/leases/claims.js";
 import { Leases } from "../../../services/auth/log/leases/leases.js";
@@ -7,6 +8,7 @@ import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { again } from "./again.js";
@@ -182,9 +184,9 @@ t.test("an authority that stopped together with its guard leaves no trace, and i
   const store = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
   const before = await open(t, { store, leaseMs: LONG });
-  t.equal((await store.collection("grantors").keys()).length, 1);
+  t.equal((await collectionOf(store, "grantors").keys()).length, 1);
   await before.close();
-  t.same(await store.collection("grantors").keys(), []);
+  t.same(await collectionOf(store, "grantors").keys(), []);
   const after = await open(t, { store, leaseMs: LONG });
   t.ok((await (await deleteDefault(after))()) < LONG / 2);
 });

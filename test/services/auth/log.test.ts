@@ -1,4 +1,5 @@
 /** The log and its snapshots: what is damaged or missing is noticed, and an authority that fell behind catches up. */
+
 import t, { type Test } from "tap";
 import {
   ChangeLog,
@@ -7,7 +8,8 @@ import {
 import type { Decide } from "../../../services/auth/log/changelog/decide.js";
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
-import { REMEDY, type Store } from "../../../src/store/store.js";
+import { collectionOf } from "../../../src/store/collection.js";
+import { type KeyValueStore, REMEDY } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal, silent } from "./open.js";
 
@@ -21,7 +23,7 @@ const namespace =
 const touch: Decide = () => [{ $case: "keysUsed", value: { uses: [] } }];
 
 /** A journal with so many revisions, closed. */
-async function filled(t: Test, revisions: number): Promise<Store> {
+async function filled(t: Test, revisions: number): Promise<KeyValueStore> {
   const store = openMemoryStore();
   t.teardown(() => store.close());
   const journal = await openJournal(store);
@@ -36,21 +38,21 @@ async function advance(journal: Journal, revisions: number): Promise<void> {
 }
 
 /** The keys of the rows that make snapshots complete. */
-async function completeSnapshots(store: Store): Promise<string[]> {
-  return (await store.collection("snapshots").keys()).filter((key) => !key.includes("/"));
+async function completeSnapshots(store: KeyValueStore): Promise<string[]> {
+  return (await collectionOf(store, "snapshots").keys()).filter((key) => !key.includes("/"));
 }
 
 /** Puts another text under a key that is taken. */
-async function replace(store: Store, name: "log" | "snapshots", key: string, text: string): Promise<void> {
-  await store.collection(name).delete([key]);
-  await store.collection(name).create(key, text);
+async function replace(store: KeyValueStore, name: "log" | "snapshots", key: string, text: string): Promise<void> {
+  await collectionOf(store, name).delete([key]);
+  await collectionOf(store, name).create(key, text);
 }
 
 t.test("a damaged log is refused, and the error names the revision", async (t) => {
-  const faults: Record<string, [fault: (store: Store) => Promise<unknown>, message: string]> = {
+  const faults: Record<string, [fault: (store: KeyValueStore) => Promise<unknown>, message: string]> = {
     "a changed entry": [
       async (store) => {
-        const text = (await store.collection("log").get(keyOf(3))) ?? "";
+        const text = (await collectionOf(store, "log").get(keyOf(3))) ?? "";
         await replace(
           store,
           "log",
@@ -61,20 +63,20 @@ t.test("a damaged log is refused, and the error names the revision", async (t) =
       DAMAGED,
     ],
     "an entry of another revision": [
-      async (store) => replace(store, "log", keyOf(3), (await store.collection("log").get(keyOf(2))) ?? ""),
+      async (store) => replace(store, "log", keyOf(3), (await collectionOf(store, "log").get(keyOf(2))) ?? ""),
       DAMAGED,
     ],
     "an entry cut off": [
-      async (store) => replace(store, "log", keyOf(3), (await store.collection("log").get(keyOf(3)))!.slice(0, 20)),
+      async (store) => replace(store, "log", keyOf(3), (await collectionOf(store, "log").get(keyOf(3)))!.slice(0, 20)),
       DAMAGED,
     ],
-    "an entry missing": [(store) => store.collection("log").delete([keyOf(3)]), MISSING],
+    "an entry missing": [(store) => collectionOf(store, "log").delete([keyOf(3)]), MISSING],
     "many entries missing": [
-      (store) => store.collection("log").delete(Array.from({ length: 600 }, (_, index) => keyOf(index + 3))),
+      (store) => collectionOf(store, "log").delete(Array.from({ length: 600 }, (_, index) => keyOf(index + 3))),
       MISSING,
     ],
     "the first entry missing": [
-      (store) => store.collection("log").delete([keyOf(1)]),
+      (store) => collectionOf(store, "log").delete([keyOf(1)]),
       `store in memory has lost the beginning of its log, or its snapshots; ${REMEDY}`,
     ],
   };
@@ -102,13 +104,13 @@ t.test("snapshots", async (t) => {
   await t.test("bound the log: two are kept, and the entries from the older one on", async (t) => {
     const store = await filled(t, revisions);
     t.same(await completeSnapshots(store), [keyOf(oldest), keyOf(3 * SNAPSHOT_INTERVAL)]);
-    const rows = await store.collection("snapshots").keys();
+    const rows = await collectionOf(store, "snapshots").keys();
     t.same(
       rows.map((key) => key.split("/")[0]),
       [oldest, 3 * SNAPSHOT_INTERVAL].flatMap((revision) => Array(3).fill(keyOf(revision))),
       "each with the rows of its attempt",
     );
-    const entries = await store.collection("log").keys();
+    const entries = await collectionOf(store, "log").keys();
     t.equal(entries[0], keyOf(oldest));
     t.equal(entries.length, revisions - oldest + 1);
     const { state } = await openJournal(store);
@@ -132,7 +134,7 @@ t.test("snapshots", async (t) => {
 
   await t.test("without the log after them stop the start", async (t) => {
     const store = await filled(t, revisions);
-    await store.collection("log").delete(await store.collection("log").keys());
+    await collectionOf(store, "log").delete(await collectionOf(store, "log").keys());
     await t.rejects(openJournal(store), { name: "StoreError", message: / entry 3000 of its log is missing/ });
   });
 });
@@ -162,7 +164,7 @@ t.test("an authority that fell behind dropped entries", async (t) => {
       t.equal(behind.state.revision, ahead.state.revision);
       t.same([...behind.state.namespaces.keys()], [...ahead.state.namespaces.keys()]);
       t.ok(behind.state.namespaces.has("early"));
-      t.notOk((await store.collection("log").keys()).includes(keyOf(6)), "no revision is made anew");
+      t.notOk((await collectionOf(store, "log").keys()).includes(keyOf(6)), "no revision is made anew");
       await behind.close();
     });
   }
@@ -177,7 +179,7 @@ t.test("an authority that fell behind dropped entries", async (t) => {
     await ahead.close();
     await late.commit(PORTICO, (state) => (state.revision === 0 ? namespace("again")(state, 0) : []));
     t.same([...late.state.namespaces.keys()], ["default"]);
-    t.notOk((await store.collection("log").keys()).includes(keyOf(1)));
+    t.notOk((await collectionOf(store, "log").keys()).includes(keyOf(1)));
   });
 });
 

@@ -1,8 +1,10 @@
 /** An authority whose store has lost changes that it knows of changes nothing and follows nothing, and says so. */
+
 import t, { type Test } from "tap";
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
-import type { Store } from "../../../src/store/store.js";
+import { collectionOf } from "../../../src/store/collection.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { FaultyStore } from "./faulty-store.js";
 import { openJournal } from "./open.js";
@@ -11,7 +13,7 @@ const keyOf = (revision: number): string => String(revision).padStart(16, "0");
 const create = (journal: Journal, name: string): Promise<number> =>
   journal.commit(PORTICO, () => [{ $case: "namespaceCreated", value: { name } }]);
 
-async function history(names: readonly string[]): Promise<{ store: Store; journal: Journal }> {
+async function history(names: readonly string[]): Promise<{ store: KeyValueStore; journal: Journal }> {
   const store = openMemoryStore();
   const journal = await openJournal(store);
   for (const name of names) await create(journal, name);
@@ -19,8 +21,8 @@ async function history(names: readonly string[]): Promise<{ store: Store; journa
 }
 
 /** Gives the store the log of another one, as a failover or a restored backup does. */
-async function becomes(store: Store, other: Store): Promise<void> {
-  const [log, wanted] = [store.collection("log"), await other.collection("log").after("", 100)];
+async function becomes(store: KeyValueStore, other: KeyValueStore): Promise<void> {
+  const [log, wanted] = [collectionOf(store, "log"), await collectionOf(other, "log").after("", 100)];
   await log.delete(await log.keys());
   for (const [key, value] of wanted) await log.create(key, value);
 }
@@ -37,7 +39,7 @@ const CASES: Record<string, readonly string[]> = {
   "another entry of its own revision, and more after it": ["a", "b", "other", "more"],
 };
 
-async function known(t: Test): Promise<{ store: Store; journal: Journal; names: () => string[] }> {
+async function known(t: Test): Promise<{ store: KeyValueStore; journal: Journal; names: () => string[] }> {
   const { store, journal } = await history(["a", "b", "c"]);
   t.teardown(() => store.close());
   return { store, journal, names: () => [...journal.state.namespaces.keys()] };
@@ -54,9 +56,9 @@ for (const [what, names] of Object.entries(CASES)) {
     await t.test("is not added to", async (t) => {
       const { store, journal } = await known(t);
       await becomes(store, (await history(names)).store);
-      const before = await store.collection("log").after("", 100);
+      const before = await collectionOf(store, "log").after("", 100);
       await t.rejects(create(journal, "d"), LOST);
-      t.same(await store.collection("log").after("", 100), before);
+      t.same(await collectionOf(store, "log").after("", 100), before);
     });
   });
 }
@@ -66,11 +68,11 @@ t.test("another entry of its own revision that takes its place while the log is 
   t.teardown(() => inner.close());
   const store = new FaultyStore(inner);
   const journal = await openJournal(store);
-  await inner.collection("log").delete([keyOf(3)]);
+  await collectionOf(inner, "log").delete([keyOf(3)]);
   const other = (await history(["a", "b", "other", "more"])).store;
   let readings = 0;
   store.onStep = async (step) => {
-    if (step === "after after log" && ++readings === 1) await becomes(inner, other);
+    if (step === "after range log" && ++readings === 1) await becomes(inner, other);
   };
   await t.rejects(journal.sync(), LOST);
   t.ok(readings > 1, "what has no entry of its revision is read from the beginning");
@@ -80,17 +82,17 @@ t.test("another entry of its own revision that takes its place while the log is 
 
 t.test("goes on once the store has its history again", async (t) => {
   const { store, journal, names } = await known(t);
-  const [[key, text] = ["", ""]] = await store.collection("log").after(keyOf(2), 1);
-  await store.collection("log").delete([key]);
+  const [[key, text] = ["", ""]] = await collectionOf(store, "log").after(keyOf(2), 1);
+  await collectionOf(store, "log").delete([key]);
   await t.rejects(journal.sync(), LOST);
-  await store.collection("log").create(key, text);
+  await collectionOf(store, "log").create(key, text);
   await create(journal, "d");
   t.same(names(), ["a", "b", "c", "d"]);
 });
 
 t.test("an authority that starts takes what the store has", async (t) => {
   const { store } = await known(t);
-  await store.collection("log").delete([keyOf(3)]);
+  await collectionOf(store, "log").delete([keyOf(3)]);
   const restarted = await openJournal(store);
   t.same([...restarted.state.namespaces.keys()], ["a", "b"]);
 });

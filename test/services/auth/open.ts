@@ -1,8 +1,9 @@
 /** Opens an authority as a process does: on a real store, behind a dispatcher and a guard, called in process. */
+
 import { scryptSync } from "node:crypto";
 import pino, { type Logger } from "pino";
 import type { Test } from "tap";
-import { type Authority, type AuthorityOptions, openAuthority } from "../../../services/auth/authority.js";
+import { type Authority, openAuthority } from "../../../services/auth/authority.js";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
 import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
 import { Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
@@ -16,7 +17,7 @@ import type { MethodDefinition } from "../../../src/rpc/definition.js";
 import { Dispatcher } from "../../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { openStore } from "../../../src/store/open.js";
-import type { Store } from "../../../src/store/store.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
 import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
 
@@ -50,13 +51,17 @@ export interface Open {
 }
 
 /** The journal that an authority on the store has; beside an open one, that of another authority. */
-export function openJournal(store: Store, now: () => number = Date.now, logger: Logger = silent): Promise<Journal> {
+export function openJournal(
+  store: KeyValueStore,
+  now: () => number = Date.now,
+  logger: Logger = silent,
+): Promise<Journal> {
   const clock = { now, check: () => undefined };
   return Journal.open({ log: new ChangeLog({ store, log: silent }), logger, clock });
 }
 
 /** Sets up a store as the first start does, but for the cost of the password and without enrolments. */
-async function setUp(store: Store, now: (() => number) | undefined): Promise<void> {
+async function setUp(store: KeyValueStore, now: (() => number) | undefined): Promise<void> {
   const journal = await openJournal(store, now);
   await journal.commit(PORTICO, ({ revision }) => (revision === 0 ? firstEntry(HASH, []) : []));
 }
@@ -69,7 +74,7 @@ export async function open(
     fresh = false,
     clock,
     ...options
-  }: Partial<AuthorityOptions> & { folder?: string; fresh?: boolean; clock?: () => number } = {},
+  }: Partial<Parameters<typeof openAuthority>[0]> & { folder?: string; fresh?: boolean; clock?: () => number } = {},
 ): Promise<Open> {
   const store = options.store ?? (await openStore("sqlite:", folder));
   if (!fresh) await setUp(store, options.clocks?.wall ?? clock);

@@ -1,10 +1,12 @@
 /** A new password for the administrator, in the store itself. */
+
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { recoverAdmin } from "../../../services/auth/recover.js";
+import { collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
 import { recoverContract } from "../../contract/recover.js";
 import { openMemoryStore } from "../../support/memory-store.js";
@@ -49,7 +51,7 @@ t.test("a store that was never set up is refused", async (t) => {
   const given = { dataFolder: t.testdir(), passwordCost: CHEAP, log: silent };
   const store = openMemoryStore();
   await t.rejects(recoverAdmin({ store, ...given }), /is not set up yet/);
-  t.same(await store.collection("log").keys(), []);
+  t.same(await collectionOf(store, "log").keys(), []);
 });
 
 /** Of the leases of an authority that is gone, in milliseconds. */
@@ -63,7 +65,7 @@ for (const { title, mayBeStale, claim } of [
     const store = openMemoryStore({ mayBeStale });
     const journal = await openJournal(store);
     await journal.commit(PORTICO, () => firstEntry(HASH, []));
-    await store.collection("grantors").create("another", claim);
+    await collectionOf(store, "grantors").create("another", claim);
     const begin = performance.now();
     await recoverAdmin({ store, dataFolder: t.testdir(), passwordCost: CHEAP, log: silent });
     // Timers may be early by a millisecond.

@@ -1,9 +1,10 @@
 /** What callers, the operator and the metrics are told of changes that are refused because of the store. */
+
 import pino from "pino";
 import t from "tap";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
-import { type Store, StoreError } from "../../../src/store/store.js";
+import { type KeyValueStore, StoreError } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal } from "./open.js";
 
@@ -11,19 +12,11 @@ import { openJournal } from "./open.js";
 async function open() {
   const state: { failure?: StoreError | undefined } = {};
   const store = openMemoryStore();
-  const failing: Store = {
+  const failing: KeyValueStore = {
     ...store,
-    collection: (name) => {
-      const rows = store.collection(name);
-      const fail = async <T>(write: () => Promise<T>): Promise<T> => {
-        if (state.failure !== undefined) throw state.failure;
-        return write();
-      };
-      return {
-        ...rows,
-        create: (key, value) => fail(() => rows.create(key, value)),
-        commit: (commit) => fail(() => rows.commit(commit)),
-      };
+    commit: async (writes) => {
+      if (state.failure !== undefined) throw state.failure;
+      return store.commit(writes);
     },
   };
   const logged: { level: number; msg: string; err?: { message: string } }[] = [];

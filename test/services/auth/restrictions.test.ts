@@ -102,7 +102,7 @@ t.test("a guard that gets its lease just before is waited for, whatever it has a
   const { guard, create } = await setting(t, { store, folder, leaseMs: LEASE });
   const [reached, written] = [deferred(), deferred()];
   store.onStep = (step) => {
-    if (step !== "before create log") return;
+    if (step !== "before commit log") return;
     reached.resolve();
     return written.promise;
   };

@@ -2,6 +2,7 @@
  * An authority with 100,000 keys: how much it does between two turns of the event loop has bounds, whatever the number
  * of keys. They are bounds of work, not of time, so they hold on a busy machine too; `bench/authority.ts` measures time.
  */
+
 import { createHash } from "node:crypto";
 import t from "tap";
 import { MIN_SNAPSHOT_INTERVAL } from "../../../services/auth/log/changelog/change-log.js";
@@ -9,6 +10,7 @@ import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
 import { MAX_FORGOTTEN, type State } from "../../../services/auth/log/state/state.js";
 import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
 import { toTimestamp } from "../../../src/time.js";
 import { temporaryFolder } from "../../support/temporary.js";
@@ -63,7 +65,7 @@ t.test(`${KEYS} keys`, async (t) => {
     await journal.commit(PORTICO, () => Array.from({ length: BATCH }, (_, index) => keyCreated(key + index)));
   }
   t.equal(countKeys(journal.state), KEYS);
-  const rows = store.collection("snapshots");
+  const rows = collectionOf(store, "snapshots");
   while ((await rows.keys()).includes("writing")) await new Promise((resolve) => setTimeout(resolve, 20));
 
   await t.test("the parts of a snapshot are small, and a start from them gives the same state", async (t) => {

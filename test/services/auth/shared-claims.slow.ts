@@ -1,12 +1,14 @@
 /** Claims on a store that authorities share: renewals, reports, and when an authority need not be waited for. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import t, { type Test } from "tap";
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { leaseSpan } from "../../../services/auth/log/leases/claims.js";
 import { SharedClaims } from "../../../services/auth/log/leases/shared-claims.js";
-import type { Collection, Store } from "../../../src/store/store.js";
-import { claimsContract, timeOf, withFaults } from "../../contract/claims.js";
+import { type Collection, collectionOf } from "../../../src/store/collection.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
+import { claimsContract, timeOf } from "../../contract/claims.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { until } from "../../support/until.js";
 import { openJournal, silent } from "./open.js";
@@ -28,26 +30,37 @@ interface Options {
   readonly log?: typeof silent;
   readonly name?: string;
   readonly faults?: Partial<Collection>;
-  readonly follow?: Store["follow"];
+  readonly follow?: KeyValueStore["follow"];
   readonly times?: number[];
 }
 
-async function open(store: Store, leaseMs: number, options: Options = {}): Promise<Authority> {
+async function open(store: KeyValueStore, leaseMs: number, options: Options = {}): Promise<Authority> {
   const { log = silent, name = "a", faults = {}, follow = store.follow, times = [], lacking = {} } = options;
   const journal = await openJournal(store);
   const atLeast = (time: number) => void times.push(time);
   const clock = { now: Date.now, wall: Date.now(), atLeast, compare: () => undefined };
-  const seen = { ...withFaults(store, faults), follow };
+  const seen = { follow, time: store.time };
+  const rows = { ...collectionOf(store, "grantors"), ...faults };
   const now = () => performance.now();
-  const claims = new SharedClaims({ store: seen, journal, clock, name, log, now, leaseMs, lacking: () => lacking });
+  const claims = new SharedClaims({
+    store: seen,
+    rows,
+    journal,
+    clock,
+    name,
+    log,
+    now,
+    leaseMs,
+    lacking: () => lacking,
+  });
   await claims.open();
   return { claims, journal };
 }
 
-function openShared(t: Test): { store: Store; rows: Collection } {
+function openShared(t: Test): { store: KeyValueStore; rows: Collection } {
   const store = openMemoryStore({ mayBeStale: true });
   t.teardown(() => store.close());
-  return { store, rows: store.collection("grantors") };
+  return { store, rows: collectionOf(store, "grantors") };
 }
 
 const change = (journal: Journal, name = "x"): Promise<number> =>
@@ -67,7 +80,7 @@ t.test("as on every store", async (t) =>
   claimsContract(
     t,
     async () => openMemoryStore({ mayBeStale: true }),
-    async (store, leaseMs) => (await open(store, leaseMs)).claims,
+    async (store, rows, leaseMs) => (await open(store, leaseMs, { faults: rows })).claims,
   ),
 );
 
@@ -176,7 +189,7 @@ t.test("a report of another history does not count", async (t) => {
 
 t.test("without any hint a change is settled all the same", async (t) => {
   const { store } = openShared(t);
-  const follow: Store["follow"] = () => () => undefined;
+  const follow: KeyValueStore["follow"] = () => () => undefined;
   const [one, other] = [await open(store, LONG, { follow }), await open(store, LONG, { follow })];
   await other.claims.hold();
   const waiting = timeOf(one.claims.settled(await change(one.journal)));

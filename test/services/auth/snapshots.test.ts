@@ -1,9 +1,11 @@
 /** Snapshots in parts: at any moment of writing one, what was complete before is what a start finds. */
+
 import t, { type Test } from "tap";
 import { checksum, keyOf } from "../../../services/auth/log/changelog/row.js";
 import { MAX_IDLE, Snapshots } from "../../../services/auth/log/state/snapshots.js";
 import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
-import type { Collection, Store } from "../../../src/store/store.js";
+import { type Collection, collectionOf, writesTo } from "../../../src/store/collection.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
 import { deferred } from "../../support/deferred.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal } from "./open.js";
@@ -23,10 +25,10 @@ async function namesIn(snapshots: Snapshots, revision: number): Promise<string[]
 
 const expected = (revision: number, count = 3) => Array.from({ length: count }, (_, index) => `${revision}-${index}`);
 
-function opened(t: Test): { store: Store; rows: Collection } {
+function opened(t: Test): { store: KeyValueStore; rows: Collection } {
   const store = openMemoryStore();
   t.teardown(() => store.close());
-  return { store, rows: store.collection("snapshots") };
+  return { store, rows: collectionOf(store, "snapshots") };
 }
 
 class Killed extends Error {}
@@ -63,6 +65,8 @@ function creating(rows: Collection, before: () => Promise<void>): Collection {
     },
   };
 }
+
+const { expect, create } = writesTo("snapshots");
 
 t.test("a kill at any write leaves the snapshots before it, or the new one beside them", async (t) => {
   let completed = false;
@@ -105,15 +109,15 @@ t.test(
     t.equal(await first.write(10, partsOf(10)), 0);
     now += MAX_IDLE - 1;
     t.equal(await first.write(10, partsOf(10)), 0);
-    await rows.commit({ expect: stopped, create: [["0000000000000005/stopped/000001", "a part"]] });
+    await rows.commit([expect(stopped), create(["0000000000000005/stopped/000001", "a part"])]);
     now += 1;
     t.equal(await first.write(10, partsOf(10)), 0, "a part more is progress");
     now += MAX_IDLE;
     t.ok((await first.write(10, partsOf(10))) > 0);
     t.same(await first.revisions(), [10]);
     // The one that was taken for dead cannot go on.
-    t.notOk(await rows.commit({ expect: stopped, create: [["0000000000000005/stopped/000002", "a part"]] }));
-    t.notOk(await rows.commit({ expect: stopped, create: [["0000000000000005", "complete"]] }));
+    t.notOk(await rows.commit([expect(stopped), create(["0000000000000005/stopped/000002", "a part"])]));
+    t.notOk(await rows.commit([expect(stopped), create(["0000000000000005", "complete"])]));
     t.ok((await second.write(20, partsOf(20))) > 0);
     t.same(await namesIn(second, 10), expected(10));
   },

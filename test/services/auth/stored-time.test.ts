@@ -1,11 +1,13 @@
 /** The rows by which an authority knows the newest time of those before it. */
+
 import { mock } from "node:test";
 import pino from "pino";
 import t from "tap";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Clock } from "../../../services/auth/log/time/clock.js";
 import { StoredTime } from "../../../services/auth/log/time/stored-time.js";
-import { type Collection, StoreError } from "../../../src/store/store.js";
+import { type Collection, collectionOf } from "../../../src/store/collection.js";
+import { StoreError } from "../../../src/store/store.js";
 import { replaceClock } from "../../support/clock.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal, silent } from "./open.js";
@@ -17,7 +19,7 @@ async function machine(change: (rows: Collection) => Collection = (rows) => rows
   const store = openMemoryStore();
   const time = { now: NOW };
   const now = () => time.now;
-  const rows = change(store.collection("time"));
+  const rows = change(collectionOf(store, "time"));
   const logged: string[] = [];
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line).msg) });
   const authority = async () => {

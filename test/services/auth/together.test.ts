@@ -1,4 +1,5 @@
 /** Changes that come while others are being written: written together, each decided after those before it. */
+
 import { setImmediate } from "node:timers/promises";
 import { type Logger, pino } from "pino";
 import t, { type Test } from "tap";
@@ -11,7 +12,7 @@ import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.j
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { type Collection, type Store, StoreError } from "../../../src/store/store.js";
+import { type KeyValueStore, StoreError } from "../../../src/store/store.js";
 import { deferred } from "../../support/deferred.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { until } from "../../support/until.js";
@@ -21,21 +22,19 @@ import { type Open, open, openJournal, PASSWORD } from "./open.js";
 function watched(t: Test) {
   const store = openMemoryStore();
   t.teardown(() => store.close());
-  const rows = store.collection("log");
   /** How many entries were written together, for each time. */
   const writes: number[] = [];
   const faults = { before: async () => undefined as unknown, after: async () => undefined as unknown };
-  const commit: Collection["commit"] = async (given) => {
-    writes.push(given.create.length);
+  const commit: KeyValueStore["commit"] = async (given) => {
+    const entries = given.filter(({ kind, key }) => kind === "set" && key.startsWith("log/"));
+    if (entries.length === 0) return store.commit(given);
+    writes.push(entries.length);
     await faults.before();
-    const written = await rows.commit(given);
+    const result = await store.commit(given);
     await faults.after();
-    return written;
+    return result;
   };
-  const wrapped: Store = {
-    ...store,
-    collection: (name) => (name === "log" ? { ...rows, commit } : store.collection(name)),
-  };
+  const wrapped: KeyValueStore = { ...store, commit };
   return { store: wrapped, plain: store, writes, faults };
 }
 

@@ -1,8 +1,10 @@
 // How usage is kept: rows of minutes and hours, bounded, written once.
+
 import t from "tap";
-import { HOUR, MINUTE, type Slice, UsageWindow } from "../../../services/auth/endpoints/usage-window.js";
+import { HOUR, MINUTE, UsageWindow } from "../../../services/auth/endpoints/usage-window.js";
 import type { Tally } from "../../../src/gen/portico/auth/v1/usage.js";
-import { type Collection, StoreError } from "../../../src/store/store.js";
+import { type Collection, collectionOf } from "../../../src/store/collection.js";
+import { StoreError } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { silent } from "./open.js";
 
@@ -14,7 +16,7 @@ const tally = (calls: number, endpoint = "Helloworld.Call"): Tally => ({
 });
 
 /** Calls by the moment at which their minute or hour began. */
-function sums(slices: readonly Slice[]): Record<number, number> {
+function sums(slices: Awaited<ReturnType<UsageWindow["read"]>>): Record<number, number> {
   const sums: Record<number, number> = {};
   for (const { start, tallies } of slices) {
     for (const { byTime } of tallies) sums[start - NOON] = (sums[start - NOON] ?? 0) + Number(byTime[0]);
@@ -22,7 +24,7 @@ function sums(slices: readonly Slice[]): Record<number, number> {
   return sums;
 }
 
-function setUp(rows: Collection = openMemoryStore().collection("usage")) {
+function setUp(rows: Collection = collectionOf(openMemoryStore(), "usage")) {
   const time = { now: NOON };
   const window = () => new UsageWindow({ rows, log: silent, clock: () => time.now });
   return { rows, time, window };

@@ -5,11 +5,12 @@ import { pino } from "pino";
 import t from "tap";
 import { readContract } from "../../../services/registry/contract.js";
 import { Directory } from "../../../services/registry/directory.js";
-import { printProto, printSteps } from "../../../services/registry/print-proto.js";
+import { printSteps } from "../../../services/registry/print-proto.js";
 import { parsePathTemplate } from "../../../src/contract/path-template.js";
 import { MAX_SEARCH, SearchCost } from "../../../src/contract/search-cost.js";
 import { Code } from "../../../src/errors.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
+import { atOnce } from "../../../src/overload/pace.js";
 import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter } from "./instances.js";
 
@@ -124,7 +125,7 @@ t.test("a message of 9,000 fields, each of a type within it, is printed", async 
   }));
   const nestedType = fields.map((_, index) => ({ name: `N${index}` }));
   const { endpoints } = read(described([create(DescriptorProtoSchema, { name: "M0", field: fields, nestedType })]));
-  const text = printProto(endpoints.map(({ method }) => method));
+  const text = atOnce(printSteps(endpoints.map(({ method }) => method)));
   t.match(text, /N8999 f8999 = 9000;/);
 });
 

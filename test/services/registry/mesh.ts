@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import type { Test } from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
-import { createRegistry, type Registry, type RegistryOptions } from "../../../services/registry/registry.js";
+import { createRegistry, type Registry } from "../../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../../src/access/guard.js";
 import type { Address } from "../../../src/address/address.js";
 import type { Metadata } from "../../../src/call/metadata.js";
@@ -40,7 +40,10 @@ export function instanceOf({ name, parts, descriptors }: Service): Instance {
   });
 }
 
-export async function openMesh(t: Test, options: Partial<Pick<RegistryOptions, "foreign" | "foreignRefresh">> = {}) {
+export async function openMesh(
+  t: Test,
+  options: Partial<Pick<Parameters<typeof createRegistry>[0], "foreign" | "foreignRefresh">> = {},
+) {
   const dataFolder = t.testdir({});
   const limits = loadConfig({ data: dataFolder }, {});
   const store = openMemoryStore();

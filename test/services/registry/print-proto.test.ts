@@ -1,6 +1,7 @@
 import t from "tap";
 import { readContract } from "../../../services/registry/contract.js";
-import { printProto } from "../../../services/registry/print-proto.js";
+import { printSteps } from "../../../services/registry/print-proto.js";
+import { atOnce } from "../../../src/overload/pace.js";
 import { compile } from "./compile.js";
 
 const service = (types: string) => `service Example {\n  rpc Call(Request) returns (Request);\n}\n\n${types}`;
@@ -192,7 +193,7 @@ t.test("the printed contract is the .proto source, without what callers need not
   for (const { name, source, printed = source } of cases) {
     const grpcService = name === "shapes" ? "shapes.Shapes" : `${name}.Example`;
     const { endpoints } = readContract("example", set, [grpcService]);
-    t.equal(printProto(endpoints.map(({ method }) => method)), printed, name);
+    t.equal(atOnce(printSteps(endpoints.map(({ method }) => method))), printed, name);
   }
   t.end();
 });
@@ -209,7 +210,9 @@ service Near {
 `;
   const set = compile(t.testdir(), { "far.proto": types, "near.proto": near });
   const { endpoints } = readContract("near", set, ["near.Near"]);
-  const printed = printProto(endpoints.filter(({ method }) => method.name === "Shown").map(({ method }) => method));
+  const printed = atOnce(
+    printSteps(endpoints.filter(({ method }) => method.name === "Shown").map(({ method }) => method)),
+  );
   t.equal(
     printed,
     `// near.proto

@@ -38,7 +38,7 @@ export class AuditKeeper {
     const { maxBytes } = this.#options.limits;
     if (this.#size < maxBytes) return undefined;
     return (
-      `the audit trail takes ${gibibytes(this.#size)}, and PORTICO_AUDIT_MAX is ${gibibytes(maxBytes)}. Changes go on. Make room and ` +
+      `the store with the audit trail takes ${gibibytes(this.#size)}, and PORTICO_AUDIT_MAX is ${gibibytes(maxBytes)}. Changes go on. Make room and ` +
       "raise PORTICO_AUDIT_MAX, or keep records for a shorter time (PORTICO_AUDIT_RETENTION)"
     );
   }

@@ -1,6 +1,9 @@
 /** The audit trail in the store: what is written with a change, what is listed, and what is dropped when its time has passed. */
+
 import { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
-import { type Beside, type Collection, REMEDY, type Store, StoreError } from "../../../../src/store/store.js";
+import { type Collection, collectionOf, writesTo } from "../../../../src/store/collection.js";
+import { type KeyValueStore, REMEDY, type StoredWrite, StoreError } from "../../../../src/store/store.js";
+
 import { timestampMs } from "../../../../src/time.js";
 import { seal, unseal } from "../changelog/row.js";
 import { ALL_RECORDS, keyBefore, type PlacedRecord, prefixOf, trailIn } from "./audit-records.js";
@@ -10,27 +13,26 @@ const BATCH = 256;
 
 /** The trails of all namespaces. */
 export class AuditTrail {
-  readonly #name: string;
+  readonly #store: KeyValueStore;
   readonly #rows: Collection;
 
-  constructor(store: Store) {
-    this.#name = store.name;
-    this.#rows = store.collection("audit");
+  constructor(store: KeyValueStore) {
+    this.#store = store;
+    this.#rows = collectionOf(store, "audit");
   }
 
   /**
-   * What is written beside the entries whose records these are; undefined for none.
+   * What is written in the commit of the entries whose records these are.
    * @throws {StoreError}
    */
-  async beside(records: readonly PlacedRecord[]): Promise<Beside | undefined> {
-    if (records.length === 0) return undefined;
+  async writesOf(records: readonly PlacedRecord[]): Promise<StoredWrite[]> {
     const taken = records.flatMap(({ slot }) => (slot?.isTaken ? [slot.key] : []));
     const pushedOut = taken.length === 0 ? [] : await this.#rows.getMany(taken);
-    return {
-      collection: "audit",
-      set: records.flatMap((placed) => rowsOf(placed)),
-      delete: pushedOut.filter((key) => key !== undefined),
-    };
+    const audit = writesTo("audit");
+    return [
+      ...pushedOut.filter((key) => key !== undefined).map(audit.delete),
+      ...records.flatMap((placed) => rowsOf(placed)).map(audit.set),
+    ];
   }
 
   /**
@@ -42,9 +44,9 @@ export class AuditTrail {
     return rows.filter(([key]) => key.startsWith(prefixOf(trail))).map(([key, text]) => this.#read(key, text).record);
   }
 
-  /** How many bytes the trails take (Collection.size). */
+  /** How many bytes the trails take, with what else is in the store (KeyValueStore.size). */
   size(): Promise<number> {
-    return this.#rows.size();
+    return this.#store.size();
   }
 
   /**
@@ -80,7 +82,9 @@ export class AuditTrail {
     try {
       return { record: AuditRecord.decode(unseal(key, `${sum} ${content}`)), slot };
     } catch (error) {
-      throw new StoreError(`store ${this.#name}: ${key} of its audit trail ${(error as Error).message}; ${REMEDY}`);
+      throw new StoreError(
+        `store ${this.#store.name}: ${key} of its audit trail ${(error as Error).message}; ${REMEDY}`,
+      );
     }
   }
 }

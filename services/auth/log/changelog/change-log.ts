@@ -6,13 +6,16 @@
  * Snapshots (snapshots.ts) bound the replay. The two newest are kept, and the entries from the older one on; what lies
  * before is dropped, oldest first. So an authority that fell behind would find the key after its own revision absent,
  * although that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
- * there too, with the text that it knows, read and written at the same moment (Collection.commit). Where that
+ * there too, with the text that it knows, read and written at the same moment (KeyValueStore.commit). Where that
  * text is another, the store has another history: it was restored from a backup, or a standby that lacked changes took over.
  */
+
 import type { Logger } from "pino";
 import { Entry } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import { Pace } from "../../../../src/overload/pace.js";
-import { type Collection, type Commit, REMEDY, type Store, StoreError } from "../../../../src/store/store.js";
+import { type Collection, collectionOf, writesTo } from "../../../../src/store/collection.js";
+import { type KeyValueStore, REMEDY, type StoredWrite, StoreError } from "../../../../src/store/store.js";
+
 import { timestampMs } from "../../../../src/time.js";
 import type { PlacedRecord } from "../audit/audit-records.js";
 import { AuditTrail } from "../audit/audit-trail.js";
@@ -44,8 +47,10 @@ export interface ReadEntry {
 export interface Page {
   /** The text of the revision's own entry; undefined before the first one. */
   readonly text: string | undefined;
-  /** At most `MAX_READ`: fewer mean that the log ends there. */
+  /** At most `MAX_READ`. */
   readonly entries: readonly ReadEntry[];
+  /** Whether others follow. */
+  readonly more: boolean;
 }
 
 /** Where a reading begins. */
@@ -71,11 +76,11 @@ export class ChangeLog {
   #notBefore = 0;
 
   /** @param log for what is wrong with snapshots */
-  constructor({ store, log }: { store: Store; log: Logger }) {
+  constructor({ store, log }: { store: KeyValueStore; log: Logger }) {
     this.audit = new AuditTrail(store);
     this.#name = store.name;
-    this.#entries = store.collection("log");
-    this.#snapshots = new Snapshots(store.collection("snapshots"));
+    this.#entries = collectionOf(store, "log");
+    this.#snapshots = new Snapshots(collectionOf(store, "snapshots"));
     this.#log = log;
   }
 
@@ -128,7 +133,7 @@ export class ChangeLog {
   async read(after: number, known?: string): Promise<Page | undefined> {
     // From the entry of the revision itself on: only while it is there, the next one is not dropped.
     const first = Math.max(after, 1);
-    const texts = await this.#entries.after(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
+    const { rows: texts, more } = await this.#entries.page(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
     const dropped = texts[0]?.[0] !== keyOf(first);
     if (dropped && (after > 0 || (await this.#snapshots.revisions()).length > 0)) return undefined;
     const own = after === 0 ? undefined : texts[0]?.[1];
@@ -146,7 +151,7 @@ export class ChangeLog {
       this.#last.since += text.length;
       await pace.step();
     }
-    return { text: own, entries };
+    return { text: own, entries, more };
   }
 
   /** When an entry was made, in milliseconds since 1970; undefined where it is not there, or does not say. */
@@ -184,26 +189,27 @@ export class ChangeLog {
     before: string | undefined,
     records: readonly PlacedRecord[],
   ): Promise<readonly string[] | undefined> {
-    const beside = await this.audit.beside(records);
+    const log = writesTo("log");
     const rows = entries.map((entry, index) => {
       const key = keyOf(revision + index);
       return [key, seal(key, Entry.encode(entry).finish())] as const;
     });
+    const writes = [...rows.map(log.create), ...(await this.audit.writesOf(records))];
     const isWritten =
       before === undefined
-        ? await this.#createFirst({ create: rows, beside })
-        : await this.#entries.commit({ expect: [keyOf(revision - 1), before], create: rows, beside });
+        ? await this.#commitFirst(writes)
+        : await this.#entries.commit([log.expect([keyOf(revision - 1), before]), ...writes]);
     if (!isWritten) return undefined;
     const texts = rows.map(([, text]) => text);
     for (const text of texts) this.#last.since += text.length;
     return texts;
   }
 
-  async #createFirst(first: Commit): Promise<boolean> {
-    if (!(await this.#entries.commit(first))) return false;
+  async #commitFirst(writes: readonly StoredWrite[]): Promise<boolean> {
+    if (!(await this.#entries.commit(writes))) return false;
     // The first entry has none before it. Should it have been dropped before we came, there are snapshots.
     if ((await this.#snapshots.revisions()).length === 0) return true;
-    await this.#entries.delete(first.create.map(([key]) => key));
+    await this.#entries.commit(writes.map(({ key }) => ({ kind: "delete", key })));
     return false;
   }
 

@@ -6,17 +6,19 @@
  * Changes that are asked for while others are being written are written together after them, with one wait for the disk,
  * in the order in which they came. Each has an entry and a revision of its own, and is refused on its own.
  */
+
 import type { Logger } from "pino";
 import { DEFAULT_NAMESPACE } from "../../../../src/contract/names.js";
 import { aborted, Code, StatusError } from "../../../../src/errors.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import { Pace } from "../../../../src/overload/pace.js";
 import { StoreError } from "../../../../src/store/store.js";
+
 import type { AuditTrail } from "../audit/audit-trail.js";
 import { fold } from "../state/fold.js";
 import { State } from "../state/state.js";
 import type { Clock } from "../time/clock.js";
-import { type ChangeLog, LostHistoryError, MAX_READ, type ReadEntry } from "./change-log.js";
+import { type ChangeLog, LostHistoryError, type ReadEntry } from "./change-log.js";
 import { coalesced } from "./coalesced.js";
 import { type Author, type Decide, type Decision, decideInOrder, type Proposal } from "./decide.js";
 import { Refusals, RefusedError, refusedByStore } from "./refusals.js";
@@ -275,7 +277,7 @@ export class Journal {
         this.#fold(revision + 1 + index, entry);
         await pace.step();
       }
-      if (page.entries.length < MAX_READ) break;
+      if (!page.more) break;
     }
   }
 
@@ -296,7 +298,7 @@ export class Journal {
       }
       if (isOther) throw this.#log.lost(this.#state.revision);
       text = page.entries.at(-1)?.text ?? text;
-      if (page.entries.length < MAX_READ) break;
+      if (!page.more) break;
     }
     if (state.revision < head) throw this.#log.fault(state.revision + 1, "is missing");
     if (state.revision < this.#state.revision) throw this.#log.lost(this.#state.revision);

@@ -2,6 +2,7 @@
  * Changes that the authority refuses although nothing is wrong with them: because of its store, or its clock. Callers are
  * told that much, without names of files and servers. The operator finds the rest in the log, in `/readyz` and in the metrics.
  */
+
 import type { Logger } from "pino";
 import { Code, StatusError } from "../../../../src/errors.js";
 import { StoreError } from "../../../../src/store/store.js";

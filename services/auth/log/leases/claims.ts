@@ -38,11 +38,13 @@
  *
  * A clock's rate may be wrong by a twentieth; leaseSpan adds that. Spans are waited for by the monotonic clock.
  */
+
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { Code, StatusError } from "../../../../src/errors.js";
-import type { Collection } from "../../../../src/store/store.js";
+import type { Collection } from "../../../../src/store/collection.js";
+
 import { coalesced } from "../changelog/coalesced.js";
 
 /** How long a lease may run, by any clock, after the ping it counts from had arrived, in milliseconds. */

@@ -1,5 +1,5 @@
 /**
- * Claims on a store that several authorities share (Store.mayBeStale). Each accepts changes and serves guards, and a
+ * Claims on a store that several authorities share (KeyValueStore.mayBeStale). Each accepts changes and serves guards, and a
  * change is answered when no guard of any of them decides without it. Reading proves nothing here, because a server that
  * another one has replaced may still answer. So a claim is renewed by a write before each pong, and the guards' progress is
  * reported by writes.
@@ -46,15 +46,18 @@
  *    which lost its last entries in a failover may have another change under the same revision.
  * Nothing here depends on how long A takes between its steps. Where it is stopped (SIGSTOP) between W and its pong, and goes
  * on when its claim was deleted, the guard still counts from its ping, and the lease has ended. Hints of the store
- * (Store.follow) only make things quicker.
+ * (KeyValueStore.follow) only make things quicker.
  *
  * A clock's rate may be wrong by a twentieth; leaseSpan adds that. Spans are waited for by the monotonic clock.
  */
+
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { Code, StatusError } from "../../../../src/errors.js";
-import type { Collection, Store } from "../../../../src/store/store.js";
+import type { Collection } from "../../../../src/store/collection.js";
+import type { KeyValueStore } from "../../../../src/store/store.js";
+
 import { coalesced } from "../changelog/coalesced.js";
 import type { Journal } from "../changelog/journal.js";
 import type { Clock } from "../time/clock.js";
@@ -71,7 +74,9 @@ const MIN_PAUSE = 10;
 const MAX_PAUSE = 100;
 
 interface Options {
-  readonly store: Store;
+  readonly store: Pick<KeyValueStore, "follow" | "time">;
+  /** The collection `grantors`. */
+  readonly rows: Collection;
   readonly journal: Pick<Journal, "state" | "has" | "sync">;
   readonly clock: Pick<Clock, "now" | "wall" | "atLeast" | "compare">;
   /** How this authority is called in the logs of others. */
@@ -129,7 +134,7 @@ export class SharedClaims implements Claims {
 
   constructor(options: Options) {
     this.#options = options;
-    this.#rows = options.store.collection("grantors");
+    this.#rows = options.rows;
     this.#span = leaseSpan(options.leaseMs);
     this.#unfollow = options.store.follow("grantors", () => this.#wake());
   }

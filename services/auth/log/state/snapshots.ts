@@ -17,9 +17,11 @@
  * writer, stopped at any point, cannot go on from: the row `<revision>` is taken first, so that the attempt cannot become
  * complete; then its rows go, and a part is only ever written beside the attempt's first row.
  */
+
 import { randomUUID } from "node:crypto";
 import { Snapshot } from "../../../../src/gen/portico/auth/log/v1/log.js";
-import type { Collection } from "../../../../src/store/store.js";
+import { type Collection, type KeyValue, writesTo } from "../../../../src/store/collection.js";
+
 import { checksum, keyOf, seal, unseal } from "../changelog/row.js";
 
 /** The newest format that this version reads, and the one it writes. It is written only where it is not 1. */
@@ -119,13 +121,18 @@ export class Snapshots {
       if (count > 0) signal?.throwIfAborted();
       const key = partKeyOf(revision, id, count + 1);
       const text = seal(key, part);
-      if (!(await this.#rows.commit({ expect: first, create: [[key, text]] }))) return 0;
+      if (!(await this.#createBeside(first, [key, text]))) return 0;
       count++;
       length += text.length;
     }
     const complete = [keyOf(revision), completeText(revision, id, count)] as const;
-    const isComplete = await this.#rows.commit({ expect: first, create: [complete] });
-    return isComplete ? length : 0;
+    return (await this.#createBeside(first, complete)) ? length : 0;
+  }
+
+  /** Creates a row while the attempt's first row is there. */
+  #createBeside(first: KeyValue, row: KeyValue): Promise<boolean> {
+    const { expect, create } = writesTo("snapshots");
+    return this.#rows.commit([expect(first), create(row)]);
   }
 
   /** Deletes all snapshots but the two newest: the older of the two is for the case that the newest is damaged. */

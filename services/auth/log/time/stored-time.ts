@@ -6,7 +6,7 @@
  * Where rows cannot be written, on a full or locked disk, nothing else stops. After a kill, time is then only known up to
  * the last row or entry; what expired after it is good again if the clock is set back, too.
  */
-import type { Collection } from "../../../../src/store/store.js";
+import type { Collection } from "../../../../src/store/collection.js";
 import type { Journal } from "../changelog/journal.js";
 import type { Clock } from "./clock.js";
 

@@ -1,7 +1,8 @@
 /** The gateway's HTTP port with a handler that records what it is given, and reads each body to its end. */
 import type { HttpError } from "../../../../gateway/http/errors.js";
 import type { GatewayResponse, Handler } from "../../../../gateway/http/message.js";
-import { type Limits, listen } from "../../../../gateway/node/listen.js";
+import { listen } from "../../../../gateway/node/listen.js";
+import type { Limits } from "../dial.js";
 import type { RecordedRequest, RecordingServer } from "./recording.js";
 
 export async function door(limits: Limits): Promise<RecordingServer> {

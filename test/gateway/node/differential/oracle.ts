@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Limits } from "../../../../gateway/node/listen.js";
+import type { Limits } from "../dial.js";
 import type { RecordedRequest, RecordingServer } from "./recording.js";
 
 const CODES: Readonly<Record<string, number>> = {

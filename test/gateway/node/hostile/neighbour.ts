@@ -1,6 +1,6 @@
 /** A well-behaved client beside a hostile one: it calls again and again, and tells how long the answers took. */
 import { Agent, get } from "node:http";
-import type { HttpPort } from "../../../../gateway/node/listen.js";
+import type { HttpPort } from "../dial.js";
 
 export interface Neighbour {
   /** Stops calling. @returns how many calls were answered, and the 50th and 99th percentile and the maximum in milliseconds */

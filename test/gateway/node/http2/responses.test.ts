@@ -12,9 +12,8 @@ import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import type { BodySink } from "../../../../gateway/http/body.js";
 import type { Handler } from "../../../../gateway/http/message.js";
-import type { HttpPort } from "../../../../gateway/node/listen.js";
 import { deferred } from "../../../support/deferred.js";
-import { answer, echo, open as serve } from "../dial.js";
+import { answer, echo, type HttpPort, open as serve } from "../dial.js";
 
 function open(t: Test, { address }: HttpPort): ClientHttp2Session {
   const session = connect(`http://127.0.0.1:${address.port}`);

@@ -7,10 +7,9 @@ import { connect as connectTls } from "node:tls";
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import type { Handler } from "../../../../gateway/http/message.js";
-import type { Limits } from "../../../../gateway/node/listen.js";
 import { TrustedProxies } from "../../../../src/address/client-address.js";
 import { createAuthority } from "../../../http2/certificates.js";
-import { answer, open } from "../dial.js";
+import { answer, type Limits, open } from "../dial.js";
 import { isMissing, type Proxy as RealProxy, startProxy } from "./proxies.js";
 
 const CLIENT = "127.0.0.2";

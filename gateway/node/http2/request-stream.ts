@@ -1,0 +1,321 @@
+/**
+ * The body of a request on a stream of HTTP/2, as it comes and as the handler reads it. It has limits of size, time and memory.
+ */
+import { ErrorCode } from "../../../src/http2/errors.js";
+import { type ClientMemory, FINISHED, type UnfinishedBody } from "../../../src/memory/memory-budget.js";
+import type { PieceFlow, PieceReader } from "../../http/body.js";
+import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../http/errors.js";
+import type { RequestHeaders } from "../../http/headers.js";
+import { bodyTooLarge, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
+import type { Peer } from "../peer.js";
+import { RequestBody } from "./request-body.js";
+import type { RequestHead } from "./request-head.js";
+import { type ResponseConnection, ResponseStream } from "./response-stream.js";
+
+/**
+ * How long the rest of a request may take after its response, in milliseconds: then the stream is reset. Some clients send
+ * all of a body before they read, and wait for ever where they are reset at once.
+ */
+const LINGER_MS = 1_000;
+
+/** No deadline. */
+export const NEVER = Number.POSITIVE_INFINITY;
+
+export interface ExchangeLimits {
+  readonly maxBody: number;
+  /** Time for a body that is read to its end, and for the next piece of one that is read in pieces, in milliseconds. */
+  readonly bodyTime: number;
+  /** How long the service may take nothing of an upload, in milliseconds. */
+  readonly stallMs: number;
+}
+
+/** What an exchange over HTTP/2 uses of its connection. */
+export interface ExchangeConnection extends ResponseConnection {
+  readonly remotePeer: Peer;
+  /** The memory of the client that a proxy names; undefined where it names none. */
+  openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined;
+  readonly exchangeLimits: ExchangeLimits;
+  /** Delays refusals until `onThrottleEnd` of each stream. @returns false where they are written at once */
+  tryThrottle(): boolean;
+}
+
+/** Takes a body that is read to its end. */
+interface BodyTaker {
+  resolve(pieces: readonly Uint8Array[]): void;
+  reject(fault: HttpError): void;
+}
+
+export abstract class RequestStream extends ResponseStream {
+  readonly headers: RequestHeaders;
+  /** When the exchange must have gone on, in milliseconds of `performance.now()`; the connection calls `expire` after that. */
+  deadline = NEVER;
+  declare protected readonly connection: ExchangeConnection;
+  readonly #body = new RequestBody();
+  /** Of the header Content-Length. */
+  readonly #announced: number | undefined;
+  /** All of the request has come. */
+  #complete = false;
+  #taker: BodyTaker | undefined;
+  #reader: PieceReader | undefined;
+  #paused = false;
+  /** Bytes that the reader holds of the pieces that it was given, or the handler of what it has made of the body. */
+  #readerBytes = 0;
+  /** Most bytes of a body that is read to its end. */
+  #maxBody: number;
+  /** It makes a reservation for what is finished. */
+  #comesInstead = false;
+  /** Bytes of the body have come. */
+  #isReceiving = false;
+  /** What the reader of the pieces holds is a part of a message. */
+  #readerIsUnfinished = false;
+  /** The budget knows it as unfinished. */
+  #isUnfinished = false;
+  /** What comes of the body is dropped. */
+  #dropping = false;
+  /** What became of the body where it did not come to its end. */
+  #bodyFault: HttpError | undefined;
+  readonly #tryHold = (bytes: number): boolean => this.reserve(bytes);
+
+  constructor(connection: ExchangeConnection, id: number, head: RequestHead) {
+    super(connection, id, head.method);
+    this.headers = head.headers;
+    this.contentLength = head.contentLength;
+    this.#maxBody = connection.exchangeLimits.maxBody;
+    this.#announced = head.contentLength === undefined ? undefined : Number(head.headers.contentLength);
+  }
+
+  protected get requestBytes(): number {
+    return this.#body.held + this.#readerBytes;
+  }
+
+  /** @param endStream the request has no body */
+  open(endStream: boolean): void {
+    this.remoteEnded = endStream;
+    this.#complete = endStream;
+  }
+
+  // The body, as it comes.
+
+  protected onData(buffer: Buffer, start: number, end: number): void {
+    if (this.#dropping) this.acknowledge();
+    else if (start < end) this.#receive(buffer, start, end);
+    if (!this.remoteEnded) return;
+    // A client on node:http2 that cancels half-closes first. That must not be taken for the end of the body.
+    if (start === end && this.#announced === undefined) setImmediate(() => this.#onRequestEnd());
+    else this.#onRequestEnd();
+  }
+
+  protected override onTrailers(): void {
+    this.#onRequestEnd();
+  }
+
+  // A body of one frame is never unfinished.
+  protected override get unfinished(): UnfinishedBody | undefined {
+    if (this.#comesInstead) return FINISHED;
+    const isReceiving = this.#reader === undefined ? this.#isReceiving : this.#readerIsUnfinished;
+    const isUnfinished = !this.remoteEnded && !this.#dropping && isReceiving;
+    if (isUnfinished) this.#isUnfinished = true;
+    return isUnfinished ? this : undefined;
+  }
+
+  override reserveInstead(): boolean {
+    if (!this.remoteEnded) this.#isReceiving = true;
+    this.#comesInstead = this.remoteEnded;
+    const isReserved = this.reserve();
+    this.#comesInstead = false;
+    return isReserved;
+  }
+
+  get freeable(): number {
+    return this.requestBytes;
+  }
+
+  giveUp(): void {
+    this.fail(GIVEN_UP);
+    this.#readerBytes = 0;
+    this.reserve();
+  }
+
+  protected endUnfinished(): void {
+    if (!this.#isUnfinished) return;
+    this.#isUnfinished = false;
+    this.connection.memory.finished(this);
+  }
+
+  #receive(buffer: Buffer, start: number, end: number): void {
+    this.#isReceiving = true;
+    const expected = this.#announced === undefined ? 0 : this.#announced - this.#body.size;
+    if (!this.#body.push(buffer, start, end, expected, this.#tryHold)) this.fail(NO_MEMORY);
+    else if (this.#reader !== undefined) this.#deliver();
+    else if (this.#taker !== undefined) this.#takeMore();
+  }
+
+  #takeMore(): void {
+    if (this.#body.size > this.#maxBody) this.fail(bodyTooLarge(this.#maxBody));
+    else this.acknowledge();
+  }
+
+  #onRequestEnd(): void {
+    this.endUnfinished();
+    if (this.gone || this.#complete) return;
+    this.#complete = true;
+    if (this.localEnded) {
+      this.connection.release(this, "by the peer");
+      return;
+    }
+    if (this.#reader !== undefined) this.#deliver();
+    const taker = this.#taker;
+    if (taker === undefined) return;
+    this.#taker = undefined;
+    this.deadline = NEVER;
+    taker.resolve(this.#body.take());
+  }
+
+  // The body, as the handler reads it.
+
+  body(maxBytes = this.#maxBody): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    const arrived = this.arrivedBody(maxBytes);
+    if (arrived !== undefined) return arrived;
+    this.#continue();
+    this.deadline = this.connection.arrived + this.connection.exchangeLimits.bodyTime;
+    this.acknowledge();
+    return new Promise((resolve, reject) => {
+      this.#taker = { resolve, reject };
+    });
+  }
+
+  arrivedBody(maxBytes: number): readonly Uint8Array[] | undefined {
+    this.#maxBody = maxBytes;
+    if ((this.#announced ?? this.#body.size) > maxBytes) throw bodyTooLarge(maxBytes);
+    if (this.#bodyFault !== undefined) throw this.#bodyFault;
+    return this.#complete ? this.#body.take() : undefined;
+  }
+
+  tryHoldBody(bytes: number): boolean {
+    const before = this.#readerBytes;
+    this.#readerBytes = bytes;
+    if (bytes <= before || this.reserve()) return true;
+    this.#readerBytes = before;
+    return false;
+  }
+
+  pieces(reader: PieceReader): PieceFlow {
+    this.#continue();
+    this.endUnfinished();
+    this.#reader = reader;
+    this.#awaitPiece(reader);
+    // The reader is not called before it has the flow.
+    queueMicrotask(() => this.#deliver());
+    const stop = (): void => {
+      this.#reader = undefined;
+      this.deadline = NEVER;
+      this.stopReading();
+    };
+    const resume = (): void => {
+      if (!this.#paused) return;
+      this.#paused = false;
+      this.#awaitPiece(reader);
+      queueMicrotask(() => this.#deliver());
+    };
+    const tryHold = (bytes: number, isUnfinished: boolean): boolean => {
+      this.#readerBytes = bytes;
+      this.#readerIsUnfinished = isUnfinished;
+      if (!isUnfinished) this.endUnfinished();
+      return this.reserve();
+    };
+    return { resume, stop, tryHold };
+  }
+
+  #awaitPiece({ allowsSilence = false }: PieceReader): void {
+    this.deadline = allowsSilence ? NEVER : performance.now() + this.connection.exchangeLimits.bodyTime;
+  }
+
+  #deliver(): void {
+    const reader = this.#reader;
+    if (reader === undefined || this.#paused) return;
+    if (this.#bodyFault !== undefined) {
+      this.#failReader(reader, this.#bodyFault);
+      return;
+    }
+    if (!this.#body.isEmpty) {
+      this.#awaitPiece(reader);
+      if (!this.#deliverPieces(reader)) return;
+    }
+    this.acknowledge();
+    if (!this.#complete) return;
+    this.#reader = undefined;
+    this.deadline = NEVER;
+    reader.onEnd();
+  }
+
+  /** @returns false where the reader takes no more for now, or is stopped */
+  #deliverPieces(reader: PieceReader): boolean {
+    const pieces = this.#body.take();
+    this.#body.release();
+    for (const piece of pieces) if (!reader.onPiece(piece)) this.#paused = true;
+    if (this.#paused) this.deadline = performance.now() + this.connection.exchangeLimits.stallMs;
+    return !this.#paused && this.#reader === reader;
+  }
+
+  #continue(): void {
+    if (this.headers.expect !== undefined && this.#body.size === 0 && !this.#complete) this.sendContinue();
+  }
+
+  // How it ends.
+
+  /** The body does not come to its end: the response is the fault, where the handler still reads it. */
+  protected fail(fault: HttpError): void {
+    if (this.#bodyFault !== undefined) return;
+    this.#bodyFault = fault;
+    const taker = this.#taker;
+    const reader = this.#reader;
+    this.#taker = undefined;
+    this.stopReading();
+    taker?.reject(fault);
+    if (reader !== undefined) this.#failReader(reader, fault);
+  }
+
+  #failReader(reader: PieceReader, fault: HttpError): void {
+    this.#reader = undefined;
+    this.deadline = NEVER;
+    reader.onFault(fault);
+  }
+
+  /** Drops what is held of the body, and what still comes. */
+  protected stopReading(): void {
+    this.#dropping = true;
+    this.endUnfinished();
+    this.#body.release();
+    if (!this.gone) this.acknowledge();
+  }
+
+  override onNoMemory(): void {
+    if (this.answered) super.onNoMemory();
+    else this.fail(NO_MEMORY);
+  }
+
+  /** The handler reads nothing of the body any more. */
+  protected endCall(): void {
+    this.#readerBytes = 0;
+    this.stopReading();
+  }
+
+  protected onResponseEnd(): void {
+    this.stopReading();
+    this.#reader = undefined;
+    if (this.remoteEnded) {
+      this.connection.release(this, "by the peer");
+      return;
+    }
+    this.deadline = performance.now() + LINGER_MS;
+  }
+
+  /** The deadline has passed. */
+  expire(): void {
+    this.deadline = NEVER;
+    // A client that has more to send need not (RFC 9113, section 8.1).
+    if (this.localEnded) this.connection.reset(this, ErrorCode.NO_ERROR);
+    else if (this.#taker !== undefined) this.fail(TOO_SLOW);
+    else this.fail(this.#paused ? STALLED : PIECE_TOO_SLOW);
+  }
+}
