@@ -13,7 +13,7 @@ import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { writeOnce } from "../../src/folder.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../src/gen/portico/auth/v1/rules.js";
-import { type Installation, lostInstallation } from "../../src/store/installation.js";
+import { FIRST_ENROLMENTS, type Installation, lostInstallation } from "../../src/store/installation.js";
 import { refuseServicesLeft } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
 
@@ -31,7 +31,6 @@ export interface FirstStart {
 
 /** The account of the administrator, in the namespace `default`. */
 export const ADMIN = "admin";
-const ENROLMENTS = ["gateway", "helloworld"];
 
 /** Sets the installation up, unless it is. Returns what the administrator must be told; undefined where nothing is new. */
 export async function bootstrap(options: {
@@ -61,7 +60,7 @@ export async function bootstrap(options: {
   };
   if (adminPassword !== undefined) rmSync(passwordFile, { force: true });
   const password = adminPassword ?? keep(passwordFile, randomPassword, isPassword);
-  const enrolments = ENROLMENTS.map((name) => ({
+  const enrolments = FIRST_ENROLMENTS.map((name) => ({
     name,
     token: keep(join(dataFolder, "enrolment", name), () => createToken("enrolment"), isToken),
   }));

@@ -1,7 +1,7 @@
 /**
- * What shows that a data folder belongs to an installation: the file `store-location`, written when the store holds
- * the installation. It names the store, so that one that is gone is never taken for a fresh installation, whose public rule
- * would open what was closed.
+ * What shows that a data folder belongs to an installation: the files `installation-id` and `store-location`, written when the
+ * store holds the installation. So a store that is gone is never taken for a fresh installation, whose public rule would
+ * open what was closed. Where both are gone, the enrolment tokens that a first start leaves show it.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -9,13 +9,16 @@ import { join } from "node:path";
 import { writeAnew } from "../folder.js";
 import { StoreError } from "./store.js";
 
-/** The file with the installation's ID: stores of services belong to it (service-place.ts). */
+/** The file with the installation's ID: stores of services belong to it (owned-services.ts). */
 const ID_FILE = "installation-id";
+
+/** The names whose enrolment tokens a first start leaves in the data folder. */
+export const FIRST_ENROLMENTS = ["gateway", "helloworld"];
 
 /** What a data folder says of the installation that it belongs to. */
 export interface Installation {
-  /** The store that it was set up with. */
-  readonly store: string;
+  /** The store that it was set up with; undefined where the folder does not say. */
+  readonly store: string | undefined;
 }
 
 /**
@@ -25,11 +28,21 @@ export interface Installation {
 export function readInstallation(dataFolder: string): Installation | undefined {
   const file = fileIn(dataFolder);
   try {
-    return existsSync(file) ? { store: readFileSync(file, "utf8").trim() } : undefined;
+    if (existsSync(file)) return { store: readFileSync(file, "utf8").trim() };
   } catch (error) {
     const remedy = "put the file back, or give this user the right to read it";
     throw new StoreError(`${file} cannot be read (${(error as Error).message}); ${remedy}`, { cause: error });
   }
+  return existsSync(join(dataFolder, ID_FILE)) ? { store: undefined } : undefined;
+}
+
+/**
+ * As `readInstallation`, for a start whose store is absent: then also by what a first start writes before the installation is
+ * in the store, which it makes before. Tokens given by hand are those of what runs here, so seldom both of these.
+ */
+export function missedInstallation(dataFolder: string): Installation | undefined {
+  const isLeft = (name: string): boolean => existsSync(join(dataFolder, "enrolment", name));
+  return readInstallation(dataFolder) ?? (FIRST_ENROLMENTS.every(isLeft) ? { store: undefined } : undefined);
 }
 
 /**
@@ -75,7 +88,7 @@ export function recordInstallationId(dataFolder: string, id: string): void {
 
 /** What is wrong and what to do, where `store` holds nothing of the installation. */
 export function lostInstallation(store: string, dataFolder: string, installation: Installation): string {
-  const where = installation.store === store ? "" : ` in ${installation.store}`;
+  const where = installation.store === undefined || installation.store === store ? "" : ` in ${installation.store}`;
   return (
     `but the data folder ${dataFolder} belongs to an installation${where}: restore the store from a backup, or name it in ` +
     "PORTICO_STORE. To start anew on purpose, without its accounts and rules, name an empty folder in PORTICO_DATA"

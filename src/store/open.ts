@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { lostInstallation, readInstallation } from "./installation.js";
+import { lostInstallation, missedInstallation, readInstallation } from "./installation.js";
 import { isPostgresUrl } from "./postgres-url.js";
 import { FILE_KINDS, fillSqlite, openSqlite } from "./sqlite.js";
 import { type Fill, type KeyValueStore, StoreError, type StoreKind } from "./store.js";
@@ -36,7 +36,7 @@ export interface OpenOptions {
 export async function openStore(url: string, dataFolder: string, options: OpenOptions = {}): Promise<KeyValueStore> {
   // Who names a store that must be there does not start an authority, so the data folder does not matter. It is read before
   // the store: the first start makes the store, and then what shows that the folder is set up.
-  const installation = options.mustExist ? undefined : readInstallation(dataFolder);
+  const installation = options.mustExist ? undefined : missedInstallation(dataFolder);
   const lost = (name: string) => installation && `, ${lostInstallation(name, dataFolder, installation)}`;
   return open("authority", url, dataFolder, { ...options, lost });
 }

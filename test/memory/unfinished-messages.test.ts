@@ -1,8 +1,14 @@
 // Where a client's share of the memory is full, gRPC messages that came in part make room for those that came whole: at the gRPC
 // port, and at the HTTP port in streams of messages.
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
 import { request } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
@@ -11,6 +17,7 @@ import { deploy } from "../gateway/deployment.js";
 import { message } from "../http2/peer.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+import { temporaryFolder } from "../support/temporary.js";
 import { inTime, until } from "../support/until.js";
 
 const LIMIT = 20 * 1024 ** 2;
@@ -46,12 +53,13 @@ interface Opened {
   message: string;
 }
 
-function open(session: ClientHttp2Session, method: string, bytes: Buffer): Opened {
+function open(session: ClientHttp2Session, method: string, bytes: Buffer, encoding = "identity"): Opened {
   const path = `/raw.Raw/${method}`;
   const stream = session.request({
     ":method": "POST",
     ":path": path,
     "content-type": "application/grpc",
+    "grpc-encoding": encoding,
     te: "trailers",
   });
   const opened: Opened = { stream, status: undefined, message: "" };
@@ -110,6 +118,55 @@ for (const [name, listen] of Object.entries(PORTS)) {
     session.destroy();
     await until(() => budget.reserved === 0);
   });
+}
+
+/** Keeps zlib from its threads until what is returned is called: each opens a pipe that nobody writes to. */
+function occupyThreads(t: Test): () => void {
+  const pipe = join(temporaryFolder(t), "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
+  const opened = Array.from({ length: threads }, () => openFile(pipe).then((file) => file.close()));
+  let isReleased = false;
+  const release = (): void => {
+    if (isReleased) return;
+    isReleased = true;
+    const writer = openSync(pipe, "r+");
+    Promise.all(opened).finally(() => closeSync(writer));
+  };
+  t.teardown(release);
+  return release;
+}
+
+/** Small enough for a frame or two, and decompressed too large to be so at once. */
+const COMPRESSED = message(gzipSync(Buffer.concat([randomBytes(40_000), Buffer.alloc(100_000)])), 1);
+
+for (const [name, listen] of Object.entries(PORTS)) {
+  t.test(
+    `${name}: the oldest message is finished while it is being decompressed, and part of the next is there`,
+    async (t) => {
+      const budget = new MemoryBudget({ limit: LIMIT });
+      const session = connect(`http://127.0.0.1:${await listen(t, budget)}`);
+      t.teardown(() => session.destroy());
+      await once(session, "connect");
+      const release = occupyThreads(t);
+      const oldest = open(session, "Upload", COMPRESSED.subarray(0, 20_000), "gzip");
+      await until(() => budget.reserved >= 20_000);
+      const next = message(Buffer.alloc(10));
+      oldest.stream.write(Buffer.concat([COMPRESSED.subarray(20_000), next.subarray(0, 3)]));
+      const parts: Opened[] = [];
+      await fill(budget, () => {
+        const part = open(session, "Upload", PART);
+        parts.push(part);
+        return part;
+      });
+      t.match(parts[0], { status: String(Code.RESOURCE_EXHAUSTED), message: /given up: .* unfinished/ });
+      t.equal(oldest.status, undefined);
+      release();
+      oldest.stream.end(next.subarray(3));
+      await until(() => oldest.status !== undefined);
+      t.equal(oldest.status, "0", oldest.message);
+    },
+  );
 }
 
 t.test("the HTTP port: messages in streams over HTTP/1.1 make room too", async (t) => {

@@ -125,7 +125,7 @@ export class ServerStream extends MessageStream implements Reply, UnfinishedBody
   // Memory. A message of one frame is never unfinished, nor one that waits for its endpoint.
 
   override tryHold(bytes: number): boolean {
-    if (!this.paused && !this.reader.isBusy) this.#isUnfinished = true;
+    if (!this.paused) this.#isUnfinished = true;
     return super.tryHold(bytes);
   }
 

@@ -1,14 +1,18 @@
 // `portico services add` and `remove` change the services of the configuration file, and nothing else of it.
+import { once } from "node:events";
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer as createHttp2Server } from "node:http2";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
 import { EXIT } from "../../../cli/terminal/exit.js";
 import { type Address, formatAddress } from "../../../src/address/address.js";
+import { parseTimeout } from "../../../src/call/metadata.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
 import { compile } from "../../services/registry/compile.js";
 import { buildAnnotated } from "../../support/descriptors.js";
 import { freePort } from "../../support/ports.js";
+import { inTime } from "../../support/until.js";
 import { portico } from "../command-line.js";
 
 const SHOP = { name: "shop", target: "127.0.0.1:9000" };
@@ -136,34 +140,46 @@ for (const [title, args] of SOURCES) {
   });
 }
 
-const UNREAD: [title: string, target: (t: Test) => Promise<string>, why: RegExp][] = [
-  [
-    "nobody listens",
-    async () => `127.0.0.1:${await freePort()}`,
-    /cannot be reached \(.*ECONNREFUSED.*\); start it, or/,
-  ],
-  [
-    "something takes connections and never answers",
-    async (t) => {
-      const silent = createServer().listen(0, "127.0.0.1");
-      t.teardown(() => silent.close());
-      await new Promise((resolve) => silent.once("listening", resolve));
-      return formatAddress({ host: "127.0.0.1", port: (silent.address() as { port: number }).port });
-    },
-    /cannot be reached \(.*\); start it, or/,
-  ],
-];
-for (const [title, target, why] of UNREAD) {
-  t.test(`add adds, and says that the contract cannot be read, where ${title}`, async (t) => {
-    const { run, content } = services(t, {});
-    const { exit, stderr } = await run("add", "shop", await target(t));
-    t.equal(exit, EXIT.ok);
-    t.match(stderr, /^The contract of shop cannot be read now: 127\.0\.0\.1:/);
-    t.match(stderr, why);
-    t.match(stderr, /portico services tells what is not served\n$/);
-    t.equal(content().services.length, 1);
+t.test("add adds, and says that the contract cannot be read, where nobody listens", async (t) => {
+  const { run, content } = services(t, {});
+  const { exit, stderr } = await run("add", "shop", `127.0.0.1:${await freePort()}`);
+  t.equal(exit, EXIT.ok);
+  t.match(stderr, /^The contract of shop cannot be read now: 127\.0\.0\.1:/);
+  t.match(stderr, /cannot be reached \(.*ECONNREFUSED.*\); start it, or/);
+  t.match(stderr, /portico services tells what is not served\n$/);
+  t.equal(content().services.length, 1);
+});
+
+/** Listens until the test ends, also where the command still has a connection. */
+async function silent(t: Test, server: Server): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => sockets.add(socket));
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
   });
+  await once(server, "listening");
+  return formatAddress({ host: "127.0.0.1", port: (server.address() as AddressInfo).port });
 }
+
+t.test("add waits at most two seconds for servers that take connections and never answer", async (t) => {
+  const { run, content } = services(t, {});
+  // It answers all that HTTP/2 asks, so nothing but the deadline of the call ends it.
+  const waiting = createHttp2Server();
+  const timeouts: (number | undefined)[] = [];
+  waiting.on("stream", (stream, headers) => {
+    stream.on("error", () => {});
+    timeouts.push(parseTimeout(`${headers["grpc-timeout"]}`));
+  });
+  const targets = [await silent(t, waiting), await silent(t, createServer())];
+  const { exit, stderr } = await inTime(run("add", "shop", ...targets), "the command's end");
+  t.equal(exit, EXIT.ok);
+  t.match(stderr, `The contract of shop cannot be read now: ${targets[0]} cannot be reached (`);
+  t.equal(content().services.length, 1);
+  t.equal(timeouts.length, 1);
+  t.ok(timeouts[0]! <= 2_000, `${timeouts[0]} ms`);
+});
 
 t.test("refuses a server whose contract Portico does not serve, and changes nothing", async (t) => {
   const { run, content, data } = services(t, {});

@@ -1,9 +1,10 @@
 /** A data folder that was ever set up never starts afresh because its store is gone. */
-import { copyFileSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Logger, pino } from "pino";
-import t from "tap";
+import t, { type Test } from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
+import { createToken } from "../../../src/call/token.js";
 import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
@@ -27,6 +28,16 @@ const store = (folder: string): string => join(folder, "portico.sqlite");
 const LOSSES: Record<string, (folder: string) => void> = {
   "its file is deleted": (folder) => rmSync(store(folder)),
   "its file is moved away": (folder) => renameSync(store(folder), `${store(folder)}.old`),
+  "its file is deleted, and the record of where it was": (folder) => {
+    for (const name of ["portico.sqlite", "store-location"]) rmSync(join(folder, name));
+  },
+  "its file is deleted, and of the folder's other files only those with enrolment tokens are left": (folder) => {
+    for (const name of readdirSync(folder)) if (name !== "enrolment") rmSync(join(folder, name));
+  },
+  "its file is deleted, and of the folder's other files only the installation's ID is left": (folder) => {
+    for (const name of readdirSync(folder))
+      if (name !== "installation-id") rmSync(join(folder, name), { recursive: true });
+  },
 };
 
 for (const [what, lose] of Object.entries(LOSSES)) {
@@ -117,9 +128,24 @@ t.test("a second data folder on a store refuses to start without it too", async 
   await t.rejects(start(second, `sqlite:${store(first)}`), { message: /belongs to an installation/ });
 });
 
-t.test("an empty folder starts anew, and one with a configuration file too", async (t) => {
-  const empty = join(temporaryFolder(t), "empty");
-  t.ok((await start(empty)).first);
-  const configured = t.testdir({ "portico.json": "{}" });
-  t.ok((await start(configured)).first);
+/** What is in a data folder before its first start. */
+const BEFORE: Record<string, Parameters<Test["testdir"]>[0]> = {
+  nothing: {},
+  "a configuration file": { "portico.json": "{}" },
+  certificates: { "tls.crt": "", "tls.key": "" },
+  "an enrolment token of a service": { enrolment: { cache: createToken("enrolment") } },
+  "an enrolment token of gateways": { enrolment: { gateway: createToken("enrolment") } },
+  "data of a service that has joined another installation": { services: { cache: { "services.sqlite": "" } } },
+};
+for (const [what, content] of Object.entries(BEFORE)) {
+  t.test(`a data folder with ${what} starts anew`, async (t) => t.ok((await start(t.testdir(content))).first));
+}
+
+t.test("a first start that was cut short is taken up, also where it left enrolment tokens", async (t) => {
+  const [gateway, helloworld] = [createToken("enrolment"), createToken("enrolment")];
+  const folder = t.testdir({ enrolment: { gateway, helloworld } });
+  const elsewhere = await openStore("sqlite:", temporaryFolder(t));
+  await elsewhere.close();
+  renameSync(elsewhere.name, store(folder));
+  t.ok((await start(folder)).first);
 });
