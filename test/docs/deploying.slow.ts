@@ -21,6 +21,20 @@ async function ruleIds(portico: Portico, data: string): Promise<string[]> {
   return (body as { rules: { id: string }[] }).rules.map(({ id }) => id);
 }
 
+interface ApiKey {
+  readonly secret: string;
+  readonly key: { readonly prefix: string };
+}
+
+/** How each key is answered. */
+const statusesOf = (portico: Portico, keys: readonly ApiKey[]): Promise<number[]> =>
+  Promise.all(
+    keys.map(async ({ secret }) => {
+      const headers = { authorization: `Bearer ${secret}` };
+      return (await call(`${portico.address("HTTP")}/v1/auth/WhoAmI`, {}, headers)).status;
+    }),
+  );
+
 const noSqlite = spawnSync("sqlite3", ["--version"]).status !== 0 && "there is no sqlite3 here";
 t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, async (t) => {
   // Not in the checkout: its path may have a space, and the machine's paths of the page have none.
@@ -38,9 +52,15 @@ t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, asy
   t.teardown(() => first.stop());
   const admin = await administrator(first.address("HTTP"), data);
   const rules = `${first.address("HTTP")}/v1/auth/Rules`;
+  const keys = `${first.address("HTTP")}/v1/auth/Keys`;
+  const createKey = async (name: string) => (await call(`${keys}/Create`, { name }, admin)).body as ApiKey;
   await call(`${rules}/Create`, { rule: RULE }, admin);
+  const revoked = await createKey("revoked since");
   run(local(backup));
   await call(`${rules}/Delete`, { id: RULE.id }, admin);
+  t.equal((await call(`${keys}/Revoke`, { prefix: revoked.key.prefix }, admin)).status, 200);
+  const since = await createKey("created since");
+  t.same(await statusesOf(first, [revoked, since]), [401, 200], "before the restore");
   t.same(await ruleIds(first, data), ["default"], "what happened after the backup");
   await first.stop();
 
@@ -48,6 +68,7 @@ t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, asy
   const second = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => second.stop());
   t.same((await ruleIds(second, data)).sort(), ["default", "kept"], "is not known to the restored store");
+  t.same(await statusesOf(second, [revoked, since]), [200, 401], "what was revoked is valid, what was created is gone");
 });
 
 t.test("metrics have the names and labels that are told", async (t) => {

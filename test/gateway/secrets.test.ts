@@ -1,17 +1,24 @@
 // What is sent in a secret field (`debug_redact`) is found nowhere, in whatever protocol it was sent: not in errors, the log,
 // the audit trail or the metrics. What describes such a field to others marks it.
 import { once } from "node:events";
-import { create, type DescField, toBinary } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, toBinary } from "@bufbuild/protobuf";
 import { FieldDescriptorProto_Type, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { pino } from "pino";
 import t from "tap";
 import { WebSocket } from "ws";
-import { Callers } from "../../src/contract/endpoint.js";
+import { parts as otpParts } from "../../services/otp/otp.js";
+import { Callers, readDescriptors } from "../../src/contract/endpoint.js";
+import { descriptorsOf } from "../../src/contract/own-files.js";
 import { isSecret } from "../../src/contract/secrets.js";
 import { Code, StatusError } from "../../src/errors.js";
+import { createService } from "../../src/kit/service.js";
+import { sharedStore } from "../../src/kit/shared-store.js";
 import { part } from "../../src/rpc/service.js";
+import { openServiceStore } from "../../src/store/open.js";
 import { portico } from "../cli/command-line.js";
 import { BYTES } from "../rpc/raw-service.js";
+import { temporaryFolder } from "../support/temporary.js";
 import { ask, deploy, login, post } from "./deployment.js";
 import { send } from "./dialects/mcp/client.js";
 
@@ -84,8 +91,24 @@ const vault = {
   ],
 };
 
-const deployment = await deploy(t.testdir(), { services: [vault], level: "debug" });
-t.teardown(() => deployment.close());
+const store = sharedStore(() => openServiceStore("sqlite:", temporaryFolder(t)));
+const otp = createService(otpParts, {
+  descriptors: descriptorsOf(),
+  environment: {
+    service: "otp",
+    log: pino({ level: "silent" }),
+    store,
+    clients: () => {
+      throw new Error("otp calls no other service");
+    },
+  },
+});
+
+const deployment = await deploy(t.testdir(), { services: [vault, otp], level: "debug" });
+t.teardown(async () => {
+  await deployment.close();
+  await store.close();
+});
 const { handler, logged, catalog, metrics, door } = deployment;
 // A key, because a password that is set ends logins.
 const { secret } = await post(handler, "/v1/auth/Keys/Create", { name: "test" }, await login(handler, "admin"));
@@ -105,15 +128,39 @@ function bodiesFor({ jsonName, name }: Pick<DescField, "jsonName" | "name">): st
     `{"${jsonName}":"${CANARY}`,
     `{"${jsonName}":"\\ud800${CANARY}"}`,
     `{"${jsonName}":"${CANARY}","${jsonName}":"${CANARY}"}`,
+    // Whom a code is for; no field of the others.
+    JSON.stringify({ subject: "ada", [jsonName]: CANARY }),
   ];
 }
 
 // Endpoints for enrolled callers are not to be reached through the gateway.
-const targets = ["auth", "registry", "vault"].flatMap((service) => catalog.routes.targetsOf(service) ?? []);
+const targets = ["auth", "registry", "otp", "vault"].flatMap((service) => catalog.routes.targetsOf(service) ?? []);
 const secrets = targets.flatMap(({ endpoint, input }) =>
   endpoint.callers === Callers.ENROLLED ? [] : input.fields.filter(isSecret).map((field) => ({ endpoint, field })),
 );
-t.equal(secrets.length, 7, "Login, Refresh, Create, SetPassword twice, Open, Guess");
+t.equal(secrets.length, 8, "Login, Refresh, Create, SetPassword twice, Validate, Open, Guess");
+
+/** The secret fields of a message and of those within it. */
+function secretsWithin(type: DescMessage, seen = new Set<DescMessage>()): DescField[] {
+  if (seen.has(type)) return [];
+  seen.add(type);
+  return type.fields.flatMap((field) => [
+    ...(isSecret(field) ? [field] : []),
+    ...(field.message === undefined ? [] : secretsWithin(field.message, seen)),
+  ]);
+}
+
+t.test("every secret that a contract of Portico asks for is sent here", async (t) => {
+  const nameOf = ({ parent, name }: DescField): string => `${parent.typeName}.${name}`;
+  const asked = [...readDescriptors(descriptorsOf())].flatMap((type) =>
+    type.kind === "service" ? type.methods.flatMap(({ input }) => secretsWithin(input)) : [],
+  );
+  const reached = new Set(targets.flatMap(({ input }) => input.fields.filter(isSecret)).map(nameOf));
+  t.same(
+    [...new Set(asked.map(nameOf))].filter((name) => !reached.has(name)),
+    [],
+  );
+});
 
 for (const { endpoint, field } of secrets) {
   t.test(`${endpoint.name}: ${field.name} is repeated in no error`, async (t) => {

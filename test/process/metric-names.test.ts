@@ -8,6 +8,8 @@ import { Metrics } from "../../src/metrics.js";
 const metrics = new Metrics();
 metrics.overload = { refused: 1 };
 metrics.refusedByService = () => [["helloworld", 1]];
+metrics.changesRefused = () => [["clock", 1]];
+metrics.recordsDropped = () => [["admin", 1]];
 const endpoint = { service: "helloworld", name: "helloworld:Helloworld.Call" } as Endpoint;
 metrics.request(endpoint, 200, 0.1);
 metrics.grpcCall(endpoint, Code.OK, 0.1);

@@ -81,6 +81,10 @@ t.test("sends only what was typed", { timeout: 200_000 }, async (t) => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText('"newPassword": "***"').waitFor();
     t.notMatch(await page.locator("body").textContent(), "a secret of twelve");
+    const kept = await page.evaluate<string>(
+      "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href, history.state])",
+    );
+    t.notMatch(kept, "a secret of twelve", "nor is it in what the browser keeps");
     await page.keyboard.press("Escape");
     await page.goto("/explore/shop/Shop.Redeem");
     t.equal(await page.getByLabel("pin").getAttribute("type"), "password", "of any service");

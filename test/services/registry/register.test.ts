@@ -1,11 +1,14 @@
 /** How a service registers, over every kind of channel. */
+import { pino } from "pino";
 import t, { type Test } from "tap";
+import { Directory } from "../../../services/registry/directory.js";
 import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { type Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { stream, unary } from "../../../src/rpc/client.js";
+import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter } from "./instances.js";
 import { openMesh } from "./mesh.js";
 
@@ -176,3 +179,21 @@ t.test("a closing registry tells who is registered", async (t) => {
   mesh.registry.close();
   await t.rejects(held.ended(), { code: Code.UNAVAILABLE });
 });
+
+t.test(
+  "an instance that joins is a line of the log; one of the process itself is not, beside its banner",
+  async (t) => {
+    const lines: { msg: string; service: string; id: string }[] = [];
+    const log = pino({ level: "info" }, { write: (line) => lines.push(JSON.parse(line)) });
+    const directory = new Directory({ owners: ownersInMemory(), log });
+    directory.join(greeter({ id: "own" }), { local: true });
+    t.same(lines, []);
+    directory.join(greeter({ id: "other" }), { local: false });
+    directory.join(greeter({ id: "other" }), { local: false });
+    t.match(lines, [
+      { msg: "instance joined", service: "greeter", id: "other" },
+      { msg: "instance replaced", service: "greeter", id: "other" },
+    ]);
+    t.equal(lines.length, 2);
+  },
+);
