@@ -45,7 +45,9 @@ export async function inTurns<R>(steps: Steps<R>): Promise<R> {
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;
-    await pace.step();
+    // Not awaited where there is no rest: there may be a step for each field of a contract.
+    const rest = pace.step();
+    if (rest !== undefined) await rest;
   }
 }
 
