@@ -245,7 +245,8 @@ function* valuesInWords(type: DescEnum): Steps<string> {
   const lines: string[] = [];
   for (const value of type.values) {
     const comment = commentOf(value, type.file);
-    if (comment !== "") lines.push(`- \`${value.jsonName}\`: ${comment.replaceAll("\n", " ")}`);
+    if (comment === "") continue;
+    lines.push(`- \`${value.jsonName}\`: ${comment.replaceAll("\n", " ")}`);
     yield;
   }
   return lines.join("\n");
