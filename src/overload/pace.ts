@@ -4,6 +4,9 @@ import { setImmediate } from "node:timers/promises";
 /** How long a turn may be, in milliseconds, unless it is said. */
 const MAX_TURN = 10;
 
+/** Settles when the last piece of work that rests goes on: one in each turn of the event loop, else their turns would add up. */
+let lastOfQueue: Promise<void> = Promise.resolve();
+
 /** The pace of one piece of work. */
 export class Pace {
   readonly #maxTurn: number;
@@ -20,7 +23,8 @@ export class Pace {
   }
 
   async #rest(): Promise<void> {
-    await setImmediate();
+    lastOfQueue = lastOfQueue.then(() => setImmediate());
+    await lastOfQueue;
     this.#began = performance.now();
   }
 }
