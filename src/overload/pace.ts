@@ -4,7 +4,10 @@ import { setImmediate } from "node:timers/promises";
 /** How long a turn may be, in milliseconds, unless it is said. */
 const MAX_TURN = 10;
 
-/** Settles when the last piece of work that rests goes on: one in each turn of the event loop, else their turns would add up. */
+/**
+ * Settles when the last piece of work that rests goes on. One does in each turn of the event loop:
+ * else their turns would add up.
+ */
 let lastOfQueue: Promise<void> = Promise.resolve();
 
 /** The pace of one piece of work. */

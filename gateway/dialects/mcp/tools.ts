@@ -68,7 +68,7 @@ export function findTool(name: string, { catalog: { routes } }: Pick<ToolsOption
   );
 }
 
-/** The text of the JSON array of tools that a caller is listed, as it is now. It is made in turns: a tool may take 10 ms. */
+/** The text of the JSON array of tools that a caller is listed, as it is now; made in turns. */
 export async function listedTools(viewer: Viewer, options: ToolsOptions): Promise<string> {
   const tools = toolsOf(viewer, options);
   if (tools.length > MAX_LISTED) return JSON.stringify(FINDERS);

@@ -61,7 +61,10 @@ export class Schemas {
     this.#omitZeros = omitZeros;
   }
 
-  /** All components that were referred to, and those that they refer to, sorted by name: a field or an enum value in each step. */
+  /**
+   * All components that were referred to, and those that they refer to, sorted by name. A field, or
+   * a value of an enum with its comment, is a step.
+   */
   *components(): Steps<Record<string, Schema>> {
     // In the order of their references, so that what lies nearest is written where not all of it may be.
     for (const [key, make] of this.#pending) {
