@@ -1,10 +1,13 @@
 /**
  * One request, from top to bottom: seven stages, called in order. Each is a function in stages/, whose comment lists the
  * statuses with which it may end a request: by throwing an error or by giving a reply. docs/how-it-works.md draws them.
+ *
+ * Most requests find their route by the path, have a known token and a body that is there, and get a small answer. They wait for
+ * nothing but the call: `…AtOnce` does what the stage does, and gives undefined where something has to be waited for.
  */
 import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, Handler } from "./http/message.js";
-import { admit } from "./stages/admit.js";
+import { admit, admitAtOnce } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
 import { Cors, checkCors } from "./stages/cors.js";
 import { readCredentials } from "./stages/credentials.js";
@@ -12,8 +15,8 @@ import { checkHeaders, checkWellFormed } from "./stages/headers.js";
 import type { StageOptions } from "./stages/options.js";
 import { RequestState } from "./stages/record.js";
 import { queueRequests } from "./stages/request-queue.js";
-import { refuse, reject, respond } from "./stages/respond.js";
-import { findRoute } from "./stages/route.js";
+import { refuse, reject, respond, respondAtOnce, write, writeAtOnce } from "./stages/respond.js";
+import { findRoute, findRouteAtOnce, isRoute } from "./stages/route.js";
 
 export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
 
@@ -35,26 +38,26 @@ async function handle(request: GatewayRequest, options: StageOptions): Promise<G
     checkWellFormed(request, options);
 
     const preflight = checkCors(request, options);
-    if (preflight !== undefined) return respond(request, state, preflight, options);
+    if (preflight !== undefined) return await respond(request, state, preflight, options);
 
-    const found = findRoute(request, state, options);
-    const route = found instanceof Promise ? await found : found;
-    if (!("versioned" in route)) return respond(request, state, route, options);
+    const route = findRouteAtOnce(request, state, options) ?? (await findRoute(request, state, options));
+    if (!isRoute(route)) return await respond(request, state, route, options);
     const { target } = route;
 
-    const timeout = checkHeaders(request, target, state);
+    const timeout = checkHeaders(request, route, state);
 
     const credentials = readCredentials(request, route);
 
-    const admitted = admit(request, target, credentials, state, options);
-    const { admission, body } = admitted instanceof Promise ? await admitted : admitted;
+    const { admission, body } =
+      admitAtOnce(request, route, credentials, state, options) ??
+      (await admit(request, route, credentials, state, options));
     state.admission = admission;
 
     const deadline = deadlineOf(target.endpoint, timeout, options.config);
     const answer = await call({ request, state, route, target, credentials, admission, deadline }, body, options);
 
-    const response = respond(request, state, answer, options, deadline);
-    return response instanceof Promise ? await response : response;
+    const reply = writeAtOnce(request, state, answer) ?? (await write(request, state, answer, deadline));
+    return respondAtOnce(request, state, reply, options) ?? (await respond(request, state, reply, options));
   } catch (thrown) {
     return reject(request, state, thrown, options);
   }

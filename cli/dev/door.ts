@@ -26,8 +26,8 @@ export interface Door {
 /** @throws {CommandError} when it cannot start, such as for a port that is in use. */
 export async function openDoor(config: Config, log: Logger, signal: AbortSignal): Promise<Door> {
   let server: OpenServer | undefined;
-  const start = processOf(async (context) => {
-    server = await openServer(context, {});
+  const start = processOf(async (opening) => {
+    server = await openServer(opening, {});
     return server;
   });
   const { grpc, stop } = await start(config, log, signal);

@@ -1,29 +1,27 @@
 /** `portico authority`: the store, the authority and the registry, on the gRPC port. `portico server` has the same parts. */
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Health } from "../../gateway/own/health.js";
-import { type Authority, openAuthority } from "../../services/auth/authority.js";
-import { createRegistry } from "../../services/registry/registry.js";
-import type { AuthorityAccess } from "../../src/access/follow/authority-access.js";
+import { type Authority, type AuthorityOptions, openAuthority } from "../../services/auth/authority.js";
+import { createRegistry, type Registry } from "../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { formatAddress } from "../../src/address/address.js";
 import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
-import { type ListNamespaces, listNamespacesOf } from "../../src/kit/namespace-data.js";
-import { messageLimits, type ProcessContext } from "../../src/process/context.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
+import { messageLimits, openTransport, type Part, type Process } from "../../src/process/process.js";
 import { addStore } from "../../src/process/service.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
+import type { Transport } from "../../src/rpc/transport.js";
 import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
 import { followServices } from "./follow-services.js";
 import { OWN_SERVICES } from "./own-services.js";
-import { whyNotReady } from "./readiness.js";
+import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
-import { processOf, type Running } from "./start.js";
+import { type Opened, processOf } from "./start.js";
 
 /** How long a start waits for the contracts of services that join by configuration, in milliseconds. */
 const CONFIGURED_WAIT_MS = 1_000;
@@ -31,7 +29,7 @@ const CONFIGURED_WAIT_MS = 1_000;
 /** Options of the command line that are no settings: they hold for one start. */
 export interface StoreOptions {
   /** Whether the machine's clock is right, whatever the store says. */
-  readonly acceptTime?: boolean;
+  readonly acceptTime?: boolean | undefined;
 }
 
 /**
@@ -39,107 +37,105 @@ export interface StoreOptions {
  * @returns the exit code.
  */
 export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<number> {
-  const start = processOf((context) => openAuthorityProcess(context, flags));
+  const start = processOf((opening) => openAuthorityProcess(opening, flags));
   return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }
 
-async function openAuthorityProcess(context: ProcessContext, options: StoreOptions): Promise<Omit<Running, "stop">> {
-  const { guard, grpc, firstStart, faults } = await openCore(context, () => [], options);
-  const why = (): string | undefined => whyNotReady(health.missing, { guard });
-  const health: Health = new Health({ guard: () => guard.state === "ready" }, { why, faults });
-  const admin = await openAdminPort(context, health);
-  return { grpc: grpc.target, admin, firstStart, notReady: why };
+/** Opens all parts of an authority, one after the other. The process closes them in the opposite order. */
+export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
+  const { config, log, metrics, budget, closed, own, ownLast } = opening;
+  const transport = await openTransport({ config, log, budget, closed });
+  const store = own(await openStore(config.store, config.data, { warn: (message) => log.warn(message) }));
+  // The registry is opened later: until then nobody deletes an enrolment.
+  const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
+  const authority = own(await openOwnAuthority({ store, acceptTime, joinsOtherwise }, { config, log, metrics }));
+  const guard = own(new OpenGuard({ ...accessTo(authority, { config, log }), log }));
+  // Before the port is open: gateways that know its address from before call as soon as they are connected.
+  await guard.ready();
+  const registry = own(await openRegistry({ authority, guard, transport, services: [] }, { config, log, budget }));
+  const served = [authority.service, registry.service];
+  const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
+  own(registry); // Again, before the port: its streams would never end by themselves.
+  await joinOwn(served, { grpc, registry }, { config, log });
+  own(keepGrpcHealth(grpc.dispatcher, guard));
+  const { firstStart, faults } = authority;
+  const { health, notReady } = healthOf({ guard, faults });
+  const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
+  return { grpc: grpc.target, admin: admin.address, firstStart, notReady };
 }
 
-/** The authority and the registry of this process, and what follows them. */
-export interface Core {
-  readonly guard: OpenGuard;
-  /** Answers calls to every service of this process. */
-  readonly grpc: GrpcPort;
-  /** Whether an instance is of this process. Another may give the same address, but cannot know an ID beforehand. */
-  readonly isLocal: (instance: { readonly service: string; readonly id: string }) => boolean;
-  readonly firstStart: Authority["firstStart"];
-  readonly faults: Authority["faults"];
-  readonly enrol: Authority["enrol"];
-}
+/** What the authority of this process is opened with, beside the settings. */
+interface OwnAuthorityOptions extends StoreOptions, Pick<AuthorityOptions, "store" | "joinsOtherwise"> {}
 
-/**
- * Opens the store, the authority, the registry, and the gRPC port.
- * @param more gives the services that the same process serves, which may ask the authority
- * @throws {CommandError|StoreError}
- */
-export async function openCore(
-  context: ProcessContext,
-  more: (list: ListNamespaces) => readonly Service[],
-  { acceptTime }: StoreOptions,
-): Promise<Core> {
-  const { config, log, transport, shutdown, budget } = context;
-  const store = await openStore(config.store, config.data, { warn: (message) => log.warn(message) });
-  shutdown.add(() => store.close());
+/** Opens the authority on its store. @throws {ConfigError|StoreError} */
+export async function openOwnAuthority(
+  options: OwnAuthorityOptions,
+  { config, log, metrics }: Pick<Process, "config" | "log" | "metrics">,
+): Promise<Authority & Part> {
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
   const services = Object.keys(OWN_SERVICES);
   const name = `${hostname()} ${formatAddress(config.grpc)}`;
-  const given = { store, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, acceptTime };
-  // The registry is opened later: until then nobody deletes an enrolment.
-  const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
   const audit = { retentionMs: config.auditRetention, maxBytes: config.auditMax };
-  const authority = await openAuthority({ ...given, audit, joinsOtherwise });
-  context.metrics.changesRefused = () => authority.refused();
-  context.metrics.recordsDropped = () => authority.droppedRecords();
-  shutdown.onBegin(() => authority.announceStop());
-  shutdown.add(() => authority.close());
-  const { guard, asked } = await openOwnGuard(context, authority);
-  const own = more(listNamespacesOf(asked));
-  // Before services of others join.
-  await claimNames(authority, [authority.service, ...own]);
-  const { services: foreign } = config;
-  const authorities = (): number => authority.count();
+  const given = { ...options, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, audit };
+  const authority = await openAuthority(given);
+  metrics.changesRefused = () => authority.refused();
+  metrics.recordsDropped = () => authority.droppedRecords();
+  return { ...authority, leave: () => authority.announceStop() };
+}
+
+/**
+ * How this process asks its own authority. The guard asks it, and calls on the gRPC port pass the guard: so this access has
+ * a dispatcher of its own.
+ */
+export function accessTo({ service }: Authority, { config, log }: Pick<Process, "config" | "log">) {
+  const toAuthority = new Dispatcher({ services: [service], guard: REFUSE_ALL, limits: messageLimits(config), log });
+  return { channel: new InProcessChannel(toAuthority), admission: SYSTEM } as const;
+}
+
+/** What a registry is opened with, beside the settings. */
+interface RegistryParts {
+  readonly authority: Authority;
+  readonly guard: OpenGuard;
+  readonly transport: Pick<Transport, "connect">;
+  /** Own services that this process is about to serve. */
+  readonly services: readonly Service[];
+}
+
+/**
+ * Opens the registry. It follows the services that the configuration file names, and resolves when they were tried, so that
+ * gateways find them from their first look on.
+ */
+export async function openRegistry(
+  { authority, guard, transport, services }: RegistryParts,
+  { config, log, budget }: Pick<Process, "config" | "log" | "budget">,
+): Promise<Registry> {
   const { grpcNames: owners } = authority;
+  // What this process serves has its own gRPC names, unless others had them at an earlier start. Before others join.
+  for (const { name, parts } of [authority.service, ...services]) await owners.claim(name, parts.map(grpcServiceOf));
+  const authorities = (): number => authority.count();
   const { connect } = transport;
-  const registry = createRegistry({ guard, foreign, owners, connect, log, budget, authorities });
-  shutdown.add(() => registry.close());
-  shutdown.add(followServices({ file: config.configFile, registry, log }));
-  // Before the port is open, too: gateways then find these services from their first look on.
+  const registry = createRegistry({ guard, foreign: config.services, owners, connect, log, budget, authorities });
+  const following = followServices({ file: config.configFile, registry, log });
   await Promise.race([registry.tried(), sleep(CONFIGURED_WAIT_MS, undefined, { ref: false })]);
-  const served = [authority.service, registry.service, ...own];
-  // Before the port is open, too: a store that cannot be used ends the start.
-  for (const service of served) await service.store?.();
-  const grpc = await openGrpcPort(context, served, guard);
-  // Before the port: its streams would never end by themselves.
-  shutdown.add(() => registry.close());
-  const instances = served.map((service) => instanceOf(service, grpc, config));
-  for (const [index, instance] of instances.entries()) await addStore(instance, served[index]!);
+  const close = (): void => {
+    following.close(0);
+    registry.close();
+  };
+  return { ...registry, close };
+}
+
+/** Enters the services of this process in its registry. @returns their instances */
+export async function joinOwn(
+  services: readonly Service[],
+  { grpc, registry }: { readonly grpc: GrpcPort; readonly registry: Registry },
+  { config, log }: Pick<Process, "config" | "log">,
+): Promise<readonly { readonly service: string; readonly id: string }[]> {
+  const instances = services.map((service) => instanceOf(service, grpc, config));
+  for (const [index, instance] of instances.entries()) await addStore(instance, services[index]!);
   for (const instance of instances) await registry.add(instance);
   const names = instances.map(({ service }) => service);
   log.info({ services: names.join(", ") }, `the ${names.length} services of this process joined`);
-  const localIds = new Set(instances.map(({ service, id }) => `${service} ${id}`));
-  keepGrpcHealth(shutdown, grpc.dispatcher, guard);
-  const isLocal: Core["isLocal"] = ({ service, id }) => localIds.has(`${service} ${id}`);
-  const { firstStart, faults, enrol } = authority;
-  return { guard, grpc, isLocal, firstStart, faults, enrol };
-}
-
-/** Opens the guard of the authority's process. It can decide when this resolves. */
-async function openOwnGuard(
-  { config, log, shutdown }: ProcessContext,
-  { service }: Authority,
-): Promise<{ guard: OpenGuard; asked: Pick<AuthorityAccess, "channel" | "admission"> }> {
-  // The guard asks the authority, and calls on the gRPC port pass the guard. So the guard has a dispatcher of its own.
-  const toAuthority = new Dispatcher({ services: [service], guard: REFUSE_ALL, limits: messageLimits(config), log });
-  const asked = { channel: new InProcessChannel(toAuthority), admission: SYSTEM } as const;
-  const guard = new OpenGuard({ ...asked, log });
-  shutdown.add(() => guard.close());
-  // Before the port is open: gateways that know its address from before call as soon as they are connected.
-  await guard.ready();
-  return { guard, asked };
-}
-
-/** What this process serves has its own gRPC names, unless others had them at an earlier start. */
-async function claimNames({ grpcNames }: Authority, own: readonly Service[]): Promise<void> {
-  for (const { name, parts } of own) {
-    const names = parts.map(grpcServiceOf);
-    await grpcNames.claim(name, names);
-  }
+  return instances;
 }
 
 /** For a dispatcher that only this process calls, with an admission of its own. */

@@ -8,8 +8,7 @@ import { formatGrpcTarget } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
 import type { ForeignService } from "../../src/config/configured-services.js";
 import { createLog } from "../../src/log.js";
-import { createContext } from "../../src/process/context.js";
-import { Shutdown } from "../../src/process/shutdown.js";
+import { openTransport, Process } from "../../src/process/process.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 
 /** How long the targets may take to tell the contract, in milliseconds. */
@@ -42,14 +41,13 @@ function inFile(file: string): Reflected {
 }
 
 async function reflect(service: ForeignService, config: Config): Promise<Reflected> {
-  const log = createLog("silent");
-  const shutdown = new Shutdown(log);
+  const reading = new Process(config, createLog("silent"));
   try {
-    const { transport } = await createContext({ config, log, shutdown });
-    return await readOnce(service, transport.connect, READ_MS);
+    const { connect } = await openTransport(reading);
+    return await readOnce(service, connect, READ_MS);
   } catch (error) {
     throw new UnreadContractError((error as Error).message, { cause: error });
   } finally {
-    await shutdown.abandonStart();
+    await reading.abandonStart();
   }
 }

@@ -3,6 +3,7 @@ import type { Registry } from "../../services/registry/registry.js";
 import { ConfigError, readServices } from "../../src/config/config.js";
 import { onFileChange } from "../../src/file-changes.js";
 import type { Logger } from "../../src/log.js";
+import type { Part } from "../../src/process/process.js";
 
 export interface FollowServicesOptions {
   /** The configuration file, which may be created later. */
@@ -14,9 +15,8 @@ export interface FollowServicesOptions {
 /**
  * Has the registry follow the services of the file, as it is after each change. A file that cannot be used is logged, and
  * the services before stay.
- * @returns what ends that.
  */
-export function followServices({ file, registry, log }: FollowServicesOptions): () => void {
+export function followServices({ file, registry, log }: FollowServicesOptions): Part {
   const closing = new AbortController();
   const takeUp = (): void => {
     try {
@@ -28,5 +28,5 @@ export function followServices({ file, registry, log }: FollowServicesOptions): 
     }
   };
   onFileChange(file, takeUp, closing.signal);
-  return () => closing.abort();
+  return { close: () => closing.abort() };
 }

@@ -1,23 +1,18 @@
 /** Makes own services ready to be served by this process, with what their calls share. */
 import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Clients } from "../../src/kit/clients.js";
-import type { ListNamespaces } from "../../src/kit/namespace-data.js";
 import { createLazyService } from "../../src/kit/service.js";
-import { installationStore } from "../../src/kit/shared-store.js";
-import type { ProcessContext } from "../../src/process/context.js";
+import type { SharedStore } from "../../src/kit/shared-store.js";
+import type { Logger } from "../../src/log.js";
 import type { Service } from "../../src/rpc/service.js";
 import { KEEPING, OWN_SERVICES } from "./own-services.js";
 
 /** How own services are made. */
 export interface OpenServicesOptions {
+  readonly store: SharedStore;
   /** Makes the clients of a service, when it first calls another. */
   readonly clientsOf: (service: string) => Clients;
-  /** Asks the authority of the installation. */
-  readonly list: ListNamespaces;
-  /** The service of a process that has joined; undefined for the process that has the authority. */
-  readonly joined?: string | undefined;
-  /** Whether this start sets the installation up. */
-  readonly isNew?: boolean;
+  readonly log: Logger;
 }
 
 /**
@@ -25,14 +20,7 @@ export interface OpenServicesOptions {
  * that no two keep their data in different ones.
  * @param names keys of OWN_SERVICES
  */
-export function openServices(
-  { config, log, budget, shutdown }: ProcessContext,
-  names: readonly string[],
-  { clientsOf, list, joined, isNew }: OpenServicesOptions,
-): Service[] {
-  const { serviceStore: url, data: dataFolder } = config;
-  const store = installationStore({ url, dataFolder, services: names, joined, isNew, list, log, budget });
-  shutdown.add(() => store.close());
+export function openServices(names: readonly string[], { store, clientsOf, log }: OpenServicesOptions): Service[] {
   return names.map((service) => {
     const load = OWN_SERVICES[service];
     if (load === undefined) throw new Error(`there is no service ${service}`);

@@ -3,34 +3,30 @@ import type { Caller } from "../../src/call/caller.js";
 import { NO_METADATA } from "../../src/call/metadata.js";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { Clients } from "../../src/kit/clients.js";
-import type { ProcessContext } from "../../src/process/context.js";
 import type { Call, CallListener, CallStart, Channel } from "../../src/rpc/channel.js";
 import type { Dispatcher } from "../../src/rpc/dispatch.js";
-import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import type { InProcessChannel } from "../../src/rpc/in-process/channel.js";
+import type { Transport } from "../../src/rpc/transport.js";
 
 /**
  * The clients of a service of this process. The authority judges the service and its caller as those of any other process,
  * and the contexts that it gives pass the same guard.
  * @param dispatcher answers the calls to every service of this process
+ * @param inProcess leads to it
  */
 export function clientsWithin(
   service: string,
-  { transport, shutdown }: Pick<ProcessContext, "transport" | "shutdown">,
   dispatcher: Dispatcher,
+  inProcess: InProcessChannel,
+  connect: Transport["connect"],
 ): Clients {
-  const inProcess = new InProcessChannel(dispatcher);
   const names = new Set(dispatcher.endpoints.map((endpoint) => endpoint.service));
-  const clients = new Clients({
+  return new Clients({
     channel: new EnrolledChannel(service, dispatcher, inProcess),
     metadata: NO_METADATA,
-    connect: transport.connect,
+    connect,
     local: (name) => (names.has(name) ? inProcess : undefined),
   });
-  shutdown.add(() => {
-    clients.close();
-    inProcess.close();
-  });
-  return clients;
 }
 
 /** A channel to the authority and the registry whose calls are those of an enrolled service, without a token of its own. */

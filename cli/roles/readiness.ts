@@ -1,11 +1,34 @@
 /** Why a process cannot serve calls, in words for its operator. */
-import type { Authority } from "../../src/access/follow/authorities.js";
+
+import type { Catalog } from "../../gateway/catalog/catalog.js";
+import { Health } from "../../gateway/own/health.js";
+import type { Authorities, Authority } from "../../src/access/follow/authorities.js";
+import type { OpenGuard } from "../../src/access/guard.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 /** A part of a process that follows authorities. */
 interface Follower {
   /** By the authority's name, why it cannot be followed. */
   readonly faults: ReadonlyMap<string, unknown>;
+}
+
+/** The parts on which it depends whether a process can answer calls. */
+interface HealthOptions {
+  readonly guard: OpenGuard;
+  /** Of a gateway. */
+  readonly catalog?: Catalog;
+  /** Where they are other processes. */
+  readonly authorities?: Authorities | undefined;
+  /** What is wrong with the authority of this process, where it has one. */
+  readonly faults?: () => readonly string[];
+}
+
+/** The health of a process, and why it is not ready. */
+export function healthOf({ guard, catalog, authorities, faults }: HealthOptions) {
+  const needs = { guard: () => guard.state === "ready", ...(catalog && { catalog: () => catalog.ready }) };
+  const notReady = () => whyNotReady(health.missing, { guard, ...(catalog && { catalog }) }, authorities?.all);
+  const health: Health = new Health(needs, { why: notReady, faults });
+  return { health, notReady };
 }
 
 /**

@@ -1,64 +1,96 @@
 /** `portico server`: everything in one process. Calls between its parts go through in-process channels. */
 
 import { forwardTo } from "../../gateway/own/forward.js";
+import { Usage } from "../../gateway/own/usage.js";
 import type { Authority } from "../../services/auth/authority.js";
-import { SYSTEM } from "../../src/access/guard.js";
+import { OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address/address.js";
 import { type Config, ConfigError, type Flags, SETTINGS } from "../../src/config/config.js";
 import type { Clients } from "../../src/kit/clients.js";
-import type { ProcessContext } from "../../src/process/context.js";
-import type { GrpcPort } from "../../src/process/grpc-port.js";
+import { listNamespacesOf } from "../../src/kit/namespace-data.js";
+import { installationStore } from "../../src/kit/shared-store.js";
+import { type GrpcPort, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
+import { openTransport, type Process } from "../../src/process/process.js";
+import { openCallQueue } from "../../src/process/refusals.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { readInstallation } from "../../src/store/installation.js";
+import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
-import { openCore, type StoreOptions } from "./authority.js";
-import { openGateway } from "./gateway.js";
+import { openAdminPort } from "./admin-port.js";
+import { accessTo, joinOwn, openOwnAuthority, openRegistry, type StoreOptions } from "./authority.js";
+import { openCatalog, openHttpPort, type RegistrySource } from "./gateway.js";
 import { openServices } from "./open-services.js";
 import { clientsWithin } from "./own-clients.js";
 import { OWN_SERVICES } from "./own-services.js";
+import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
-import { processOf, type Running } from "./start.js";
+import { type Opened, processOf } from "./start.js";
 
 /**
  * Runs until the process is told to stop.
  * @returns the exit code.
  */
 export function runServer(flags: Flags & StoreOptions, io: Io): Promise<number> {
-  const start = processOf((context) => openServer(context, flags));
+  const start = processOf((opening) => openServer(opening, flags));
   return runRole({ title: "everything in one process", start, hasStore: true }, flags, io);
 }
 
 /** A server, and what else a command may do with it that runs it in its own process. */
-export interface OpenServer extends Omit<Running, "stop"> {
+export interface OpenServer extends Opened {
   readonly http: Address;
   /** Answers calls of this process to any of its services. */
   readonly dispatcher: GrpcPort["dispatcher"];
   readonly enrol: Authority["enrol"];
 }
 
-/** Opens all parts of a server. */
-export async function openServer(context: ProcessContext, options: StoreOptions): Promise<OpenServer> {
-  const { log, transport } = context;
-  const clientsOf = (service: string): Clients => clientsWithin(service, context, core.grpc.dispatcher);
-  const names = ownServicesOf(context.config);
-  const isNew = readInstallation(context.config.data) === undefined;
-  const core = await openCore(context, (list) => openServices(context, names, { clientsOf, list, isNew }), options);
-  const { guard, grpc, isLocal, firstStart, faults, enrol } = core;
-  const { routes, ...gateway } = await openGateway(context, {
-    guard,
-    faults,
-    registry: {
-      channel: new InProcessChannel(grpc.dispatcher),
-      admission: SYSTEM,
-      connect: (address, instance, options) =>
-        isLocal(instance)
-          ? new InProcessChannel(grpc.dispatcher)
-          : transport.connect(parseGrpcTarget(address), options),
-      log,
-    },
-  });
-  grpc.dispatcher.forward = forwardTo(routes);
-  return { ...gateway, grpc: grpc.target, dispatcher: grpc.dispatcher, firstStart, enrol };
+/** Opens all parts of a server, one after the other. The process closes them in the opposite order. */
+export async function openServer(opening: Process, { acceptTime }: StoreOptions): Promise<OpenServer> {
+  const { config, log, metrics, budget, closed, own, ownLast } = opening;
+  const { data: dataFolder, serviceStore: url } = config;
+  const transport = await openTransport({ config, log, budget, closed });
+  const names = ownServicesOf(config);
+  const isNew = readInstallation(dataFolder) === undefined;
+  const store = own(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
+  // The registry is opened later: until then nobody deletes an enrolment.
+  const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
+  const authority = own(await openOwnAuthority({ store, acceptTime, joinsOtherwise }, { config, log, metrics }));
+  const access = accessTo(authority, { config, log });
+  const guard = own(new OpenGuard({ ...access, log }));
+  // Before the port is open: gateways that know its address from before call as soon as they are connected.
+  await guard.ready();
+  const list = listNamespacesOf(access);
+  const kept = own(installationStore({ url, dataFolder, services: names, isNew, list, log, budget }));
+  const services = openServices(names, { store: kept, clientsOf: (service) => clientsOf(service), log });
+  const registry = own(await openRegistry({ authority, guard, transport, services }, { config, log, budget }));
+  const served = [authority.service, registry.service, ...services];
+  // Before the port is open, too: a store that cannot be used ends the start.
+  for (const service of served) await service.store?.();
+  const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
+  const { dispatcher } = grpc;
+  own(registry); // Again, before the port: its streams would never end by themselves.
+  const clientsOf = (service: string): Clients => {
+    const channel = own(new InProcessChannel(dispatcher));
+    return own(clientsWithin(service, dispatcher, channel, transport.connect));
+  };
+  const instances = await joinOwn(served, { grpc, registry }, { config, log });
+  own(keepGrpcHealth(dispatcher, guard));
+  // Another process may give the same address, but cannot know an ID beforehand.
+  const local = new Set(instances.map(({ service, id }) => `${service} ${id}`));
+  const connect: RegistrySource["connect"] = (address, { service, id }, options) =>
+    local.has(`${service} ${id}`)
+      ? new InProcessChannel(dispatcher)
+      : transport.connect(parseGrpcTarget(address), options);
+  const source = { channel: new InProcessChannel(dispatcher), admission: SYSTEM, connect, log } as const;
+  const catalog = own(openCatalog(source, { config, log, budget }));
+  const { firstStart, faults, enrol } = authority;
+  const { health, notReady } = healthOf({ guard, catalog, faults });
+  const usage = own(new Usage(source));
+  const { callQueue } = own(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
+  const parts = { catalog, guard, health, usage, callQueue };
+  const http = own(await openHttpPort(parts, { config, log, metrics, budget, closed }));
+  const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
+  dispatcher.forward = forwardTo(catalog.routes);
+  return { http: http.address, grpc: grpc.target, admin: admin.address, notReady, dispatcher, firstStart, enrol };
 }
 
 /** @throws {ConfigError} when a service is named that is not Portico's own */

@@ -1,20 +1,22 @@
 /** `portico service <name>`: one of Portico's own services alone, which registers for as long as it runs. */
-import { Health } from "../../gateway/own/health.js";
 import type { Flags } from "../../src/config/config.js";
-import { clientsOf } from "../../src/kit/clients.js";
+import { Clients } from "../../src/kit/clients.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
-import type { ProcessContext } from "../../src/process/context.js";
+import { installationStore } from "../../src/kit/shared-store.js";
+import { instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
-import { openServiceProcess } from "../../src/process/service.js";
+import { openTransport, type Process } from "../../src/process/process.js";
+import { openCallQueue } from "../../src/process/refusals.js";
+import { keepRegistered } from "../../src/process/service.js";
 import type { Service } from "../../src/rpc/service.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
 import { openServices } from "./open-services.js";
 import { OWN_SERVICES } from "./own-services.js";
-import { whyNotReady } from "./readiness.js";
+import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
-import { processOf, type Running } from "./start.js";
+import { type Opened, processOf } from "./start.js";
 
 /**
  * Runs until the process is told to stop.
@@ -28,19 +30,28 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
       EXIT.usage,
     );
   }
-  const start = processOf((context) => openService(context, name));
+  const start = processOf((opening) => openService(opening, name));
   return runRole({ title: `service ${name}`, start, hasStore: false }, flags, io);
 }
 
-async function openService(context: ProcessContext, name: string): Promise<Omit<Running, "stop">> {
-  const joined = await joinAuthority(context, name);
-  const clients = () => clientsOf(context, joined);
+/** Opens all parts of a service, one after the other. The process closes them in the opposite order. */
+async function openService(opening: Process, name: string): Promise<Opened> {
+  const { config, log, metrics, budget, closed, own, ownLast } = opening;
+  const { data: dataFolder, serviceStore: url } = config;
+  const transport = await openTransport({ config, log, budget, closed });
+  const joined = own(await joinAuthority(name, { config, log }, transport));
+  const { channel, metadata, guard, authorities } = joined;
   const list = listNamespacesOf(joined);
-  const [service] = openServices(context, [name], { clientsOf: clients, list, joined: name }) as [Service];
-  const { guard, grpc, registration, stored } = await openServiceProcess(context, joined, service);
-  const notReady = () => whyNotReady(health.missing, { guard }, joined.authorities.all);
-  const health: Health = new Health({ guard: () => guard.state === "ready" }, { why: notReady });
-  const admin = await openAdminPort(context, health);
-  await waitForAuthority(Promise.all([guard.ready(), stored, registration.registered()]));
-  return { grpc: grpc.target, admin, notReady };
+  const store = own(installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget }));
+  const clientsOf = () => own(new Clients({ channel, metadata, connect: transport.connect }));
+  const services = openServices([name], { store, clientsOf, log });
+  const { callQueue } = own(openCallQueue({ log, metrics }));
+  const grpc = own(await openGrpcPort({ services, guard, callQueue, transport, config, log, metrics }));
+  own(keepGrpcHealth(grpc.dispatcher, guard));
+  const [service] = services as [Service];
+  const registered = own(keepRegistered(service, instanceOf(service, grpc, config), joined, log));
+  const { health, notReady } = healthOf({ guard, authorities });
+  const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
+  await waitForAuthority(Promise.all([guard.ready(), registered.ready()]));
+  return { grpc: grpc.target, admin: admin.address, notReady };
 }

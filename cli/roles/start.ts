@@ -1,12 +1,11 @@
-/** Starts a process: makes what all its parts share, opens them, and closes them again where one cannot be opened. */
+/** Starts a process: opens its parts, and closes them again where one cannot be opened. */
 import { setFlagsFromString } from "node:v8";
 import type { Authority } from "../../services/auth/authority.js";
 import type { Address, GrpcTarget } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
 import type { Logger } from "../../src/log.js";
-import { createContext, type ProcessContext } from "../../src/process/context.js";
 import { ListenError } from "../../src/process/listen.js";
-import { Shutdown } from "../../src/process/shutdown.js";
+import { Process } from "../../src/process/process.js";
 import { CommandError } from "../terminal/exit.js";
 import { unlessStopped } from "./stop.js";
 
@@ -34,8 +33,8 @@ export interface WorkerProcess {
   readonly admin: Address;
 }
 
-/** Opens the parts of a process. */
-type Open = (context: ProcessContext) => Promise<Omit<Running, "stop">>;
+/** What runs once the parts of a process are open. */
+export type Opened = Omit<Running, "stop">;
 
 /**
  * Starts a process.
@@ -43,16 +42,16 @@ type Open = (context: ProcessContext) => Promise<Omit<Running, "stop">>;
  */
 export type Start = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
 
-/** The start of a process with these parts. */
-export function processOf(open: Open): Start {
+/** The start of a process of which `open` opens the parts. */
+export function processOf(open: (opening: Process) => Promise<Opened>): Start {
   return async (config, log, signal) => {
     configureGarbageCollection();
-    const shutdown = new Shutdown(log);
+    const opening = new Process(config, log);
     try {
-      const running = await unlessStopped(createContext({ config, log, shutdown }).then(open), signal);
-      return { ...running, stop: () => shutdown.run({ noticeMs: config.drainNotice, drainMs: config.drain }) };
+      const running = await unlessStopped(open(opening), signal);
+      return { ...running, stop: () => opening.stop({ noticeMs: config.drainNotice, drainMs: config.drain }) };
     } catch (error) {
-      await shutdown.abandonStart();
+      await opening.abandonStart();
       throw error instanceof ListenError ? new CommandError(error.message) : error;
     }
   };

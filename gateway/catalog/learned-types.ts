@@ -101,29 +101,23 @@ export class TypeLearner {
   }
 
   /**
-   * Does something with messages: at once, or where types are missing once more after they were asked for. It must change nothing
-   * before its messages have been read or written.
+   * Does something with messages: where types are missing, once more after they were asked for. It must change nothing before
+   * its messages have been read or written.
    * @param deadline in milliseconds of `performance.now()`; what is not known by then is done without
    */
-  complete<T>(work: () => T, channel: Channel, deadline?: number): T | Promise<Awaited<T>> {
-    const outcome = this.#try(work);
-    return outcome instanceof MissingTypesError ? this.#again(work, outcome, channel, deadline) : outcome;
-  }
-
-  async #again<T>(
-    work: () => T,
-    first: MissingTypesError,
-    channel: Channel,
-    deadline: number | undefined,
-  ): Promise<Awaited<T>> {
-    let { types } = first;
-    for (let round = 1; ; round++) {
-      await this.#learnBy(deadline, types, channel);
-      if (round === MAX_ROUNDS) return await work();
+  async complete<T>(work: () => T, channel: Channel, deadline?: number): Promise<Awaited<T>> {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
       const outcome = this.#try(work);
       if (!(outcome instanceof MissingTypesError)) return await outcome;
-      ({ types } = outcome);
+      await this.#learnBy(deadline, outcome.types, channel);
     }
+    return await work();
+  }
+
+  /** The same, where no types are missing. @returns undefined where some are */
+  completeAtOnce<T>(work: () => T): T | undefined {
+    const outcome = this.#try(work);
+    return outcome instanceof MissingTypesError ? undefined : outcome;
   }
 
   #try<T>(work: () => T): T | MissingTypesError {

@@ -122,9 +122,15 @@ export class Target {
   }
 
   /** Does something with messages, as `TypeLearner.complete`. */
-  complete<T>(work: () => T, deadline: number | undefined): T | Promise<Awaited<T>> {
+  async complete<T>(work: () => T, deadline: number | undefined): Promise<Awaited<T>> {
     const { learner } = this.contract;
-    return learner === undefined ? work() : learner.complete(work, this.channel, deadline);
+    return await (learner === undefined ? work() : learner.complete(work, this.channel, deadline));
+  }
+
+  /** The same, where no types have to be asked for. @returns undefined where they have: then nothing has been done */
+  completeAtOnce<T>(work: () => T): T | undefined {
+    const { learner } = this.contract;
+    return learner === undefined ? work() : learner.completeAtOnce(work);
   }
 
   /** Passes a message of a stream on, unless types have to be asked for first; resolves when that has been done. */
@@ -140,10 +146,11 @@ export class Target {
   /** Resolves when the types of an error's details have been asked for; undefined where none is missing. */
   completeDetails(details: readonly Any[], deadline: number | undefined): Promise<void> | undefined {
     if (details.length === 0 || this.contract.learner === undefined) return undefined;
-    const done = this.complete(() => {
+    const write = (): true => {
       for (const detail of details) writeDetail(this.any, detail);
-    }, deadline);
-    return done instanceof Promise ? done : undefined;
+      return true;
+    };
+    return this.completeAtOnce(write) ? undefined : this.complete(write, deadline).then(() => {});
   }
 
   get request(): Codec {
@@ -164,4 +171,6 @@ export interface Route {
   readonly versioned: boolean;
   /** As in Credentials. */
   readonly forbidsKnown?: boolean;
+  /** The body, where it had to be received to find the route. */
+  readonly body?: readonly Uint8Array[];
 }

@@ -4,7 +4,7 @@
  *
  * A dialect knows no socket.
  */
-import type { GatewayRequest } from "../http/message.js";
+import type { GatewayRequestHead } from "../http/message.js";
 import { pathOf } from "../http/target.js";
 import type { Dialect, Dialects } from "../stages/dialect.js";
 import { connectStream } from "./connect/stream.js";
@@ -35,7 +35,7 @@ export function dialectsOf(options: McpOptions): Dialects {
     }
   }
 
-  const of = ({ method, target, headers, upgrade }: GatewayRequest): Dialect => {
+  const of = ({ method, target, headers, upgrade }: GatewayRequestHead): Dialect => {
     const { contentType, connectVersion } = headers;
     if (contentType === undefined) {
       const codec = method === "GET" && target.includes("connect=v1") ? codecOfQuery(target) : undefined;
@@ -48,7 +48,7 @@ export function dialectsOf(options: McpOptions): Dialects {
     return byContentType.get(type.trim()) ?? json;
   };
   const mcp = new Mcp(options);
-  const ofRefused = (request: GatewayRequest): Dialect => {
+  const ofRefused = (request: GatewayRequestHead): Dialect => {
     const dialect = of(request);
     return dialect === json && pathOf(request.target) === MCP_PATH ? mcp : dialect;
   };

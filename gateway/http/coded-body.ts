@@ -2,7 +2,7 @@
 import { CODING_LIST, type Coding, codingNamed, DecompressError, decompress } from "./content-coding.js";
 import { HttpError, NO_MEMORY } from "./errors.js";
 import type { RequestHeaders } from "./headers.js";
-import type { GatewayRequest } from "./message.js";
+import type { GatewayRequest, GatewayRequestHead } from "./message.js";
 
 /**
  * The coding of a request's body; undefined for none.
@@ -28,21 +28,23 @@ export function checkNotCoded(headers: RequestHeaders): void {
   throw new HttpError(415, message, { headers: ["Accept-Encoding", "identity"] });
 }
 
-/**
- * Receives the body, and decompresses it as its Content-Encoding says.
- * @param maxBytes of the body, before and after decompression
- * @throws {HttpError} (or rejects with one) as `GatewayRequest.body`, and 400 where it is not so compressed
- */
-export function receiveBody(
-  request: GatewayRequest,
-  maxBytes: number,
-): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-  const coding = request.headers.contentEncoding === undefined ? undefined : codingOf(request.headers);
-  return coding === undefined ? request.body(maxBytes) : receiveCoded(request, coding, maxBytes);
+/** Whether the body has a content coding. @throws {HttpError} 415 for one that is unknown here */
+export function isCoded({ headers }: GatewayRequestHead): boolean {
+  return headers.contentEncoding !== undefined && codingOf(headers) !== undefined;
 }
 
-async function receiveCoded(request: GatewayRequest, coding: Coding, maxBytes: number): Promise<readonly Uint8Array[]> {
-  const pieces = await request.body(maxBytes);
+/**
+ * Decompresses a body as its Content-Encoding says.
+ * @param maxBytes of the body, before and after decompression
+ * @throws {HttpError} (rejects) 400 where it is not so compressed, 413, 415, 503
+ */
+export async function decodeContent(
+  request: GatewayRequest,
+  pieces: readonly Uint8Array[],
+  maxBytes: number,
+): Promise<readonly Uint8Array[]> {
+  const coding = codingOf(request.headers);
+  if (coding === undefined) return pieces;
   const [first] = pieces;
   const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
   try {

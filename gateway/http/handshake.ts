@@ -4,7 +4,7 @@
  */
 import { HttpError } from "./errors.js";
 import { listOf, valuesOf } from "./headers.js";
-import type { GatewayRequest } from "./message.js";
+import type { GatewayRequestHead } from "./message.js";
 
 /** @throws {HttpError} 400 malformed, 426 another version of the protocol than 13 */
 export function checkHandshake(rawHeaders: readonly string[]): void {
@@ -28,7 +28,7 @@ const LISTED = /^[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*$/;
  * and `bearer.<token>`. The second is never sent back.
  * @throws {HttpError} 400 for more than one token, and for subprotocols that are no list
  */
-export function subprotocolToken({ rawHeaders, headers }: GatewayRequest): string | undefined {
+export function subprotocolToken({ rawHeaders, headers }: GatewayRequestHead): string | undefined {
   const tokens = offered(rawHeaders).flatMap((name) => BEARER.exec(name)?.[1] ?? []);
   if (tokens.length + (headers.authorization === undefined ? 0 : 1) > 1) {
     throw new HttpError(400, "More than one token was sent");

@@ -4,11 +4,13 @@
  *
  * This room knows no socket.
  */
+import type { OwnRoot } from "../../src/contract/names.js";
 import type { BodyStream, PieceFlow, PieceReader } from "./body.js";
 import type { HttpError } from "./errors.js";
 import type { RequestHeaders } from "./headers.js";
 
-export interface GatewayRequest {
+/** A request without its body: all that a dialect is given of it until the guard has decided who calls. */
+export interface GatewayRequestHead {
   readonly method: string;
   /** The request target as sent (RFC 9112 §3.2), one character an octet: `/helloworld/call?name=Ada`. */
   readonly target: string;
@@ -22,6 +24,15 @@ export interface GatewayRequest {
   readonly remoteAddress: string;
   /** Whether a trusted proxy has sent it: only then headers count that say how a client reached the proxy. */
   readonly isProxied?: boolean | undefined;
+  /** Whether the client asks for a WebSocket (RFC 6455) at this path. */
+  readonly upgrade?: boolean | undefined;
+  /** Whether the response may end with trailers (RFC 9110 §6.5), as over HTTP/2; else those that it has are left out. */
+  readonly sendsTrailers?: boolean | undefined;
+  /** Calls the listener when the response is not to be waited for any more: 499 the client has gone, 503 the server stops. */
+  onAbort(listener: (reason: HttpError) => void): void;
+}
+
+export interface GatewayRequest extends GatewayRequestHead {
   /**
    * Reads the body to its end; may be called once.
    * @param maxBytes where it is not the port's limit, because the message in the body is smaller than the body
@@ -29,6 +40,11 @@ export interface GatewayRequest {
    * @throws {HttpError} 413 too large, 408 too slow, 400 malformed, 499 the client has gone, 503 no memory for it
    */
   body(maxBytes?: number): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
+  /**
+   * The body as `body` gives it, where all of it has arrived. Else undefined, and `body` may still be called.
+   * @throws {HttpError} 413 too large, 503 no memory for it
+   */
+  arrivedBody(maxBytes: number): readonly Uint8Array[] | undefined;
   /**
    * Reserves memory for a response body, until the client has read it; of several calls the largest counts. Else a large body
    * may be cut off.
@@ -42,12 +58,6 @@ export interface GatewayRequest {
   tryHoldBody(bytes: number): boolean;
   /** Reads the body as it arrives, instead of `body`, whatever its length. */
   pieces(reader: PieceReader): PieceFlow;
-  /** Whether the client asks for a WebSocket (RFC 6455) at this path. */
-  readonly upgrade?: boolean | undefined;
-  /** Whether the response may end with trailers (RFC 9110 §6.5), as over HTTP/2; else those that it has are left out. */
-  readonly sendsTrailers?: boolean | undefined;
-  /** Calls the listener when the response is not to be waited for any more: 499 the client has gone, 503 the server stops. */
-  onAbort(listener: (reason: HttpError) => void): void;
   /** Throttles the client, which may ask again at once: this request is refused in an overload. */
   throttle?(): void;
 }
@@ -80,9 +90,9 @@ export function isStream(body: GatewayResponse["body"]): body is BodyStream {
 /** Paths that Portico answers itself, such as `/readyz` or the web pages. */
 export interface OwnPaths {
   /** Each path is one of these, or lies below it. No binding of a service is called there (src/contract/own-paths.ts). */
-  readonly roots: readonly string[];
+  readonly roots: readonly OwnRoot[];
   /** The reply at a path, without the query; undefined at a path that is none of these. */
-  reply(path: string, request: GatewayRequest): Reply | undefined | Promise<Reply>;
+  reply(path: string, request: GatewayRequestHead): Reply | undefined | Promise<Reply>;
 }
 
 export type Handler = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>;

@@ -61,7 +61,7 @@ const LAST_REQUEST_MS = 250;
 const FLUSH_MS = 500;
 
 /** An open HTTP port. */
-class HttpPort {
+export class HttpPort {
   readonly #server: Server;
   readonly #options: Http1Options;
   readonly #connections = new Set<PortConnection>();

@@ -22,7 +22,7 @@ import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
 import { checkUnambiguous } from "../http/headers.js";
-import type { GatewayRequest, OwnPaths, Reply } from "../http/message.js";
+import type { GatewayRequestHead, OwnPaths, Reply } from "../http/message.js";
 import { readCredentials } from "../stages/credentials.js";
 import { openApiSteps, summaryOfService } from "./document.js";
 
@@ -39,7 +39,7 @@ export interface ServedDocumentsOptions {
 const MAX_KEPT = 32;
 
 export class ServedDocuments implements OwnPaths {
-  readonly roots = ["/openapi"];
+  readonly roots: OwnPaths["roots"] = ["/openapi"];
   readonly #routes: Routes;
   readonly #guard: Guard;
   readonly #omitZeros: boolean | undefined;
@@ -56,7 +56,7 @@ export class ServedDocuments implements OwnPaths {
     this.#server = publicUrl;
   }
 
-  reply(path: string, request: GatewayRequest): Promise<Reply> | undefined {
+  reply(path: string, request: GatewayRequestHead): Promise<Reply> | undefined {
     if (path === "/openapi") return this.#index(request);
     if (path === "/openapi/fields") return this.#fields(request);
     const service = /^\/openapi\/([^/]+)\.json$/i.exec(path)?.[1]?.toLowerCase();
@@ -66,14 +66,14 @@ export class ServedDocuments implements OwnPaths {
     return isIndex ? this.#index(request) : this.#document(service, request);
   }
 
-  async #index(request: GatewayRequest): Promise<Reply> {
+  async #index(request: GatewayRequestHead): Promise<Reply> {
     const viewer = await this.#viewer(request);
     const visible = this.#visibleServices(viewer);
     const services = await mapPaced(visible, ([name, shown]) => indexEntry(name, shown, "/openapi/"));
     return { status: 200, body: JSON.stringify({ services }) };
   }
 
-  async #fields(request: GatewayRequest): Promise<Reply> {
+  async #fields(request: GatewayRequestHead): Promise<Reply> {
     const viewer = await this.#viewer(request);
     const services = await mapPaced(this.#visibleServices(viewer), ([name, shown]) => [
       name,
@@ -82,7 +82,7 @@ export class ServedDocuments implements OwnPaths {
     return { status: 200, body: JSON.stringify({ services: Object.fromEntries(services) }) };
   }
 
-  async #document(service: string, request: GatewayRequest): Promise<Reply> {
+  async #document(service: string, request: GatewayRequestHead): Promise<Reply> {
     const viewer = await this.#viewer(request);
     const shown = this.#shown(service, viewer);
     const [first] = shown;
@@ -106,7 +106,7 @@ export class ServedDocuments implements OwnPaths {
   }
 
   /** @throws {StatusError} (rejects) as `registry:Registry.Describe` would refuse the caller */
-  async #viewer(request: GatewayRequest): Promise<Admission> {
+  async #viewer(request: GatewayRequestHead): Promise<Admission> {
     checkUnambiguous(request.headers);
     const describe = this.#routes.find("/registry/describe");
     if (describe === undefined) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");

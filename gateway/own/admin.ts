@@ -1,4 +1,5 @@
 /** The operator's port: metrics and health of the process, apart from the port that callers and web pages reach. */
+import type { OwnRoot } from "../../src/contract/names.js";
 import type { Metrics } from "../../src/metrics.js";
 import { toErrorReply } from "../http/error-object.js";
 import { HttpError } from "../http/errors.js";
@@ -17,6 +18,10 @@ interface AdminOptions {
 /** No page of another origin may call, whatever PORTICO_CORS says, which is about callers of services. */
 const cors = new Cors([]);
 
+const METRICS: OwnRoot = "/metrics";
+/** The roots of this port. What they name is reserved at the HTTP port, too, so that a path means one thing. */
+export const ADMIN_ROOTS: readonly OwnRoot[] = [METRICS, "/livez", "/readyz"];
+
 /** Answers `/metrics`, `/livez` and `/readyz`. */
 export function createAdminHandler({ metrics, health, hosts }: AdminOptions): Handler {
   const reply = (request: GatewayRequest): AdminReply | Promise<AdminReply> => {
@@ -26,7 +31,7 @@ export function createAdminHandler({ metrics, health, hosts }: AdminOptions): Ha
     checkCors(request, { cors, hosts });
     const path = pathOf(target);
     const own = health.replyToOperator(path);
-    if (path !== "/metrics" && own === undefined) throw new HttpError(404, "Here are /metrics, /livez and /readyz");
+    if (path !== METRICS && own === undefined) throw new HttpError(404, "Here are /metrics, /livez and /readyz");
     if (method !== "GET" && method !== "HEAD") {
       throw new HttpError(405, "The method must be GET or HEAD", { headers: ["Allow", "GET, HEAD"] });
     }

@@ -23,7 +23,7 @@ export interface GrpcHealthOptions {
   readonly services: GrpcServices;
   readonly health: Pick<Health, "isReady" | "isLeaving">;
   /** Who calls, as the guard knows the caller now. */
-  readonly viewerOf: (context: Context) => Viewer | Promise<Viewer>;
+  readonly viewerOf: (context: Context) => Promise<Viewer>;
 }
 
 export class GrpcHealth {

@@ -1,5 +1,6 @@
 /** The gRPC services that can be called at the HTTP port, and which of them a caller sees: those with an endpoint it may call. */
 import { type Admission, type Guard, isVisible } from "../../src/call/admission.js";
+import type { OwnRoot } from "../../src/contract/names.js";
 import { FileIndex, type Sees } from "../../src/rpc/file-index.js";
 import type { Contract } from "../catalog/contracts.js";
 import type { Routes } from "../catalog/routes.js";
@@ -7,6 +8,8 @@ import type { Target } from "../catalog/target.js";
 
 /** The name under which the gateway's own endpoints are decided, logged and counted. No service may take it. */
 export const OWN_SERVICE = "gateway";
+/** No path begins so: their paths are those of gRPC. The name is reserved all the same. */
+export const OWN_SERVICE_ROOTS: readonly OwnRoot[] = [`/${OWN_SERVICE}`];
 
 /** One gRPC service of a service. */
 export interface GrpcService {

@@ -3,7 +3,7 @@
  * stages as calls to services. Everyone may call them, since load balancers have no token; what they tell is what the
  * caller may call.
  */
-import type { Admission, Guard } from "../../src/call/admission.js";
+import type { Guard } from "../../src/call/admission.js";
 import { first } from "../../src/call/metadata.js";
 import { bearerOf } from "../../src/call/token.js";
 import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
@@ -44,13 +44,12 @@ export function serveOwnGrpc({ routes, guard, health, limits, log }: OwnGrpcOpti
   const [anyEndpoint] = endpoints as [Endpoint];
 
   // Asked again for each message: a stream that everyone may open goes on when its caller loses a scope.
-  const viewerOf = ({ metadata, namespace }: Context): Viewer | Promise<Viewer> => {
+  const viewerOf = async ({ metadata, namespace }: Context): Promise<Viewer> => {
     const authorization = first(metadata, "authorization");
     const token = authorization === undefined ? undefined : bearerOf(authorization);
     const only = first(metadata, SERVICE);
-    const admitted = guard.admit({ token, namespace, tokenRequired: false }, anyEndpoint);
-    const toViewer = ({ caller }: Admission): Viewer => ({ caller, namespace, only });
-    return admitted instanceof Promise ? admitted.then(toViewer) : toViewer(admitted);
+    const { caller } = await guard.admit({ token, namespace, tokenRequired: false }, anyEndpoint);
+    return { caller, namespace, only };
   };
   const services = new GrpcServices(routes, guard);
   const show = async (context: Context): Promise<Reflected<GrpcService>> => {

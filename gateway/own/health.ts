@@ -19,7 +19,7 @@ interface HealthOptions {
 }
 
 export class Health implements OwnPaths {
-  readonly roots = ["/livez", "/readyz"];
+  readonly roots: OwnPaths["roots"] = ["/livez", "/readyz"];
   readonly #needs: Needs;
   readonly #options: HealthOptions;
   #leaving = false;

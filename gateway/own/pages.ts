@@ -10,7 +10,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { type Coding, preferredCoding } from "../http/content-coding.js";
 import { listOf } from "../http/headers.js";
-import type { GatewayRequest, OwnPaths, Reply } from "../http/message.js";
+import type { GatewayRequestHead, OwnPaths, Reply } from "../http/message.js";
 
 const ASSETS = "/console/assets/";
 
@@ -64,7 +64,7 @@ export interface PagesOptions {
 }
 
 export class Pages implements OwnPaths {
-  readonly roots = ["/", "/favicon.ico", "/explore", "/console"];
+  readonly roots: OwnPaths["roots"] = ["/", "/favicon.ico", "/explore", "/console"];
   readonly #document: File;
   readonly #etag: string;
   readonly #assets: ReadonlyMap<string, File>;
@@ -80,7 +80,7 @@ export class Pages implements OwnPaths {
     this.#preload = preloads(JSON.parse(readFileSync(join(folder, "files.json"), "utf8")));
   }
 
-  reply(path: string, { rawHeaders }: GatewayRequest): Reply | undefined {
+  reply(path: string, { rawHeaders }: GatewayRequestHead): Reply | undefined {
     if (path === "/") return { status: 302, body: "", headers: ["Location", "/explore", ...DOCUMENT_HEADERS] };
     const asset = this.#assets.get(path);
     if (asset !== undefined) return fileReply(asset, rawHeaders, FOREVER);

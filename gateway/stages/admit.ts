@@ -5,10 +5,9 @@
  * a body. After its last byte: a rule deleted meanwhile does not admit the call. Only the body of an admitted call is parsed.
  */
 import type { Admission, Credentials } from "../../src/call/admission.js";
-import type { Target } from "../catalog/target.js";
+import type { Route } from "../catalog/target.js";
 import { announcesBody } from "../http/headers.js";
 import type { GatewayRequest } from "../http/message.js";
-import type { Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
 import { queueAfterBody } from "./request-queue.js";
@@ -22,6 +21,29 @@ export interface Admitted {
 const NO_BODY: readonly Uint8Array[] = [];
 
 /**
+ * As `admit`, where nothing has to be waited for: the token is known, and the body is there, plain.
+ * @returns undefined where something has
+ */
+export function admitAtOnce(
+  request: GatewayRequest,
+  route: Route,
+  credentials: Credentials,
+  state: RequestState,
+  options: StageOptions,
+): Admitted | undefined {
+  const { target } = route;
+  const { dialect } = state;
+  const readsBody = mustReadBody(request, route, state);
+  if (readsBody && dialect.isEncoded(request)) return undefined;
+  const admission = options.guard.admitAtOnce(credentials, target.endpoint);
+  if (admission === undefined) return undefined;
+  const maxBody = dialect.maxBody(maxMessageOf(route, options));
+  // A body that was there already came before the decision.
+  const body = readsBody ? request.arrivedBody(maxBody) : (route.body ?? NO_BODY);
+  return body && { admission, body };
+}
+
+/**
  * Ends a request with:
  * - 400 a malformed body, or one that cannot be decompressed
  * - 401 no rule admits the caller, or a token is needed and there is no valid one
@@ -31,52 +53,33 @@ const NO_BODY: readonly Uint8Array[] = [];
  * - 499 the client has gone
  * - 503 the guard cannot decide, there is no memory for the body, or the gateway has too many requests when it has come
  */
-export function admit(
+export async function admit(
   request: GatewayRequest,
-  target: Target,
+  route: Route,
   credentials: Credentials,
-  { dialect }: RequestState,
+  state: RequestState,
   options: StageOptions,
-): Admitted | Promise<Admitted> {
-  const { guard, config } = options;
-  const { endpoint } = target;
-  const maxBody = endpoint.maxRequest === undefined ? config.maxBody : Math.min(endpoint.maxRequest, config.maxBody);
-  const early = guard.admit(credentials, endpoint);
-  const readsBody = announcesBody(request.headers) && !dialect.takesPieces(request, target);
-  if (!readsBody) return early instanceof Promise ? early.then(withoutBody) : withoutBody(early);
-  const received =
-    early instanceof Promise
-      ? receiveLate(early, request, target, dialect, maxBody)
-      : dialect.receiveBody(request, target, maxBody);
-  // A body that was there already came before the decision.
-  if (!(received instanceof Promise)) return { admission: early as Admission, body: received };
-  return admitAgain(received, request, credentials, endpoint, options);
-}
-
-function withoutBody(admission: Admission): Admitted {
-  return { admission, body: NO_BODY };
-}
-
-async function receiveLate(
-  early: Promise<Admission>,
-  request: GatewayRequest,
-  target: Target,
-  dialect: Dialect,
-  maxBytes: number,
-): Promise<readonly Uint8Array[]> {
-  await early;
-  return dialect.receiveBody(request, target, maxBytes);
-}
-
-async function admitAgain(
-  received: Promise<readonly Uint8Array[]>,
-  request: GatewayRequest,
-  credentials: Credentials,
-  endpoint: Target["endpoint"],
-  { guard, callQueue }: StageOptions,
 ): Promise<Admitted> {
-  const body = await received;
-  const turn = callQueue && queueAfterBody(callQueue, endpoint.service, request);
-  if (turn !== undefined) await turn;
-  return { admission: await guard.admit(credentials, endpoint), body };
+  const { target } = route;
+  const { dialect } = state;
+  const { guard, callQueue } = options;
+  const early = await guard.admit(credentials, target.endpoint);
+  if (!mustReadBody(request, route, state)) return { admission: early, body: route.body ?? NO_BODY };
+
+  const maxMessage = maxMessageOf(route, options);
+  const received = await request.body(dialect.maxBody(maxMessage));
+  const isEncoded = dialect.isEncoded(request);
+  const body = isEncoded ? await dialect.decodeBody(request, target, received, maxMessage) : received;
+  if (callQueue !== undefined) await queueAfterBody(callQueue, target.endpoint.service, request);
+  return { admission: await guard.admit(credentials, target.endpoint), body };
+}
+
+function mustReadBody(request: GatewayRequest, route: Route, { dialect }: RequestState): boolean {
+  return (
+    announcesBody(request.headers) && route.body === undefined && !dialect.takesPieces(request, route.target, route)
+  );
+}
+
+function maxMessageOf({ target: { endpoint } }: Route, { config: { maxBody } }: StageOptions): number {
+  return endpoint.maxRequest === undefined ? maxBody : Math.min(endpoint.maxRequest, maxBody);
 }

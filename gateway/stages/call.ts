@@ -11,10 +11,11 @@ import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import type { Alternatives, Route, Target } from "../catalog/target.js";
 import { notOneMessage, toCallError, UnreachableError } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
-import type { GatewayRequest, Reply } from "../http/message.js";
+import type { GatewayRequest } from "../http/message.js";
+import type { Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
-import { reportFailure } from "./respond.js";
+import { reportFailure, write } from "./respond.js";
 import type { AdmittedStart, StreamOptions } from "./stream-call.js";
 
 const HEARTBEAT_MS = 15_000;
@@ -49,18 +50,32 @@ export function call(
   admitted: AdmittedRequest,
   body: readonly Uint8Array[],
   options: StageOptions,
-): Promise<Uint8Array> | Promise<Uint8Array | Reply> | Reply {
+): Promise<Uint8Array> | Promise<Uint8Array | Written> | Written {
   const { request, state, route, target, admission } = admitted;
   const { dialect } = state;
   if (target.endpoint.shape !== "unary") {
     return dialect.openStream(request, body, streamOptions(admitted, options));
   }
   if (target.alternatives !== undefined) return callAnyContract(admitted, target.alternatives, body, options);
-  const message = target.complete(() => dialect.readMessage(request, target, body, route), admitted.deadline);
-  if (!(message instanceof Promise)) return callOnce(admitted, message, startOf(admitted, admission, options));
-  // While types of the message were asked for, changes may have been acknowledged.
-  const admitAgain = () => options.guard.admit(admitted.credentials, target.endpoint);
-  return message.then(async (read) => callOnce(admitted, read, startOf(admitted, await admitAgain(), options)));
+  const message = target.completeAtOnce(() => dialect.readMessage(request, target, body, route));
+  if (message === undefined) return callWithTypes(admitted, body, options);
+  return callOnce(admitted, message, startOf(admitted, admission, options));
+}
+
+/** Calls with a message for which types have to be asked for first. */
+async function callWithTypes(
+  admitted: AdmittedRequest,
+  body: readonly Uint8Array[],
+  options: StageOptions,
+): Promise<Uint8Array> {
+  const { request, state, route, target, credentials } = admitted;
+  const message = await target.complete(
+    () => state.dialect.readMessage(request, target, body, route),
+    admitted.deadline,
+  );
+  // Meanwhile changes may have been acknowledged.
+  const admission = await options.guard.admit(credentials, target.endpoint);
+  return callOnce(admitted, message, startOf(admitted, admission, options));
 }
 
 /** When a call must have ended, in milliseconds of `performance.now()`. A stream has no deadline but one that the client sets. */
@@ -137,7 +152,7 @@ async function callAnyContract(
   alternatives: Alternatives,
   body: readonly Uint8Array[],
   options: StageOptions,
-): Promise<Reply> {
+): Promise<Written> {
   const { request, state, route } = first;
   const { dialect } = state;
   const tried: Target[] = [];
@@ -148,10 +163,7 @@ async function callAnyContract(
     try {
       const message = dialect.readMessage(request, target, body, route);
       const answer = await callOnce(admitted, message, startOf(admitted, admitted.admission, options));
-      return await target.complete(
-        () => dialect.writeMessage(request, target, answer, state.answer),
-        admitted.deadline,
-      );
+      return await write(request, state, answer, admitted.deadline);
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;
@@ -189,12 +201,9 @@ export function startOf(
 function streamOptions(admitted: AdmittedRequest, options: StageOptions): StreamOptions {
   const { request, state, route, target, credentials, admission, deadline } = admitted;
   const { guard, log, heartbeatMs = HEARTBEAT_MS } = options;
-  const isLate = request.upgrade === true || state.dialect.takesPieces(request, target);
-  const begin = (): AdmittedStart | Promise<AdmittedStart> => {
-    const late = isLate ? guard.admit(credentials, target.endpoint) : admission;
-    if (!(late instanceof Promise)) return startOf(admitted, late, options);
-    return late.then((admission) => startOf(admitted, admission, options));
-  };
+  const isLate = request.upgrade === true || state.dialect.takesPieces(request, target, route);
+  const begin = async (): Promise<AdmittedStart> =>
+    startOf(admitted, isLate ? await guard.admit(credentials, target.endpoint) : admission, options);
   return {
     ...{ target, route, guard, admission, deadline, begin, heartbeatMs },
     completeDetails: (status) => completeDetails(admitted, status),

@@ -24,9 +24,9 @@ export function isLarge({ body }: Reply): boolean {
  * what the client wants as it is, and messages with a secret: next to what the caller has chosen of them, their compressed length
  * tells of the secret (https://www.breachattack.com).
  * @param reply a large one
- * @throws {HttpError} 503 where there is no memory for the reply
+ * @throws {HttpError} (rejects) 503 where there is no memory for the reply
  */
-export function encoded(request: GatewayRequest, state: RequestState, reply: Reply): Reply | Promise<Reply> {
+export async function encoded(request: GatewayRequest, state: RequestState, reply: Reply): Promise<Reply> {
   const { headers = NO_HEADERS, contentType = "application/json", status } = reply;
   const body = reply.body as string | Uint8Array;
   if (status === 101 || !COMPRESSIBLE.test(contentType) || state.target?.hasSecrets) return reply;
@@ -37,12 +37,9 @@ export function encoded(request: GatewayRequest, state: RequestState, reply: Rep
   const coding = acceptEncoding === undefined ? undefined : preferredCoding(acceptEncoding);
   if (coding === undefined || NO_TRANSFORM.test(listOf(request.rawHeaders, "cache-control"))) return plain;
   if (body.length > MAX_AT_ONCE && !request.tryReserveResponse(body.length)) throw NO_MEMORY;
-  const complete = (bytes: Uint8Array | undefined): Reply =>
-    bytes === undefined
-      ? plain
-      : { ...reply, body: bytes, headers: [...weakened(headers), ...VARY, "Content-Encoding", coding] };
-  const compressed = compress(coding, body);
-  return compressed instanceof Promise ? compressed.then(complete) : complete(compressed);
+  const compressed = await compress(coding, body);
+  if (compressed === undefined) return plain;
+  return { ...reply, body: compressed, headers: [...weakened(headers), ...VARY, "Content-Encoding", coding] };
 }
 
 /** The headers with a weak ETag in place of a strong one: the bytes are others than those that it names (RFC 9110 §8.8.3.3). */

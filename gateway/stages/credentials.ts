@@ -5,7 +5,7 @@ import { NAME } from "../../src/contract/names.js";
 import type { Route } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
 import { subprotocolToken } from "../http/handshake.js";
-import type { GatewayRequest } from "../http/message.js";
+import type { GatewayRequestHead } from "../http/message.js";
 
 /**
  * Ends a request with:
@@ -13,7 +13,7 @@ import type { GatewayRequest } from "../http/message.js";
  * @param route whose paths `/v1/…` need a valid token, which alone names the namespace
  */
 export function readCredentials(
-  request: GatewayRequest,
+  request: GatewayRequestHead,
   { versioned, forbidsKnown }: Pick<Route, "versioned" | "forbidsKnown">,
 ): Credentials {
   const { authorization, namespace } = request.headers;

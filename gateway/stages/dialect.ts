@@ -3,62 +3,74 @@
  * message and deadline are read, and how an answer, a stream and an error are written. The stages are the same for every
  * dialect, so none is a way round the rules.
  *
+ * No dialect reads a body before the guard has decided who calls: until then its functions are given the head of the request
+ * alone, and the stages receive the body. The functions are properties, because TypeScript lets a method take more than the
+ * interface gives it.
+ *
  * The stages know no socket.
  */
-
+import type { Admission, Guarded } from "../../src/call/admission.js";
 import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
+import type { OwnRoot } from "../../src/contract/names.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Route, Target } from "../catalog/target.js";
 import type { Failure } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
-import type { GatewayRequest, Reply } from "../http/message.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../http/message.js";
 import type { StreamOptions } from "./stream-call.js";
 
 export interface Dialect {
   /** In the log. */
   readonly name: string;
+  /** The roots of the paths that are this dialect's alone: no service may have them. */
+  readonly roots: readonly OwnRoot[];
   /** Whether details of errors are written as JSON, for which their types are needed; else as bytes. */
   readonly writesDetails: boolean;
   /**
    * The route of the endpoint that the request names, or the reply to a request that calls none; undefined where the path is
-   * none of this dialect's. Without an endpoint at such a path: @throws {Error} (or rejects with one)
+   * none of this dialect's. It may be asked twice. @throws {Error} at a path of this dialect without an endpoint
    */
-  findRoute(request: GatewayRequest, routes: Routes): Route | Reply | Promise<Route | Reply> | undefined;
+  readonly findRoute: (request: GatewayRequestHead, routes: Routes) => Route | BodyRoute | Reply | undefined;
   /** The methods with which the endpoint can be called at the path of the request. */
-  methods(request: GatewayRequest, endpoint: Endpoint, route: Route): Allow;
+  readonly methods: (request: GatewayRequestHead, endpoint: Endpoint, route: Route) => Allow;
   /** Refuses, by its headers, a body in which the endpoint's request cannot be sent. @throws {HttpError} 400, 415 */
-  checkBody(request: GatewayRequest, target: Target): void;
+  readonly checkBody: (request: GatewayRequestHead, target: Target, route: Route) => void;
   /** How long the call may take, in milliseconds; undefined where no header says so. @throws {HttpError} 400 */
-  readTimeout(headers: RequestHeaders): number | undefined;
+  readonly readTimeout: (headers: RequestHeaders) => number | undefined;
   /** Whether the body is sent on to the service piece by piece instead of being read to its end first. */
-  takesPieces(request: GatewayRequest, target: Target): boolean;
+  readonly takesPieces: (request: GatewayRequestHead, target: Target, route: Route) => boolean;
+  /** Most bytes of the body in which a message of `maxMessage` bytes is sent. */
+  readonly maxBody: (maxMessage: number) => number;
+  /** Whether the message has to be decompressed, or taken out of an envelope: then it is made of the body by `decodeBody`. */
+  readonly isEncoded: (request: GatewayRequestHead) => boolean;
   /**
-   * Receives the body and decompresses it. The guard decides after that.
-   * @param maxBytes of the body, before and after decompression
-   * @throws {HttpError} (or rejects with one) as `GatewayRequest.body`, or 400 where it cannot be decompressed
+   * @param maxMessage bytes of the message, before and after decompression
+   * @throws {HttpError} (rejects) 400 for what is not encoded so, 413 too large, 503 no memory
    */
-  receiveBody(
+  decodeBody(
     request: GatewayRequest,
     target: Target,
-    maxBytes: number,
-  ): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
+    body: readonly Uint8Array[],
+    maxMessage: number,
+  ): Promise<readonly Uint8Array[]>;
   /**
    * The request message in wire bytes.
-   * @param route as `findRoute` gave it
+   * @param route as `findRoute` gave it, of this dialect
    * @throws {HttpError} 400 @throws {JsonError} 400
    */
   readMessage(request: GatewayRequest, target: Target, body: readonly Uint8Array[], route: Route): Uint8Array;
   /**
    * The reply of a unary call, or of an upload.
-   * @throws {HttpError} (or rejects with one) 502 when the bytes are not a message of the endpoint's response type, or too large
+   * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or too large
    */
   writeMessage(
     request: GatewayRequest,
     target: Target,
     message: Uint8Array,
     answer: AnswerMetadata,
-  ): Reply | Promise<Reply>;
+    route: Route,
+  ): Written;
   /**
    * Calls an endpoint that streams. Resolves when the response may begin, or with the one message of an upload.
    * @throws {Error} (or rejects with one) what the call failed with before the response began
@@ -69,15 +81,28 @@ export interface Dialect {
     options: StreamOptions,
   ): Reply | Promise<Reply | Uint8Array>;
   /** The reply of a request that failed before its response began. */
-  writeError(request: GatewayRequest, failure: Failure, about: FailedRequest): Reply;
+  readonly writeError: (request: GatewayRequestHead, failure: Failure, about: FailedRequest) => Reply;
+}
+
+/** A reply; where its message has to be compressed first, a function that gives the reply with the compressed message. */
+export type Written = Reply | (() => Promise<Reply>);
+
+/** What a path leads to where the body names the endpoint: it is received once the guard has admitted its sender. */
+export interface BodyRoute {
+  /** What the guard decides on, and what it says of the callers. */
+  readonly sending: Guarded;
+  /** Most bytes of the body, before and after decompression. */
+  readonly maxBody: number;
+  /** The route, or the reply to a body that calls no endpoint. @throws {Error} (rejects) */
+  readonly findRoute: (body: readonly Uint8Array[], sender: Admission) => Promise<Route | Reply>;
 }
 
 /** The dialects of a port. */
 export interface Dialects {
   /** The dialect that a request is written in by its method and headers; the first of `byPath` where only its path tells. */
-  of(request: GatewayRequest): Dialect;
+  readonly of: (request: GatewayRequestHead) => Dialect;
   /** The dialect of the error that a request gets whose route is not searched for. That of REST writes JSON's errors. */
-  ofRefused(request: GatewayRequest): Dialect;
+  readonly ofRefused: (request: GatewayRequestHead) => Dialect;
   /** Dialects of which only the path tells, in the order in which they are searched. */
   readonly byPath: readonly Dialect[];
 }
@@ -95,6 +120,10 @@ export interface FailedRequest {
   /** The service that the request is directed to; `gateway` where none was found. */
   readonly service: string;
   readonly target: Target | undefined;
+  /** As the dialect's `findRoute` gave it. */
+  readonly route: Route | undefined;
+  /** Whether the guard had admitted the call. */
+  readonly admission: Admission | undefined;
   readonly answer: AnswerMetadata;
 }
 

@@ -1,5 +1,5 @@
 /** Stage 3, headers: refuses headers that are ambiguous, or do not go with the endpoint. */
-import type { Target } from "../catalog/target.js";
+import type { Route } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
 import { checkHandshake } from "../http/handshake.js";
 import { announcesBody, checkHost, checkUnambiguous } from "../http/headers.js";
@@ -15,15 +15,16 @@ import type { RequestState } from "./record.js";
  * - 426 another version of the WebSocket protocol than 13
  * @returns how long the call may take, in milliseconds; undefined where no header says so
  */
-export function checkHeaders(request: GatewayRequest, target: Target, { dialect }: RequestState): number | undefined {
+export function checkHeaders(request: GatewayRequest, route: Route, { dialect }: RequestState): number | undefined {
   const { headers } = request;
+  const { target } = route;
   checkUnambiguous(headers);
   if (request.upgrade) {
     const { shape, name } = target.endpoint;
     if (shape === "unary") throw new HttpError(400, `${name} does not stream: call it by plain HTTP`);
     checkHandshake(request.rawHeaders);
   }
-  if (announcesBody(headers)) dialect.checkBody(request, target);
+  if (announcesBody(headers)) dialect.checkBody(request, target, route);
   return dialect.readTimeout(headers);
 }
 

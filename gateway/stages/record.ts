@@ -4,7 +4,7 @@ import type { Admission } from "../../src/call/admission.js";
 import { isRequestId } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
-import type { Target } from "../catalog/target.js";
+import type { Route, Target } from "../catalog/target.js";
 import type { GatewayRequest, GatewayResponse } from "../http/message.js";
 import { pathOf, printablePath } from "../http/target.js";
 import { type AnswerMetadata, type Dialect, type FailedRequest, NO_ANSWER_METADATA } from "./dialect.js";
@@ -27,6 +27,8 @@ export class RequestState implements FailedRequest {
   service = "gateway";
   /** The endpoint that is called, from the stage `route` on. */
   target: Target | undefined;
+  /** The route to it. */
+  route: Route | undefined;
   /** The dialect of the request; from the stage `route` on for one that only its path tells. */
   dialect: Dialect;
   /** The metadata of the service's answer. */

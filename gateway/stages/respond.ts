@@ -5,7 +5,7 @@
 import { mayQuoteSecrets } from "../../src/contract/secrets.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type Logger, loggable } from "../../src/log.js";
-import type { Target } from "../catalog/target.js";
+import type { Route, Target } from "../catalog/target.js";
 import {
   type Failure,
   type HttpError,
@@ -18,6 +18,7 @@ import {
 import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http/message.js";
 import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
+import type { Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import { RequestState, record } from "./record.js";
 
@@ -25,37 +26,64 @@ import { RequestState, record } from "./record.js";
 const MAX_UNRESERVED = 16 * 1024;
 
 /**
+ * The reply to an answer, where no types have to be asked for. @returns undefined where they have: then `write` writes it
+ * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
+ */
+export function writeAtOnce(
+  request: GatewayRequest,
+  state: RequestState,
+  answer: Uint8Array | Written,
+): Written | undefined {
+  if (!(answer instanceof Uint8Array)) return answer;
+  const { dialect } = state;
+  const target = state.target as Target;
+  const route = state.route as Route;
+  return target.completeAtOnce(() => dialect.writeMessage(request, target, answer, state.answer, route));
+}
+
+/**
+ * The same, where types have to be asked for first.
+ * @param deadline of the call, in milliseconds of `performance.now()`
+ */
+export async function write(
+  request: GatewayRequest,
+  state: RequestState,
+  answer: Uint8Array | Written,
+  deadline: number | undefined,
+): Promise<Written> {
+  if (!(answer instanceof Uint8Array)) return answer;
+  const { dialect } = state;
+  const target = state.target as Target;
+  const route = state.route as Route;
+  return target.complete(() => dialect.writeMessage(request, target, answer, state.answer, route), deadline);
+}
+
+/** As `respond`, where the reply is not compressed. @returns undefined where it may be */
+export function respondAtOnce(
+  request: GatewayRequest,
+  state: RequestState,
+  reply: Written,
+  options: StageOptions,
+): GatewayResponse | undefined {
+  return typeof reply === "function" || isLarge(reply) ? undefined : finish(request, state, reply, options);
+}
+
+/**
  * Ends a request with:
  * - 200 the answer
  * - 502 the answer is not a message of the endpoint's type, or too large
  * - 503 there is no memory for the response while the client reads it
- * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
- * @param deadline of the call, in milliseconds of `performance.now()`
+ * @param written to an answer as `write` gives it, or the reply of an earlier stage
  */
-export function respond(
+export async function respond(
   request: GatewayRequest,
   state: RequestState,
-  answer: Uint8Array | Reply,
+  written: Written,
   options: StageOptions,
-  deadline?: number,
-): GatewayResponse | Promise<GatewayResponse> {
-  if (!(answer instanceof Uint8Array)) return send(request, state, answer, options);
-  const target = state.target as Target;
-  const reply = target.complete(() => state.dialect.writeMessage(request, target, answer, state.answer), deadline);
-  if (!(reply instanceof Promise)) return send(request, state, reply, options);
-  return reply.then((late) => send(request, state, late, options));
-}
-
-function send(
-  request: GatewayRequest,
-  state: RequestState,
-  reply: Reply,
-  options: StageOptions,
-): GatewayResponse | Promise<GatewayResponse> {
-  if (!isLarge(reply)) return finish(request, state, reply, options);
-  const sent = encoded(request, state, reply);
-  if (!(sent instanceof Promise)) return finish(request, state, sent, options);
-  return sent.then((late) => finish(request, state, late, options));
+): Promise<GatewayResponse> {
+  const reply = typeof written === "function" ? await written() : written;
+  const sent = isLarge(reply) ? await encoded(request, state, reply) : reply;
+  return finish(request, state, sent, options);
 }
 
 function finish(request: GatewayRequest, state: RequestState, reply: Reply, options: StageOptions): GatewayResponse {

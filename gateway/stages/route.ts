@@ -2,13 +2,16 @@
  * Stage 2, route: which endpoint a path names, and with which methods it may be called there. From here on the gateway
  * decides, logs and calls by the endpoint, never by the path. Paths that are no service's are answered by Portico itself.
  */
+import type { Admission, Guard, Guarded } from "../../src/call/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Route } from "../catalog/target.js";
+import { decodeContent } from "../http/coded-body.js";
 import { HttpError } from "../http/errors.js";
-import type { GatewayRequest, OwnPaths, Reply } from "../http/message.js";
+import type { GatewayRequest, GatewayRequestHead, OwnPaths, Reply } from "../http/message.js";
 import { pathOf, printablePath } from "../http/target.js";
 import { foreignPage } from "./cors.js";
-import { type Allow, allowing, type Dialect } from "./dialect.js";
+import { readCredentials } from "./credentials.js";
+import { type Allow, allowing, type BodyRoute, type Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
 
@@ -26,22 +29,40 @@ import type { RequestState } from "./record.js";
  * - 503 the catalog of services has not arrived yet; `/readyz` says that the gateway is not ready
  * @returns the route, its target being the endpoint as the instance whose turn it is has it; the reply where there is no route
  */
-export function findRoute(
+export async function findRoute(
   request: GatewayRequest,
   state: RequestState,
   options: StageOptions,
-): Route | Reply | Promise<Route | Reply> {
+): Promise<Route | Reply> {
   const found = find(request, state, options);
-  if (!(found instanceof Promise)) return "versioned" in found ? follow(found, request, state, options) : found;
-  return found.then((late) => ("versioned" in late ? follow(late, request, state, options) : late));
+  if (found === undefined) {
+    const path = pathOf(request.target);
+    return (await replyFromOwn(request, path, options.own)) ?? noRoute(request, path, state, options.catalog);
+  }
+  const route = "sending" in found ? await routeByBody(request, found, options) : found;
+  return isRoute(route) ? follow(route, request, state, options) : route;
+}
+
+/** As `findRoute`, where a dialect finds it by the head of the request alone. @returns undefined where none does */
+export function findRouteAtOnce(
+  request: GatewayRequestHead,
+  state: RequestState,
+  options: StageOptions,
+): Route | Reply | undefined {
+  const found = find(request, state, options);
+  return found !== undefined && "target" in found ? follow(found, request, state, options) : undefined;
+}
+
+export function isRoute(found: Route | Reply): found is Route {
+  return "target" in found;
 }
 
 /** What the dialect of the request finds. Where only the path tells the dialect, the first that finds something is it. */
 function find(
-  request: GatewayRequest,
+  request: GatewayRequestHead,
   state: RequestState,
-  { catalog, own, dialects: { byPath } }: StageOptions,
-): Route | Reply | Promise<Route | Reply> {
+  { catalog, dialects: { byPath } }: StageOptions,
+): Route | BodyRoute | Reply | undefined {
   const { dialect } = state;
   const found = dialect.findRoute(request, catalog.routes);
   if (found !== undefined) return found;
@@ -51,16 +72,39 @@ function find(
     if (other !== undefined) return other;
   }
   state.dialect = dialect;
-  const path = pathOf(request.target);
-  return replyFromOwn(request, path, own) ?? noRoute(request, path, state, catalog);
+  return undefined;
+}
+
+/** Receives the body that names the endpoint, once the guard has admitted its sender. */
+async function routeByBody(
+  request: GatewayRequest,
+  { sending, maxBody, findRoute }: BodyRoute,
+  { guard }: StageOptions,
+): Promise<Route | Reply> {
+  const sender = await admitSender(request, sending, guard);
+  const body = await decodeContent(request, await request.body(maxBody), maxBody);
+  return findRoute(body, sender);
+}
+
+/**
+ * Who sends a body that names the endpoint. A token that is not valid is refused even where everyone may send one: else its
+ * holder would not learn why endpoints are missing.
+ * @throws {StatusError} (rejects) as the guard does, and UNAUTHENTICATED @throws {HttpError} (rejects) 400
+ */
+export async function admitSender(request: GatewayRequestHead, sending: Guarded, guard: Guard): Promise<Admission> {
+  const credentials = readCredentials(request, { versioned: false });
+  const sender = await guard.admit(credentials, sending);
+  if (credentials.token === undefined || sender.caller !== undefined) return sender;
+  throw new StatusError(Code.UNAUTHENTICATED, "The token is not valid, or not in this namespace");
 }
 
 /** Checks the method, and chooses the instance's own form of the endpoint. */
-function follow(known: Route, request: GatewayRequest, state: RequestState, { cors }: StageOptions): Route | Reply {
+function follow(known: Route, request: GatewayRequestHead, state: RequestState, { cors }: StageOptions): Route | Reply {
   const alternative = known.target.alternatives?.next([]);
   const target = alternative ?? known.target;
   const { endpoint } = target;
   state.target = target;
+  state.route = known;
   state.service = endpoint.service;
   if (cors.isForeign(request.headers)) throw foreignPage(request.headers);
   const allow = state.dialect.methods(request, endpoint, known);
@@ -91,7 +135,7 @@ function replyFromOwn(
     if (reply === undefined) continue;
     if (request.method === "GET" || request.method === "HEAD") return reply;
     // It is not sent, but it may fail, and a rejection that is not handled ends the process.
-    if (reply instanceof Promise) reply.catch(() => {});
+    Promise.resolve(reply).catch(() => {});
     checkMethod(request.method, GET_ONLY);
     return options(GET_ONLY);
   }

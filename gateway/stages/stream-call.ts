@@ -29,9 +29,9 @@ export interface StreamOptions {
   readonly deadline: number | undefined;
   /**
    * Says how the call begins, after the guard has decided again where the first message came later than the last decision.
-   * @throws {StatusError} (or rejects with one) for a call that is refused
+   * @throws {StatusError} (rejects) for a call that is refused
    */
-  readonly begin: () => AdmittedStart | Promise<AdmittedStart>;
+  readonly begin: () => Promise<AdmittedStart>;
   /** Resolves when the details of an error can be written; undefined where they can be at once. */
   readonly completeDetails: (status: Status) => Promise<void> | undefined;
   /** Converts an error into what the client is told, and keeps the rest for the log. */
@@ -225,16 +225,15 @@ export class StreamCall implements CallListener {
   #begin(): void {
     if (this.#begun) return;
     this.#begun = true;
-    try {
-      const start = this.#options.begin();
-      if (!(start instanceof Promise)) this.#open(start);
-      else start.then((given) => this.#openLate(given)).catch((error) => this.stop(error));
-    } catch (error) {
-      queueMicrotask(() => this.stop(error as Error));
-    }
+    this.#options
+      .begin()
+      .then((start) => this.#open(start))
+      .catch((error) => this.stop(error));
   }
 
+  /** Opens the call, and sends the messages held meanwhile. */
   #open(start: AdmittedStart): void {
+    if (this.#over) return;
     clearTimeout(this.#timer);
     if (start.admission !== this.#admission) {
       this.#followed.end();
@@ -243,13 +242,7 @@ export class StreamCall implements CallListener {
     }
     this.#call = this.#options.target.channel.open(start, this);
     if (this.#paused) this.#call.pause();
-  }
-
-  /** Opens the call, and sends the messages held meanwhile. */
-  #openLate(start: AdmittedStart): void {
-    if (this.#over) return;
-    this.#open(start);
-    if (this.#ended && this.#unsent.length === 0) this.#call?.end();
+    if (this.#ended && this.#unsent.length === 0) this.#call.end();
     this.#sendOn();
   }
 

@@ -53,7 +53,7 @@ import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
 
 /** What an authority is opened with. */
-interface AuthorityOptions {
+export interface AuthorityOptions {
   /** The caller closes it, after the authority. */
   readonly store: KeyValueStore;
   /** Where a first start leaves the administrator's password and the enrolment tokens. */

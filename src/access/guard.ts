@@ -20,6 +20,7 @@ import {
   authorityUnreachable,
   type Credentials,
   type FollowedStream,
+  type Guarded,
   isAdmin,
   namespaceReplaced,
   refusal,
@@ -29,7 +30,7 @@ import {
   serviceScope,
 } from "../call/admission.js";
 import type { Caller } from "../call/caller.js";
-import { Callers, type Endpoint } from "../contract/endpoint.js";
+import { Callers } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { badContext, ContextCache, lateContext, type Verified } from "./assertions/context-cache.js";
 import { CallerCache, UNKNOWN_TOKEN } from "./callers/caller-cache.js";
@@ -114,17 +115,21 @@ export class OpenGuard implements SigningGuard {
     return this.#policy.close();
   }
 
-  admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {
+  admit(credentials: Credentials, endpoint: Guarded): Admission | Promise<Admission> {
+    if (credentials.context !== undefined) return this.#admitByContext(credentials as ContextCredentials, endpoint);
+    return this.admitAtOnce(credentials, endpoint) ?? this.#lookUpAndAdmit(credentials, endpoint);
+  }
+
+  admitAtOnce(credentials: Credentials, endpoint: Guarded): Admission | undefined {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
-    const { token, context } = credentials;
-    if (context !== undefined) return this.#admitByContext(credentials as ContextCredentials, endpoint, now);
+    const { token } = credentials;
     const caller = token === undefined ? UNKNOWN_TOKEN : this.#callers.find(token);
-    if (caller === undefined) return this.#lookUpAndAdmit(credentials, endpoint);
+    if (caller === undefined) return undefined;
     return this.#admit(credentials, endpoint, caller === UNKNOWN_TOKEN ? undefined : caller, now);
   }
 
-  async #lookUpAndAdmit(credentials: Credentials, endpoint: Endpoint): Promise<Admission> {
+  async #lookUpAndAdmit(credentials: Credentials, endpoint: Guarded): Promise<Admission> {
     const caller = await this.#callers.lookUp(credentials.token ?? "");
     // What came in the meantime may have changed the caller, or the lease may have run out: from the start again.
     if (caller !== undefined && !this.#callers.isCurrent(caller)) return this.admit(credentials, endpoint);
@@ -133,7 +138,7 @@ export class OpenGuard implements SigningGuard {
     return this.#admit(credentials, endpoint, caller, now);
   }
 
-  #admit(credentials: Credentials, endpoint: Endpoint, bearer: KnownCaller | undefined, now: number): Admission {
+  #admit(credentials: Credentials, endpoint: Guarded, bearer: KnownCaller | undefined, now: number): Admission {
     const valid = bearer !== undefined && bearer.expires > this.#policy.timeAt(now) ? bearer : undefined;
     const own = valid?.enrolment === undefined ? valid?.namespace : undefined;
     const namespace = credentials.namespace ?? own ?? DEFAULT_NAMESPACE;
@@ -164,7 +169,9 @@ export class OpenGuard implements SigningGuard {
   }
 
   /** @throws {StatusError} (or rejects with one) as `admit`. */
-  #admitByContext(credentials: ContextCredentials, endpoint: Endpoint, now: number): Admission | Promise<Admission> {
+  #admitByContext(credentials: ContextCredentials, endpoint: Guarded): Admission | Promise<Admission> {
+    const now = performance.now();
+    if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     // Endpoints of the authority take tokens alone: with a service's key, a context could be signed for any caller.
     if (endpoint.callers !== undefined) throw badContext(endpoint);
     const known = this.#contexts.find(credentials.context);
@@ -173,14 +180,12 @@ export class OpenGuard implements SigningGuard {
     return this.#admitVerified(known, endpoint);
   }
 
-  #verifyAndAdmit(credentials: ContextCredentials, endpoint: Endpoint): Admission | Promise<Admission> {
-    const verified = this.#contexts.verify(credentials.context, endpoint);
-    if (!(verified instanceof Promise)) return this.#admitFresh(credentials, verified, endpoint);
-    return verified.then((late) => this.#admitFresh(credentials, late, endpoint));
+  async #verifyAndAdmit(credentials: ContextCredentials, endpoint: Guarded): Promise<Admission> {
+    return this.#admitFresh(credentials, await this.#contexts.verify(credentials.context, endpoint), endpoint);
   }
 
   /** Admits by a context that is not known yet, or whose caller may have changed. */
-  #admitFresh(credentials: ContextCredentials, verified: Verified, endpoint: Endpoint): Admission | Promise<Admission> {
+  #admitFresh(credentials: ContextCredentials, verified: Verified, endpoint: Guarded): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     this.#checkContext(verified, credentials, endpoint, now);
@@ -197,7 +202,7 @@ export class OpenGuard implements SigningGuard {
     credentials: ContextCredentials,
     verified: Verified,
     outdated: KnownCaller,
-    endpoint: Endpoint,
+    endpoint: Guarded,
   ): Promise<Admission> {
     const caller = await this.#callers.lookUpHash(outdated);
     if (caller === undefined) throw refusal("unauthorized", endpoint, undefined);
@@ -212,14 +217,14 @@ export class OpenGuard implements SigningGuard {
    * @throws {StatusError} UNAUTHENTICATED for a context that is not of this endpoint, or whose caller's token has expired;
    * UNAVAILABLE where the lease has run out in which it was signed: the caller is as good as before.
    */
-  #checkContext(verified: Verified, { opened }: ContextCredentials, endpoint: Endpoint, now: number): void {
+  #checkContext(verified: Verified, { opened }: ContextCredentials, endpoint: Guarded, now: number): void {
     if (verified.resource !== endpoint.resource) throw badContext(endpoint);
     const time = this.#policy.timeAt(now);
     if (verified.expires > time || opened === true) return;
     throw (verified.caller?.expires ?? Number.POSITIVE_INFINITY) > time ? lateContext(endpoint) : badContext(endpoint);
   }
 
-  #admitVerified({ caller, namespace, namespaceId, service }: Verified, endpoint: Endpoint): Admission {
+  #admitVerified({ caller, namespace, namespaceId, service }: Verified, endpoint: Guarded): Admission {
     const counts = caller === undefined || caller.enrolment !== undefined || caller.namespace === namespace;
     if (!counts) throw badContext(endpoint);
     const admission = { endpoint, caller, namespace, namespaceId, service };
@@ -235,7 +240,7 @@ export class OpenGuard implements SigningGuard {
     return this.#policy.current.rulesOf(namespace).decide(endpoint.segments, [serviceScope(service)]);
   }
 
-  allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean {
+  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean {
     const counted = countsAt(endpoint, namespace, caller) ? caller : undefined;
     return this.#judge(endpoint, namespace, undefined, counted) === "granted";
   }
@@ -250,12 +255,7 @@ export class OpenGuard implements SigningGuard {
    * @throws {StatusError} UNAVAILABLE where the rules would grant it, but are those of another namespace of the same name: of
    * this guard and of who decided before it, one has not heard yet that the namespace was created anew.
    */
-  #judge(
-    endpoint: Endpoint,
-    namespace: string,
-    namespaceId: string | undefined,
-    caller: Caller | undefined,
-  ): Judgement {
+  #judge(endpoint: Guarded, namespace: string, namespaceId: string | undefined, caller: Caller | undefined): Judgement {
     const { callers, segments } = endpoint;
     if (callers === Callers.PUBLIC) return "granted";
     if (callers === undefined && this.#service !== undefined && segments.name !== this.#service) {
@@ -271,7 +271,7 @@ export class OpenGuard implements SigningGuard {
 }
 
 /** A token counts only in the namespace that issued it, an enrolment only where enrolled callers are asked for. */
-function countsAt(endpoint: Endpoint, namespace: string, caller: Caller | undefined): boolean {
+function countsAt(endpoint: Guarded, namespace: string, caller: Caller | undefined): boolean {
   if (caller?.enrolment !== undefined) return endpoint.callers === Callers.ENROLLED;
   return caller?.namespace === namespace;
 }

@@ -30,9 +30,12 @@ export interface Credentials {
   readonly forbidsKnown?: boolean | undefined;
 }
 
+/** What a guard decides on: an endpoint, or what the gateway answers itself for callers that it declares. */
+export type Guarded = Pick<Endpoint, "service" | "name" | "resource" | "segments" | "callers">;
+
 /** Proof that a guard let a call in. */
 export interface Admission {
-  readonly endpoint: Endpoint;
+  readonly endpoint: Guarded;
   readonly caller: Caller | undefined;
   readonly namespace: string;
   /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
@@ -64,13 +67,13 @@ export interface Guard {
    * @throws {StatusError} (or rejects with one) UNAUTHENTICATED `Unauthorized call made to helloworld:Helloworld.Call`,
    * PERMISSION_DENIED `Forbidden call made to helloworld:Helloworld.Call by bob`, UNAVAILABLE outside the lease.
    */
-  admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission>;
+  admit(credentials: Credentials, endpoint: Guarded): Admission | Promise<Admission>;
 
   /**
    * What `admit` would say to a caller already known, as yes or no, from the rules at hand: for lists that show each
    * caller its own part. It admits nothing: a listed endpoint is judged again when it is called.
    */
-  allows(caller: Caller | undefined, namespace: string, endpoint: Endpoint): boolean;
+  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean;
 
   /** Judges an open stream again at every change. `end` of what it returns must be called when the stream has ended. */
   follow(admission: Admission, listener: StreamListener): FollowedStream;
@@ -96,6 +99,13 @@ export interface FollowedStream {
 
 /** What a gateway asks of its guard. */
 export interface SigningGuard extends Guard {
+  /**
+   * As `admit` decides on a token, where the token is known here.
+   * @returns undefined where the authority has to be asked
+   * @throws {StatusError} as `admit`
+   */
+  admitAtOnce(credentials: Credentials, endpoint: Guarded): Admission | undefined;
+
   /** Calls the listener after each change of rules or callers, for as long as the guard is open. */
   onChange(listener: () => void): void;
 
@@ -118,7 +128,7 @@ export type Judgement = Decision | "limited";
 /** The error for a refused call: UNAUTHENTICATED or PERMISSION_DENIED, with the endpoint and the caller. */
 export function refusal(
   decision: Exclude<Judgement, "granted">,
-  endpoint: Endpoint,
+  endpoint: Guarded,
   caller: Caller | undefined,
 ): StatusError {
   if (decision === "unauthorized" || caller === undefined) {
@@ -160,7 +170,7 @@ export function namespaceReplaced(namespace: string): StatusError {
 export function isVisible(
   guard: Pick<Guard, "allows">,
   { caller, namespace }: Pick<Admission, "caller" | "namespace">,
-  endpoint: Endpoint,
+  endpoint: Guarded,
 ): boolean {
   if (endpoint.callers === Callers.ENROLLED) return false;
   return seesAll(caller) || guard.allows(caller, namespace, endpoint);

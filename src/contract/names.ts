@@ -28,9 +28,19 @@ export const ADMIN_SCOPE = "admin";
 /** Services whose endpoints declare who may call them; rules do not govern them. No other service may take these names. */
 export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
 
-/** First segments of the gateway's own paths: no service may take these names. */
+/**
+ * The roots of the paths that the gateway answers itself. Each dialect and each other part of the gateway declares which of
+ * them are its own; one that is not listed cannot be declared. The list is here for the registry, which imports no gateway.
+ */
+export const OWN_ROOTS = [
+  ...(["/", "/.well-known", "/console", "/explore", "/favicon.ico", "/gateway", "/livez", "/mcp"] as const),
+  ...(["/metrics", "/openapi", "/readyz", "/v1"] as const),
+] as const;
+export type OwnRoot = (typeof OWN_ROOTS)[number];
+
+/** No service may take these names, because paths of the gateway begin with them. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(
-  "v1 livez readyz openapi explore console metrics gateway mcp".split(" "),
+  OWN_ROOTS.map((root) => root.slice(1)).filter((name) => NAME.test(name)),
 );
 
 /**

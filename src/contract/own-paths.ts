@@ -2,11 +2,12 @@
  * The paths that Portico answers itself: its pages, documents, health and metadata, `/mcp`, and those of its services `auth` and
  * `registry`. No binding of `google.api.http` is called there, neither by its literals nor by a wildcard.
  */
-import { RESERVED_NAMES, RESERVED_PACKAGES, SELF_GOVERNED } from "./names.js";
+import { OWN_ROOTS, RESERVED_PACKAGES, SELF_GOVERNED } from "./names.js";
 import { decodePart, type PathTemplate } from "./path-template.js";
 
+const ROOTS: readonly string[] = OWN_ROOTS.filter((root) => root !== "/");
 /** First segments, in lower case: all paths below are Portico's. Of `/v1`, see below. */
-const OWN: ReadonlySet<string> = new Set(["favicon.ico", ".well-known", ...RESERVED_NAMES, ...SELF_GOVERNED]);
+const OWN: ReadonlySet<string> = new Set([...ROOTS.map((root) => root.slice(1)), ...SELF_GOVERNED]);
 
 /** Whether a path as sent, without the query, is `/`, or is or lies below one of Portico's own. */
 export function isOwnPath(path: string): boolean {

@@ -9,8 +9,6 @@ import { CLIENT_ADDRESS, CONTEXT, first, type Metadata } from "../call/metadata.
 import { Code, StatusError } from "../errors.js";
 import { RegistryService } from "../gen/portico/registry/v1/registry.js";
 import { BoundedMap } from "../memory/bounded-map.js";
-import type { ProcessContext } from "../process/context.js";
-import type { Joined } from "../process/join.js";
 import { Balancer } from "../rpc/balancer.js";
 import type { Channel } from "../rpc/channel.js";
 import { type CallOptions, repeated, stream, unary } from "../rpc/client.js";
@@ -175,11 +173,4 @@ async function sendAll(
 function resourceOf(service: string, path: string): string {
   const [, grpcService = "", method = ""] = path.split("/");
   return `service:${service}:${grpcService.slice(grpcService.lastIndexOf(".") + 1)}.${method}`;
-}
-
-/** The clients of a process that has joined a Portico. They are closed when it stops. */
-export function clientsOf({ transport, shutdown }: ProcessContext, { channel, metadata }: Joined): Clients {
-  const clients = new Clients({ channel, metadata, connect: transport.connect });
-  shutdown.add(() => clients.close());
-  return clients;
 }

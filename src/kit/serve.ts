@@ -6,16 +6,17 @@ import { ConfigError, loadConfig, SETTINGS } from "../config/config.js";
 import { isMetadataNames, METADATA_NAMES } from "../contract/metadata-names.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import { createLog } from "../log.js";
-import { createContext } from "../process/context.js";
+import { instanceOf, keepGrpcHealth, openGrpcPort } from "../process/grpc-port.js";
 import { joinAuthority, waitForAuthority } from "../process/join.js";
 import { ListenError } from "../process/listen.js";
-import { openServiceProcess } from "../process/service.js";
-import { Shutdown } from "../process/shutdown.js";
+import { openTransport, Process } from "../process/process.js";
+import { openCallQueue } from "../process/refusals.js";
+import { keepRegistered } from "../process/service.js";
 import type { ServiceDefinition } from "../rpc/definition.js";
 import { StoreError } from "../store/store.js";
 
 import { type Implementation, type Part, part } from "./call.js";
-import { clientsOf } from "./clients.js";
+import { Clients } from "./clients.js";
 import { descriptorsOf } from "./loaded-definition.js";
 import { listNamespacesOf } from "./namespace-data.js";
 import { createService } from "./service.js";
@@ -88,16 +89,16 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
   const grpc = settings?.grpc ?? process.env.PORTICO_GRPC ?? "127.0.0.1:0";
   const config = loadConfig({ ...settings, grpc });
   const log = createLog(config.logLevel);
-  const shutdown = new Shutdown(log);
+  const serving = new Process(config, log);
+  const { budget, metrics, own } = serving;
   try {
-    const context = await createContext({ config, log, shutdown });
-    const joined = await joinAuthority(context, name);
+    const transport = await openTransport(serving);
+    const joined = own(await joinAuthority(name, { config, log }, transport));
     const { data: dataFolder, serviceStore: url } = config;
     const list = listNamespacesOf(joined);
-    const { budget } = context;
-    const store = installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget });
-    shutdown.add(() => store.close());
-    const clients = clientsOf(context, joined);
+    const store = own(installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget }));
+    const { guard, channel, metadata: enrolled } = joined;
+    const clients = own(new Clients({ channel, metadata: enrolled, connect: transport.connect }));
     const service = createService(parts, {
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
       environment: { service: name, log, store, clients: () => clients },
@@ -106,12 +107,15 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
       bindingPrefix: bindings?.prefix,
       metadata,
     });
-    const { guard, grpc, registration, stored } = await openServiceProcess(context, joined, service);
-    await waitForAuthority(Promise.all([guard.ready(), stored, registration.registered()]));
-    const close = closeOnce(() => shutdown.run({ noticeMs: 0, drainMs: config.drain }));
-    return { address: formatGrpcTarget(grpc.target), close };
+    const { callQueue } = own(openCallQueue({ log, metrics }));
+    const port = own(await openGrpcPort({ services: [service], guard, callQueue, transport, config, log, metrics }));
+    own(keepGrpcHealth(port.dispatcher, guard));
+    const registered = own(keepRegistered(service, instanceOf(service, port, config), joined, log));
+    await waitForAuthority(Promise.all([guard.ready(), registered.ready()]));
+    const close = closeOnce(() => serving.stop({ noticeMs: 0, drainMs: config.drain }));
+    return { address: formatGrpcTarget(port.target), close };
   } catch (error) {
-    await shutdown.abandonStart();
+    await serving.abandonStart();
     throw withoutStack(error);
   }
 }

@@ -8,7 +8,7 @@ import { hostNameOf, type Lookup, lookupAll, ResolvedNames } from "../address/re
 import type { Logger } from "../log.js";
 import type { Channel } from "../rpc/channel.js";
 import type { Transport } from "../rpc/transport.js";
-import type { Shutdown } from "./shutdown.js";
+import type { Part } from "./process.js";
 
 /** How soon a lost authority is connected to again, in milliseconds: within a lease, so that its restart fails no call. */
 const RECONNECT_MS = 200;
@@ -23,7 +23,6 @@ export interface ConnectOptions {
   readonly targets: readonly GrpcTarget[];
   readonly transport: Pick<Transport, "connect">;
   readonly log: Logger;
-  readonly shutdown: Shutdown;
   /** Resolves a host name; default: as this machine does. */
   readonly lookup?: Lookup;
   /** Between two rounds of name resolution, in milliseconds; default 5 s. */
@@ -37,9 +36,12 @@ interface Place {
   readonly ip: string | undefined;
 }
 
-/** Resolves when the names have been resolved once, or cannot be. Nothing waits for a connection. */
-export async function connectAuthorities(options: ConnectOptions): Promise<Authorities> {
-  const { targets, transport, log, shutdown, lookup = lookupAll, resolveMs = RESOLVE_MS } = options;
+/**
+ * Resolves when the names have been resolved once, or cannot be. Nothing waits for a connection. What it gives closes the
+ * connections.
+ */
+export async function connectAuthorities(options: ConnectOptions): Promise<Part & { authorities: Authorities }> {
+  const { targets, transport, log, lookup = lookupAll, resolveMs = RESOLVE_MS } = options;
   const known = new Map<string, Authority>();
   let authorities: Authorities | undefined;
   const names = new ResolvedNames(lookup, () => authorities?.set(connectAll()));
@@ -68,9 +70,6 @@ export async function connectAuthorities(options: ConnectOptions): Promise<Autho
       return authority;
     });
   };
-  shutdown.add(() => {
-    for (const { channel } of known.values()) channel.close();
-  });
   await Promise.all([...hosts].map((host) => names.resolve(host)));
   authorities = new Authorities(connectAll());
   let rounds = 0;
@@ -78,8 +77,11 @@ export async function connectAuthorities(options: ConnectOptions): Promise<Autho
     const isReached = (): boolean => [...known.values()].every(({ channel }) => channel.state === "ready");
     if (rounds++ % ROUNDS === 0 || !isReached()) for (const host of hosts) void names.resolve(host);
   }, resolveMs).unref();
-  shutdown.add(() => clearInterval(resolving));
-  return authorities;
+  const close = (): void => {
+    clearInterval(resolving);
+    for (const { channel } of known.values()) channel.close();
+  };
+  return { authorities, close };
 }
 
 function closeLater(channel: Channel): void {

@@ -11,38 +11,45 @@ import type { Metrics } from "../metrics.js";
 import type { CallQueue } from "../overload/call-queue.js";
 import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
 import { grpcServiceOf, type Service } from "../rpc/service.js";
+import type { Transport } from "../rpc/transport.js";
 import { asBuffer } from "../wire/buffer.js";
-import { messageLimits, type ProcessContext } from "./context.js";
 import { listening } from "./listen.js";
-import type { Shutdown } from "./shutdown.js";
+import { messageLimits, type Part } from "./process.js";
 
 /** How often gRPC health is brought up to date, in milliseconds. */
 const HEALTH_INTERVAL_MS = 500;
 
 /** A gRPC port that is open, and what answers the calls on it. */
-export interface GrpcPort {
+export interface GrpcPort extends Part {
   readonly dispatcher: Dispatcher;
   /** How other processes reach it, unless PORTICO_ADVERTISE names another address. */
   readonly target: GrpcTarget;
 }
 
+export interface GrpcPortOptions {
+  readonly services: readonly Service[];
+  readonly guard: Guard;
+  /**
+   * By which calls are refused. An authority has none: what guards, gateways and services ask of it is never refused for
+   * what others ask.
+   */
+  readonly callQueue?: CallQueue;
+  readonly transport: Pick<Transport, "serve">;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
 /**
  * Opens the gRPC port.
- * @param overload by which calls are refused. An authority has none: what guards, gateways and services ask of it is never
- * refused for what others ask.
  * @throws {ListenError} when it cannot listen.
  */
-export async function openGrpcPort(
-  { config, log, metrics, transport, shutdown }: ProcessContext,
-  services: readonly Service[],
-  guard: Guard,
-  callQueue?: CallQueue,
-): Promise<GrpcPort> {
+export async function openGrpcPort(options: GrpcPortOptions): Promise<GrpcPort> {
+  const { services, guard, callQueue, transport, config, log, metrics } = options;
   const onEnd = recordCall(metrics, log);
   const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, callQueue });
   const server = await listening("grpc", config, () => transport.serve(dispatcher, config.grpc));
-  shutdown.add((drainMs) => server.close(drainMs));
-  return { dispatcher, target: withTls(server.address, config) };
+  return { dispatcher, target: withTls(server.address, config), close: (drainMs) => server.close(drainMs) };
 }
 
 /** Counts and logs each call that came over gRPC, as the gateway does for calls over HTTP. */
@@ -82,16 +89,18 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
 }
 
 /** Keeps gRPC health equal to `/readyz`: a process whose guard cannot decide does not serve. */
-export function keepGrpcHealth(shutdown: Shutdown, dispatcher: Dispatcher, guard: OpenGuard): void {
+export function keepGrpcHealth({ health }: Dispatcher, guard: OpenGuard): Part {
   let stopping = false;
   const update = () => {
-    dispatcher.health.serving = !stopping && guard.state === "ready";
+    health.serving = !stopping && guard.state === "ready";
   };
   const timer = setInterval(update, HEALTH_INTERVAL_MS);
-  shutdown.add(() => clearInterval(timer));
-  shutdown.onBegin(() => {
-    stopping = true;
-    update();
-  });
   update();
+  return {
+    leave() {
+      stopping = true;
+      update();
+    },
+    close: () => clearInterval(timer),
+  };
 }

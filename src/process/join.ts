@@ -9,11 +9,12 @@ import { type Config, ConfigError } from "../config/config.js";
 import { GATEWAY } from "../contract/names.js";
 import type { Logger } from "../log.js";
 import type { Channel } from "../rpc/channel.js";
+import type { Transport } from "../rpc/transport.js";
 import { connectAuthorities } from "./authorities.js";
-import type { ProcessContext } from "./context.js";
+import type { Part, Process } from "./process.js";
 
 /** The connections to the authorities. */
-export interface Joined {
+export interface Joined extends Part {
   /** To any of them. */
   readonly channel: Channel;
   readonly authorities: Authorities;
@@ -33,17 +34,21 @@ const AUTHORITY_WAIT_MS = 3_000;
  * @param name the enrolment's: `gateway`, or the service's name.
  * @throws {ConfigError} when there is no enrolment token.
  */
-export async function joinAuthority(context: ProcessContext, name: string): Promise<Joined> {
-  const { config, transport, shutdown } = context;
+export async function joinAuthority(
+  name: string,
+  { config, log: ownLog }: Pick<Process, "config" | "log">,
+  transport: Pick<Transport, "connect">,
+): Promise<Joined> {
   const enrolment = readEnrolment(name, config);
-  const authorities = await connectAuthorities({ targets: config.authority, transport, log: context.log, shutdown });
-  const log = context.log.child({ authority: config.authority.map(formatGrpcTarget).join(", ") });
+  const connected = await connectAuthorities({ targets: config.authority, transport, log: ownLog });
+  const { authorities } = connected;
+  const log = ownLog.child({ authority: config.authority.map(formatGrpcTarget).join(", ") });
   const { channel } = authorities;
   const metadata: Metadata = [["authorization", `Bearer ${enrolment}`]];
   const service = name === GATEWAY ? undefined : name;
   const guard = new OpenGuard({ channel, authorities, metadata, log, service });
-  shutdown.add(() => guard.close());
-  return { channel, authorities, metadata, enrolment, guard, log };
+  const close = () => guard.close().finally(() => connected.close(0));
+  return { channel, authorities, metadata, enrolment, guard, log, close };
 }
 
 /** @throws {ConfigError} also for what cannot be sent: an authority would break the connection off without a reason. */

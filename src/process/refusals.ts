@@ -1,48 +1,43 @@
 /** Metrics and log lines about calls that are refused because there are more than can be answered. */
 import type { Logger } from "../log.js";
+import type { Metrics } from "../metrics.js";
 import { CallQueue } from "../overload/call-queue.js";
-import type { ProcessContext } from "./context.js";
+import type { Part } from "./process.js";
 
 /** How often the log says how many calls were refused, in milliseconds. */
 const REPORT_MS = 10_000;
 
-/** The turns of a port's calls, which are refused where this process has more than it can answer. */
-export function openCallQueue({ log, metrics, shutdown }: ProcessContext): CallQueue {
+export interface OpenCallQueue extends Part {
+  /** The turns of a port's calls, which are refused where this process has more than it can answer. */
+  readonly callQueue: CallQueue;
+}
+
+interface CallQueueOptions {
+  /** How many calls a gateway refused, by the service that has more than it answers. */
+  readonly byService?: () => Iterable<readonly [service: string, refused: number]>;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Makes the queue. Until it is closed, refused calls are counted, and the log says how many there were. */
+export function openCallQueue({ byService, log, metrics }: CallQueueOptions): OpenCallQueue {
   const callQueue = new CallQueue();
   metrics.overload = callQueue;
-  atIntervals(shutdown, reporterOf(callQueue, log));
-  return callQueue;
-}
-
-function atIntervals(shutdown: ProcessContext["shutdown"], report: () => void): void {
-  const reports = setInterval(report, REPORT_MS).unref();
-  shutdown.add(() => clearInterval(reports));
-}
-
-function reporterOf(callQueue: CallQueue, log: Logger): () => void {
+  if (byService !== undefined) metrics.refusedByService = byService;
   let reported = 0;
-  return () => {
+  let reportedByService = new Map<string, number>();
+  const report = (): void => {
     const refused = callQueue.refused - reported;
     reported = callQueue.refused;
     if (refused > 0) log.warn({ refused }, "calls were refused with 503: more came than this process can answer");
-  };
-}
-
-/** Counts by service the calls that a gateway refuses, and writes to the log how many there were. */
-export function reportRefused(
-  { log, metrics, shutdown }: ProcessContext,
-  refused: () => Iterable<readonly [service: string, refused: number]>,
-): void {
-  metrics.refusedByService = refused;
-  let reported = new Map<string, number>();
-  const report = (): void => {
-    const counts = new Map(refused());
+    const counts = new Map(byService?.());
     for (const [service, count] of counts) {
-      const more = count - (reported.get(service) ?? 0);
+      const more = count - (reportedByService.get(service) ?? 0);
       if (more > 0)
         log.warn({ service, refused: more }, "calls were refused with 503: more came than the service answers");
     }
-    reported = counts;
+    reportedByService = counts;
   };
-  atIntervals(shutdown, report);
+  const reports = setInterval(report, REPORT_MS).unref();
+  return { callQueue, close: () => clearInterval(reports) };
 }

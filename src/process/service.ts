@@ -1,53 +1,43 @@
-/** A service in a process of its own, joined to the authority and the registry of another. */
+/** The registration of a service in a process of its own, with the authorities and the registries of others. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { OpenGuard } from "../access/guard.js";
 import { follow } from "../follow.js";
 import type { Instance } from "../gen/portico/registry/v1/registry.js";
 import type { Logger } from "../log.js";
-import type { Registration } from "../rpc/registration.js";
 import type { Service } from "../rpc/service.js";
-import type { ProcessContext } from "./context.js";
-import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "./grpc-port.js";
 import type { Joined } from "./join.js";
-import { openCallQueue } from "./refusals.js";
+import type { Part } from "./process.js";
 import { registerWithEach } from "./register.js";
 
-/** A service that runs. */
-export interface ServiceProcess {
-  readonly guard: OpenGuard;
-  readonly grpc: GrpcPort;
-  readonly registration: Registration;
+/** A service that registers for as long as its process runs. */
+export interface Registered extends Part {
   /**
-   * Resolves when the service has its store, and may register.
-   * @throws {Error} (rejects) where the store cannot be used at first. It is tried again, unless the start gives up.
+   * Resolves when the service has its store, and is registered.
+   * @throws {Error} (rejects) where the store cannot be used at first, or the registration is refused. The store is tried
+   * again, unless the start gives up.
    */
-  readonly stored: Promise<unknown>;
+  ready(): Promise<unknown>;
 }
 
 /** The longest pause between attempts to open a store, in milliseconds: after the first failure, and ever (see follow.ts). */
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
-/**
- * Opens the gRPC port with the service, behind a guard, and keeps it registered with each authority until the process stops.
- * @throws {ListenError} when the port cannot be listened on.
- */
-export async function openServiceProcess(
-  context: ProcessContext,
-  { authorities, metadata, guard }: Joined,
+/** Keeps a service registered with each authority until it is closed. It registers once it has its store. */
+export function keepRegistered(
   service: Service,
-): Promise<ServiceProcess> {
-  const { config, shutdown } = context;
-  const grpc = await openGrpcPort(context, [service], guard, openCallQueue(context));
-  keepGrpcHealth(shutdown, grpc.dispatcher, guard);
-  const instance = instanceOf(service, grpc, config);
+  instance: Instance,
+  { authorities, metadata, guard }: Pick<Joined, "authorities" | "metadata" | "guard">,
+  log: Logger,
+): Registered {
   const closing = new AbortController();
-  shutdown.add(() => closing.abort());
   const stored = guard.ready().then(() => addStore(instance, service));
-  const ready = stored.catch(() => tried(() => addStore(instance, service), context.log, closing.signal));
+  const ready = stored.catch(() => tried(() => addStore(instance, service), log, closing.signal));
   const registration = registerWithEach({ authorities, metadata, instance, ready });
-  shutdown.add(() => registration.close());
-  return { guard, grpc, registration, stored };
+  const close = (): void => {
+    registration.close();
+    closing.abort();
+  };
+  return { ready: () => Promise.all([stored, registration.registered()]), close };
 }
 
 /** Has the instance say where its data is. @returns what the log says of it */

@@ -19,8 +19,8 @@ const slowBody: Fault = {
       file: "gateway/stages/admit.ts",
       edits: [
         [
-          "return admitAgain(received, request, credentials, endpoint, options);",
-          "return received.then(async (body) => ({ admission: await early, body }));",
+          "return { admission: await guard.admit(credentials, target.endpoint), body };",
+          "return { admission: early, body };",
         ],
       ],
     },

@@ -124,6 +124,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   let guard: OpenGuard | undefined;
   const lateGuard: SigningGuard = {
     admit: (credentials, endpoint) => (guard as OpenGuard).admit(credentials, endpoint),
+    admitAtOnce: (credentials, endpoint) => (guard as OpenGuard).admitAtOnce(credentials, endpoint),
     allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
     follow: (admission, listener) => (guard as OpenGuard).follow(admission, listener),
     contextOf: (admission) => (guard as OpenGuard).contextOf(admission),
@@ -206,6 +207,16 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
         decided.push(endpoint.resource);
         return guard.admit(credentials, endpoint);
       },
+      admitAtOnce(credentials, endpoint) {
+        let isDecided = true;
+        try {
+          const admission = guard.admitAtOnce(credentials, endpoint);
+          isDecided = admission !== undefined;
+          return admission;
+        } finally {
+          if (isDecided) decided.push(endpoint.resource);
+        }
+      },
     },
     own: [health, new ServedDocuments({ catalog, guard }), ...(options.own ?? [])],
     hosts: await Hosts.of(config.http, config.httpHosts),
@@ -281,6 +292,7 @@ export async function ask(
     headers: readHeaders(headers),
     remoteAddress: "192.0.2.1",
     body: () => [body],
+    arrivedBody: () => [body],
     pieces() {
       throw new Error("what takes a body in pieces is called over HTTP");
     },

@@ -4,7 +4,6 @@ import type { Authorities } from "../../src/access/follow/authorities.js";
 import { parseGrpcTargets } from "../../src/address/address.js";
 import type { Lookup } from "../../src/address/resolved-names.js";
 import { connectAuthorities } from "../../src/process/authorities.js";
-import { Shutdown } from "../../src/process/shutdown.js";
 import { repeated, unary } from "../../src/rpc/client.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { serveHttp2 } from "../../src/rpc/http2/server.js";
@@ -20,9 +19,7 @@ interface Options {
 
 async function connectTo(t: Test, text: string, options: Options = {}) {
   const connected: string[] = [];
-  const shutdown = new Shutdown(silent);
-  t.teardown(() => shutdown.abandonStart());
-  const authorities = await connectAuthorities({
+  const { authorities, close } = await connectAuthorities({
     targets: parseGrpcTargets(text),
     transport: {
       connect(target, { ip } = {}) {
@@ -31,9 +28,9 @@ async function connectTo(t: Test, text: string, options: Options = {}) {
       },
     },
     log: silent,
-    shutdown,
     ...options,
   });
+  t.teardown(() => close(0));
   return { authorities, connected };
 }
 

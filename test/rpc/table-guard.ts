@@ -1,8 +1,15 @@
 /** A guard for tests that decides by a table: which tokens there are, and which endpoints are refused to whom. */
 
-import type { Admission, Credentials, FollowedStream, Guard, StreamListener } from "../../src/call/admission.js";
+import type {
+  Admission,
+  Credentials,
+  FollowedStream,
+  Guard,
+  Guarded,
+  StreamListener,
+} from "../../src/call/admission.js";
 import type { Caller } from "../../src/call/caller.js";
-import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
+import { Callers } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { until } from "../support/until.js";
 
@@ -23,7 +30,7 @@ export class TableGuard implements Guard {
   passing = true;
   readonly #followed = new Map<StreamListener, Admission>();
 
-  admit(credentials: Credentials, endpoint: Endpoint): Admission | Promise<Admission> {
+  admit(credentials: Credentials, endpoint: Guarded): Admission | Promise<Admission> {
     this.asks++;
     if (this.later) return new Promise(setImmediate).then(() => this.#decide(credentials, endpoint));
     return this.#decide(credentials, endpoint);
@@ -62,18 +69,18 @@ export class TableGuard implements Guard {
     }
   }
 
-  #decide({ token, namespace }: Credentials, endpoint: Endpoint): Admission {
+  #decide({ token, namespace }: Credentials, endpoint: Guarded): Admission {
     const caller = token === undefined ? undefined : this.callers.get(token);
     if (this.#refuses(caller, endpoint)) throw refused(endpoint);
     return { endpoint, caller, namespace: namespace ?? caller?.namespace ?? "default" };
   }
 
-  #refuses(caller: Caller | undefined, endpoint: Endpoint): boolean {
+  #refuses(caller: Caller | undefined, endpoint: Guarded): boolean {
     if (endpoint.callers === Callers.ENROLLED) return caller?.enrolment === undefined;
     return this.closed.has(endpoint.name) && caller === undefined;
   }
 }
 
-function refused(endpoint: Endpoint): StatusError {
+function refused(endpoint: Guarded): StatusError {
   return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
 }

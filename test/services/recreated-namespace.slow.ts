@@ -1,6 +1,5 @@
 // What services keep for a namespace is gone with it, also for a namespace of the same name, and over a restart.
 import t from "tap";
-import { openCore } from "../../cli/roles/authority.js";
 import { openServices } from "../../cli/roles/open-services.js";
 import { SYSTEM } from "../../src/access/guard.js";
 import type { Metadata } from "../../src/call/metadata.js";
@@ -17,13 +16,14 @@ import {
   WalletService,
 } from "../../src/gen/wallet/wallet.js";
 import { listNamespacesOf, sweepNamespaces, TRASH_DAYS } from "../../src/kit/namespace-data.js";
+import { installationStore } from "../../src/kit/shared-store.js";
 import { createLog } from "../../src/log.js";
-import { createContext } from "../../src/process/context.js";
-import { Shutdown } from "../../src/process/shutdown.js";
+import { Process } from "../../src/process/process.js";
 import { unary } from "../../src/rpc/client.js";
 import type { MethodDefinition } from "../../src/rpc/definition.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { openServiceStore } from "../../src/store/open.js";
+import { openCore } from "../cli/roles/core.js";
 
 const PASSWORD = "correct horse battery";
 const SERVICES = ["cache", "notes", "wallet", "db"];
@@ -37,15 +37,17 @@ type Call = <Request, Response>(method: Unary<Request, Response>, request: NoInf
 
 /** The authority and the services in one process. */
 async function run() {
-  const log = createLog("silent");
-  const shutdown = new Shutdown(log);
   const config = loadConfig({ data, grpc: "127.0.0.1:0", adminPassword: PASSWORD }, {});
-  const context = await createContext({ config, log, shutdown });
+  const log = createLog("silent");
+  const server = new Process(config, log);
   const none = (): never => {
     throw new Error("these services call no others");
   };
-  const { grpc } = await openCore(context, (list) => openServices(context, SERVICES, { clientsOf: none, list }), {});
-  const channel = new InProcessChannel(grpc.dispatcher);
+  const { dispatcher } = await openCore(server, (list) => {
+    const kept = { url: config.serviceStore, dataFolder: data, services: SERVICES, list, log };
+    return openServices(SERVICES, { store: server.own(installationStore(kept)), clientsOf: none, log });
+  });
+  const channel = new InProcessChannel(dispatcher);
   const login = async (namespace: string, password: string): Promise<Call> => {
     const { accessToken } = await unary(channel, AuthService.login, { account: "admin", password, namespace });
     const metadata: Metadata = [["authorization", `Bearer ${accessToken}`]];
@@ -64,7 +66,7 @@ async function run() {
       return call;
     },
     remove: () => admin(NamespacesService.delete, { name: "team" }),
-    close: () => shutdown.run({ noticeMs: 0, drainMs: 0 }),
+    close: () => server.stop({ noticeMs: 0, drainMs: 0 }),
   };
 }
 

@@ -57,6 +57,27 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
     },
   );
 
+  t.test(
+    "a write to one collection waits for none to another, nor one that need not be durable for one that must",
+    async (t) => {
+      const store = await openOn(t, server);
+      const claims = collectionOf(store, "grantors");
+      for (const key of ["claim", "report"]) await claims.create(key, "old");
+      await collectionOf(store, "usage").create("locked", "x");
+      const release = await server.hold("SELECT FROM portico.entries WHERE key = 'usage/locked' FOR UPDATE");
+      const change = collectionOf(store, "usage").replace("locked", "y");
+      const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'portico'";
+      await until(async () => (await server.query(waiting)).length === 1);
+      t.equal(await claims.replace("claim", "renewed"), true);
+      const held = await server.hold("SELECT FROM portico.entries WHERE key = 'grantors/claim' FOR UPDATE");
+      const renewal = claims.replace("claim", "renewed again");
+      await until(async () => (await server.query(waiting)).length === 2);
+      t.equal(await claims.replace("report", "new", { durable: false }), true);
+      await Promise.all([release(), held()]);
+      t.same(await Promise.all([change, renewal]), [true, true]);
+    },
+  );
+
   t.test("hints tell another process of what was written, and not the writer", async (t) => {
     const [one, two] = [await openOn(t, server), await openOn(t, server)];
     let [heard, own, others] = [0, 0, 0];

@@ -8,15 +8,15 @@ import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { receiveBody } from "../../http/coded-body.js";
+import { decodeContent } from "../../http/coded-body.js";
 import { type Failure, HttpError } from "../../http/errors.js";
-import type { GatewayRequest, Reply } from "../../http/message.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
 import { parseQuery, queryOf } from "../../http/target.js";
 import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
 import { addMetadata } from "../metadata.js";
 import { type Codec, JSON_CODEC, PROTO } from "../rpc/codec.js";
 import { decompressQuery, ENCODINGS, encodingOf } from "../rpc/compression.js";
-import { POST_ONLY } from "../rpc/enveloped.js";
+import { NO_ROOTS, POST_ONLY } from "../rpc/enveloped.js";
 import { findRoute } from "../rpc/route.js";
 import { toConnectError } from "./errors.js";
 import { checkVersion, readConnectTimeout } from "./request.js";
@@ -26,6 +26,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export class ConnectUnary implements Dialect {
   readonly name = "connect";
+  readonly roots = NO_ROOTS;
   readonly writesDetails = false;
   readonly readTimeout = readConnectTimeout;
   readonly #codec: Codec;
@@ -37,17 +38,17 @@ export class ConnectUnary implements Dialect {
     this.#maxMessage = maxMessage;
   }
 
-  findRoute(request: GatewayRequest, routes: Routes): Route | undefined {
+  findRoute(request: GatewayRequestHead, routes: Routes): Route | undefined {
     checkVersion(request.headers.connectVersion);
     return findRoute(request, routes);
   }
 
-  methods(_request: GatewayRequest, { method, shape }: Endpoint): Allow {
+  methods(_request: GatewayRequestHead, { method, shape }: Endpoint): Allow {
     const isFree = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
     return isFree && shape === "unary" ? GET_OR_POST : POST_ONLY;
   }
 
-  checkBody({ method, headers }: GatewayRequest, { endpoint }: Target): void {
+  checkBody({ method, headers }: GatewayRequestHead, { endpoint }: Target): void {
     // Over HTTP/2 a client may announce a body, and send none.
     if (method !== "POST" && headers.contentLength !== undefined) throw noBody();
     checkUnary(endpoint);
@@ -58,13 +59,25 @@ export class ConnectUnary implements Dialect {
     return false;
   }
 
-  async receiveBody(request: GatewayRequest, _target: Target, maxBytes: number): Promise<readonly Uint8Array[]> {
+  maxBody(maxMessage: number): number {
+    return Math.min(this.#maxMessage, maxMessage);
+  }
+
+  isEncoded(): boolean {
+    return true;
+  }
+
+  async decodeBody(
+    request: GatewayRequest,
+    _target: Target,
+    body: readonly Uint8Array[],
+    maxMessage: number,
+  ): Promise<readonly Uint8Array[]> {
     if (request.method !== "POST") {
-      const pieces = await request.body();
-      if (pieces.some(({ length }) => length > 0)) throw noBody();
+      if (body.some(({ length }) => length > 0)) throw noBody();
       return [];
     }
-    const pieces = await receiveBody(request, Math.min(this.#maxMessage, maxBytes));
+    const pieces = await decodeContent(request, body, this.maxBody(maxMessage));
     return pieces.length === 1 ? pieces : [Buffer.concat(pieces)];
   }
 
@@ -83,7 +96,7 @@ export class ConnectUnary implements Dialect {
     throw streams(target.endpoint);
   }
 
-  writeError(_request: GatewayRequest, failure: Failure, { answer }: FailedRequest): Reply {
+  writeError(_request: GatewayRequestHead, failure: Failure, { answer }: FailedRequest): Reply {
     const { status } = failure;
     const headers = addMetadata([...failure.headers], answer.headers);
     addMetadata(headers, answer.trailers, "trailer-");

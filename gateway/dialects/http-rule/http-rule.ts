@@ -3,12 +3,14 @@
  * .proto files declare. Messages, streams and errors look as in the JSON dialect. docs/rest.md describes it.
  */
 import { pathOf as endpointPathOf } from "../../../src/contract/endpoint.js";
+import type { Binding } from "../../../src/contract/http-rule.js";
 import { decodePart, valuesOf } from "../../../src/contract/path-template.js";
 import type { Bindings, BoundTarget } from "../../catalog/bindings.js";
 import type { PathMatch } from "../../catalog/path-trie.js";
 import type { Routes } from "../../catalog/routes.js";
+import type { Route, Target } from "../../catalog/target.js";
 import { HttpError } from "../../http/errors.js";
-import type { GatewayRequest, Reply } from "../../http/message.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
 import { pathOf } from "../../http/target.js";
 import { allowing, type Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
@@ -27,33 +29,27 @@ import {
   writeAnswer,
 } from "./message.js";
 
-/** The route of each request of this dialect: not every function of a dialect is given it. */
-const routes = new WeakMap<GatewayRequest, BoundRoute>();
-
-function routeOf(request: GatewayRequest): BoundRoute {
-  return routes.get(request) as BoundRoute;
+/** The binding of a route as `findRoute` gave it. @throws {HttpError} 503 as `bindingFor` */
+function bindingOf(target: Target, route: Route): Binding {
+  return bindingFor(target, route as BoundRoute);
 }
 
 export const httpRule: Dialect = {
   ...json,
   name: "http-rule",
+  roots: [],
   findRoute,
   methods: ({ method }) => allowing(method),
-  checkBody: (request, target) => checkBody(request, bindingFor(target, routeOf(request)), target),
-
-  takesPieces: (request, target) => takesPieces(bindingFor(target, routeOf(request)), target),
-
-  readMessage(request, target, pieces) {
-    const route = routeOf(request);
-    return readMessage(request, target, pieces, bindingFor(target, route), route.values);
-  },
-
-  writeMessage: (request, target, message, answer) =>
-    withMetadata(writeAnswer(target, message, bindingFor(target, routeOf(request))), answer),
+  checkBody: (request, target, route) => checkBody(request, bindingOf(target, route), target),
+  takesPieces: (_request, target, route) => takesPieces(bindingOf(target, route), target),
+  readMessage: (request, target, pieces, route) =>
+    readMessage(request, target, pieces, bindingOf(target, route), (route as BoundRoute).values),
+  writeMessage: (_request, target, message, answer, route) =>
+    withMetadata(writeAnswer(target, message, bindingOf(target, route)), answer),
   openStream,
 
   writeError(request, failure, about) {
-    const isToldWhy = routes.get(request)?.versioned === true && failure.message.startsWith(UNAUTHORIZED);
+    const isToldWhy = about.route?.versioned === true && failure.message.startsWith(UNAUTHORIZED);
     const message = isToldWhy ? `${failure.message}; ${TOKEN_NEEDED}` : failure.message;
     return json.writeError(request, { ...failure, message }, about);
   },
@@ -63,7 +59,7 @@ export const httpRule: Dialect = {
 const UNAUTHORIZED = "Unauthorized call made to ";
 const TOKEN_NEEDED = "below /v1/ a valid token is needed, besides a rule that grants";
 
-function findRoute(request: GatewayRequest, { bindings }: Routes): BoundRoute | Reply | undefined {
+function findRoute(request: GatewayRequestHead, { bindings }: Routes): BoundRoute | Reply | undefined {
   if (bindings.isEmpty) return undefined;
   const path = pathOf(request.target);
   const match = matchOf(request, path, bindings);
@@ -76,19 +72,17 @@ function findRoute(request: GatewayRequest, { bindings }: Routes): BoundRoute | 
   const values = valuesOf(binding.template, parts);
   if (values === undefined) throw new HttpError(400, "The path has a percent-encoding that is not of UTF-8");
   const versioned = decodePart(parts[0] ?? "")?.toLowerCase() === "v1";
-  const route: BoundRoute = { target, versioned, binding, values };
-  routes.set(request, route);
-  return route;
+  return { target, versioned, binding, values };
 }
 
 /** A HEAD is answered as GET is, unless a binding is for HEAD. */
-function matchOf({ method }: GatewayRequest, path: string, bindings: Bindings): PathMatch<BoundTarget> | undefined {
+function matchOf({ method }: GatewayRequestHead, path: string, bindings: Bindings): PathMatch<BoundTarget> | undefined {
   if (method === "OPTIONS") return undefined;
   return bindings.find(method, path) ?? (method === "HEAD" ? bindings.find("GET", path) : undefined);
 }
 
 /** @throws {HttpError} 405 where the path has bindings for other methods */
-function withoutMethod({ method }: GatewayRequest, path: string, bindings: Bindings): Reply | undefined {
+function withoutMethod({ method }: GatewayRequestHead, path: string, bindings: Bindings): Reply | undefined {
   const bound = bindings.methodsOf(path);
   if (bound.size === 0) return undefined;
   const all = bound.has("*") ? ["GET", "POST", "PUT", "PATCH", "DELETE", ...bound] : [...bound];
@@ -105,15 +99,15 @@ function openStream(
   options: StreamOptions,
 ): Promise<Reply | Uint8Array> {
   const { target } = options;
-  const route = routeOf(request);
-  const binding = bindingFor(target, route);
+  const { values } = options.route as BoundRoute;
+  const binding = bindingOf(target, options.route);
   if (takesPieces(binding, target)) {
-    return upload(request, options, pieceWriter(request, target, binding, route.values));
+    return upload(request, options, pieceWriter(request, target, binding, values));
   }
   if (!isPlain(target.endpoint)) {
     const path = endpointPathOf(target.endpoint);
     throw new HttpError(426, `${target.endpoint.name} takes a stream of messages: open a WebSocket at ${path}`);
   }
-  const message = readMessage(request, target, pieces, binding, route.values);
+  const message = readMessage(request, target, pieces, binding, values);
   return openResponse(request, message, options, answersOf(target, binding));
 }

@@ -12,7 +12,7 @@ import { bindingsFor } from "../../catalog/bindings.js";
 import type { Route, Target } from "../../catalog/target.js";
 import { HttpError } from "../../http/errors.js";
 import { announcesBody } from "../../http/headers.js";
-import type { GatewayRequest, Reply } from "../../http/message.js";
+import type { GatewayRequestHead, Reply } from "../../http/message.js";
 import { parseQuery, queryOf } from "../../http/target.js";
 import { decodeHttpBody, encodeHttpBody, type HttpBody, RAW_HEADERS } from "../json/bodies/http-body.js";
 import type { Answers } from "../json/json.js";
@@ -65,7 +65,7 @@ export function takesPieces(binding: Binding, target: Target): boolean {
 }
 
 /** Refuses, by its headers, a body that the binding does not take. @throws {HttpError} 400, 415 */
-export function checkBody({ headers, method }: GatewayRequest, binding: Binding, target: Target): void {
+export function checkBody({ headers, method }: GatewayRequestHead, binding: Binding, target: Target): void {
   if (!announcesBody(headers)) return;
   if (binding.body === undefined) {
     throw new HttpError(400, `${method} reads no body at this path; its fields are in the path and the query`);
@@ -76,7 +76,7 @@ export function checkBody({ headers, method }: GatewayRequest, binding: Binding,
 
 /** The request message in wire bytes. @throws {JsonError} 400 @throws {HttpError} 400 */
 export function readMessage(
-  request: GatewayRequest,
+  request: GatewayRequestHead,
   target: Target,
   pieces: readonly Uint8Array[],
   binding: Binding,
@@ -113,7 +113,7 @@ function wrapped(message: Uint8Array, { body }: Binding): Uint8Array {
 
 /** Makes the messages of an upload: each has a piece of the body, and the fields of the path and the query. */
 export function pieceWriter(
-  request: GatewayRequest,
+  request: GatewayRequestHead,
   target: Target,
   binding: Binding,
   values: readonly string[],
@@ -146,7 +146,7 @@ const MAX_ECHO = 40;
  * The parameters of the query, without those that the path sets.
  * @throws {HttpError} 400 for a query where all fields are in the body, and for a field of the body
  */
-function queryParameters(request: GatewayRequest, { body, variables }: Binding): Parameter[] {
+function queryParameters(request: GatewayRequestHead, { body, variables }: Binding): Parameter[] {
   const query = queryOf(request.target);
   if (query === "") return [];
   if (body === "*") throw new HttpError(400, "No query is read at this path: all fields are in the path and the body");

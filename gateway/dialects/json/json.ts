@@ -6,11 +6,11 @@
 import { parseTimeout } from "../../../src/call/metadata.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { receiveBody } from "../../http/coded-body.js";
+import { decodeContent, isCoded } from "../../http/coded-body.js";
 import { writeErrorReply } from "../../http/error-object.js";
 import { HttpError } from "../../http/errors.js";
 import { listOf, type RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequest, Reply } from "../../http/message.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
 import { pathOf } from "../../http/target.js";
 import { type Allow, allowing, type Dialect } from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
@@ -34,13 +34,16 @@ import { WebSocketCall } from "./streams/websocket.js";
 
 export const json: Dialect = {
   name: "json",
+  roots: ["/v1"],
   writesDetails: true,
   findRoute: (request, routes) => routes.find(pathOf(request.target)),
   methods,
   checkBody,
   readTimeout,
   takesPieces,
-  receiveBody: (request, _target, maxBytes) => receiveBody(request, maxBytes),
+  maxBody: (maxMessage) => maxMessage,
+  isEncoded: isCoded,
+  decodeBody: (request, _target, body, maxMessage) => decodeContent(request, body, maxMessage),
   readMessage,
   writeMessage: (_request, target, message, answer) => withMetadata(writeMessage(target, message), answer),
   openStream,
@@ -53,7 +56,7 @@ const POST_ONLY = allowing("POST", "OPTIONS");
 const WEBSOCKET = allowing("GET", "OPTIONS");
 const GET_OR_POST = allowing("GET", "HEAD", "POST", "OPTIONS");
 
-function methods({ upgrade }: GatewayRequest, endpoint: Endpoint, { versioned }: Route): Allow {
+function methods({ upgrade }: GatewayRequestHead, endpoint: Endpoint, { versioned }: Route): Allow {
   if (upgrade) return WEBSOCKET;
   return endpoint.postOnly || (versioned && isPlain(endpoint)) ? POST_ONLY : GET_OR_POST;
 }

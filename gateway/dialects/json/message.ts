@@ -6,7 +6,7 @@ import type { Target } from "../../catalog/target.js";
 import { checkNotCoded, codingOf } from "../../http/coded-body.js";
 import { answeredTooMuch, HttpError, MissingTypesError } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequest, Reply } from "../../http/message.js";
+import type { GatewayRequestHead, Reply } from "../../http/message.js";
 import { parseQuery, queryOf } from "../../http/target.js";
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
@@ -22,7 +22,7 @@ export function isPlain({ shape }: Endpoint): boolean {
 }
 
 /** Refuses a body of a content type that the endpoint's request does not take. @throws {HttpError} 415, 400 with another method */
-export function checkBody(request: GatewayRequest, target: Target): void {
+export function checkBody(request: GatewayRequestHead, target: Target): void {
   const { input } = target;
   const { contentType } = request.headers;
   if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) throw notJson();
@@ -49,13 +49,13 @@ export function isJson(contentType = ""): boolean {
 }
 
 /** Whether a POST's body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
-export function takesPieces(_request: GatewayRequest, target: Target): boolean {
+export function takesPieces(_request: GatewayRequestHead, target: Target): boolean {
   return target.endpoint.shape === "client_streaming" && isHttpBody(target.input);
 }
 
 /** The message of a POST, from its body; of a GET, from its query. @throws {JsonError} @throws {HttpError} 400 */
 export function readMessage(
-  { method, target, headers: { contentType = "" } }: GatewayRequest,
+  { method, target, headers: { contentType = "" } }: GatewayRequestHead,
   { input, request }: Target,
   pieces: readonly Uint8Array[],
 ): Uint8Array {

@@ -9,19 +9,25 @@
  *
  * It holds no sessions: revision 2026-07-28 has none, and in earlier ones they are optional (revision.ts).
  */
-import type { Admission, SigningGuard } from "../../../src/call/admission.js";
+import type { Admission, Guarded, SigningGuard } from "../../../src/call/admission.js";
 import type { Config } from "../../../src/config/config.js";
+import { Callers } from "../../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { receiveBody } from "../../http/coded-body.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import { checkUnambiguous, listOf, type RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequest, Reply } from "../../http/message.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
 import { pathOf, queryOf } from "../../http/target.js";
 import { isOfAnotherOrigin } from "../../stages/cors.js";
-import { readCredentials } from "../../stages/credentials.js";
-import { type Allow, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
+import {
+  type Allow,
+  type AnswerMetadata,
+  allowing,
+  type BodyRoute,
+  type Dialect,
+  type FailedRequest,
+} from "../../stages/dialect.js";
+import { admitSender } from "../../stages/route.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { json, UNBUFFERED } from "../json/json.js";
 import { ResponseStream } from "../json/streams/response-stream.js";
@@ -46,12 +52,21 @@ import { isObjectInJson, VALUE } from "./tool-schema.js";
 import { CALL, DESCRIBE, describedTool, findTool, listedTools, SEARCH, search } from "./tools.js";
 
 export const PATH = "/mcp";
+/** What the guard decides on before a message is received: anyone may send one. Which tools it may call, it is asked for each. */
+const MESSAGES: Guarded = {
+  service: "gateway",
+  name: "gateway:Mcp",
+  resource: "service:gateway:Mcp",
+  segments: { type: "service", name: "gateway", endpoint: "mcp" },
+  callers: Callers.PUBLIC,
+};
 /** Bytes of a message that calls no tool. */
 const MAX_OWN_BODY = 64 * 1024;
 const POST_ONLY = allowing("POST", "OPTIONS");
 const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
 
 export interface McpOptions extends SubscriptionsOptions {
+  readonly catalog: SubscriptionsOptions["catalog"] & { readonly ready: boolean };
   readonly guard: SigningGuard;
   readonly config: SubscriptionsOptions["config"] &
     Pick<Config, "maxBody"> &
@@ -60,31 +75,27 @@ export interface McpOptions extends SubscriptionsOptions {
 
 /** A message that has been received. */
 interface Received {
-  readonly request: GatewayRequest;
+  readonly request: GatewayRequestHead;
   readonly message: RpcMessage;
   readonly id: string | number;
   readonly stateless: boolean;
   readonly members: Members;
-  readonly viewer: Admission;
+  readonly sender: Admission;
 }
 
-/** A call of a tool, from its message to the end of its response. */
-interface ToolCall extends Received {
-  /** The text of the arguments: a JSON object. */
-  readonly argumentsText: string;
-  /** The guard has admitted the call, so what fails from now on is the endpoint's. */
-  admitted: boolean;
+/** The route to a tool. Its body is the text of the arguments: a JSON object. */
+interface ToolRoute extends Route, Pick<Received, "message" | "id" | "members" | "stateless"> {
+  readonly body: readonly [Uint8Array];
 }
 
 /** The dialect, for all requests of a gateway. */
 export class Mcp implements Dialect {
   readonly name = "mcp";
+  readonly roots: Dialect["roots"] = [PATH, "/.well-known"];
   readonly writesDetails = true;
   readonly #options: McpOptions;
   readonly #subscriptions: Subscriptions;
   readonly #resource: ProtectedResource;
-  /** The calls of tools whose responses have not begun. */
-  readonly #calls = new WeakMap<GatewayRequest, ToolCall>();
 
   constructor(options: McpOptions) {
     this.#options = options;
@@ -92,9 +103,9 @@ export class Mcp implements Dialect {
     this.#resource = new ProtectedResource(options.config);
   }
 
-  findRoute(request: GatewayRequest, routes: Routes): Promise<Route | Reply> | Reply | undefined {
+  findRoute(request: GatewayRequestHead): BodyRoute | Reply | undefined {
     const path = pathOf(request.target);
-    if (path === PATH) return this.#answer(request, routes);
+    if (path === PATH) return this.#routeOf(request);
     return METADATA_PATHS.includes(path) ? answerMetadata(this.#resource, request) : undefined;
   }
 
@@ -113,29 +124,41 @@ export class Mcp implements Dialect {
     return false;
   }
 
-  receiveBody(): readonly Uint8Array[] {
-    return [];
+  maxBody(maxMessage: number): number {
+    return maxMessage;
+  }
+
+  isEncoded(): boolean {
+    return false;
+  }
+
+  async decodeBody(...[, , body]: Parameters<Dialect["decodeBody"]>): ReturnType<Dialect["decodeBody"]> {
+    return body;
   }
 
   /** @throws {JsonError} 400 */
-  readMessage(request: GatewayRequest, target: Target): Uint8Array {
-    const call = this.#callOf(request);
-    call.admitted = true;
-    const { argumentsText } = call;
+  readMessage(_request: GatewayRequestHead, target: Target, [text]: readonly Uint8Array[]): Uint8Array {
     const isObject = isObjectInJson(target.input);
-    return target.request.read(Buffer.from(isObject ? argumentsText : (memberText(argumentsText, VALUE) ?? "null")));
+    const value = isObject ? text : Buffer.from(memberText(String(text), VALUE) ?? "null");
+    return target.request.read(value as Uint8Array);
   }
 
-  writeMessage(request: GatewayRequest, target: Target, message: Uint8Array): Reply {
-    const { id, members } = this.#callOf(request);
+  writeMessage(
+    _request: GatewayRequestHead,
+    target: Target,
+    message: Uint8Array,
+    _answer: AnswerMetadata,
+    route: Route,
+  ): Reply {
+    const { id, members } = route as ToolRoute;
     return { status: 200, body: resultText(id, unaryResult(target, message, members)) };
   }
 
-  async openStream(request: GatewayRequest, _body: readonly Uint8Array[], options: StreamOptions): Promise<Reply> {
+  async openStream(request: GatewayRequest, received: readonly Uint8Array[], options: StreamOptions): Promise<Reply> {
     const { target } = options;
-    const { message, id, members, stateless } = this.#callOf(request);
+    const { message, id, members, stateless } = options.route as ToolRoute;
     const format = new ToolStreamFormat({ id, target, members, progressToken: metaOf(message).progressToken });
-    const body = new ResponseStream(options, this.readMessage(request, target), format);
+    const body = new ResponseStream(options, this.readMessage(request, target, received), format);
     request.onAbort((reason) => {
       // Before the revision without sessions a client that goes has not cancelled its call.
       if (stateless || reason.status !== 499) body.stop(reason);
@@ -146,37 +169,49 @@ export class Mcp implements Dialect {
   }
 
   /** An error of the endpoint is a result, which the model gets to read; a refusal is an error of HTTP and of JSON-RPC. */
-  writeError(request: GatewayRequest, failure: Failure, about: FailedRequest): Reply {
-    const call = this.#calls.get(request);
-    if (call?.admitted) {
+  writeError(request: GatewayRequestHead, failure: Failure, about: FailedRequest): Reply {
+    const route = about.route as ToolRoute | undefined;
+    // What fails once the guard has admitted the call is the endpoint's.
+    if (route !== undefined && about.admission !== undefined) {
       const { body } = json.writeError(request, failure, about);
-      return { status: 200, body: resultText(call.id, failedResult(String(body), call.members)) };
+      return { status: 200, body: resultText(route.id, failedResult(String(body), route.members)) };
     }
     const { status, message } = failure;
     return errorReply(
-      call?.id,
+      route?.id,
       new RpcError(status, status, message, undefined, challenged(this.#resource, request, failure)),
     );
   }
 
-  #callOf(request: GatewayRequest): ToolCall {
-    return this.#calls.get(request) as ToolCall;
-  }
-
-  async #answer(request: GatewayRequest, routes: Routes): Promise<Route | Reply> {
+  #routeOf(request: GatewayRequestHead): BodyRoute | Reply {
     checkRequest(request);
     if (request.method === "OPTIONS") return { status: 204, body: "", headers: POST_ONLY.header };
-    const admit = (): Admission | Promise<Admission> => admitViewer(request, routes, this.#options.guard);
-    const viewer = await admit();
+    this.#checkReady();
+    const findRoute: BodyRoute["findRoute"] = (body, sender) => this.#answer(request, body, sender);
+    return { sending: MESSAGES, maxBody: this.#maxBody(request), findRoute };
+  }
+
+  /** @throws {StatusError} UNAVAILABLE */
+  #checkReady(): void {
+    if (this.#options.catalog.ready) return;
+    throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
+  }
+
+  /** The route of the tool that a message calls, or the reply to any other message. */
+  async #answer(
+    request: GatewayRequestHead,
+    body: readonly Uint8Array[],
+    sender: Admission,
+  ): Promise<ToolRoute | Reply> {
     let id: RpcMessage["id"];
     try {
-      const message = parseMessage(await receiveBody(request, this.#maxBody(request)));
+      const message = parseMessage(body);
       ({ id } = message);
       const stateless = isStateless(message, request);
       if (id === undefined) return { status: 202, body: "" };
-      const received = { request, message, id, stateless, members: membersOf(stateless), viewer };
+      const received = { request, message, id, stateless, members: membersOf(stateless), sender };
       if (message.method === "tools/call") return await this.#startCall(received);
-      if (message.method === "subscriptions/listen" && stateless) return this.#listen(received, admit);
+      if (message.method === "subscriptions/listen" && stateless) return this.#listen(received);
       return { status: 200, body: resultText(id, await this.#resultOf(received)) };
     } catch (error) {
       if (error instanceof RpcError) return errorReply(id, error);
@@ -185,20 +220,20 @@ export class Mcp implements Dialect {
   }
 
   /** Only the arguments of a tool may be large. Before the revision with `Mcp-Method` only the body says what it is. */
-  #maxBody(request: GatewayRequest): number {
+  #maxBody(request: GatewayRequestHead): number {
     const { maxBody } = this.#options.config;
     const method = single(request.rawHeaders, "mcp-method");
     return method === undefined || method === "tools/call" ? maxBody : Math.min(MAX_OWN_BODY, maxBody);
   }
 
   /** The text of the result of a method that calls no endpoint and opens no stream. @throws {RpcError} (rejects) */
-  async #resultOf({ request, message, stateless, members, viewer }: Received): Promise<string> {
+  async #resultOf({ request, message, stateless, members, sender }: Received): Promise<string> {
     const { method, params } = message;
     if (method === "tools/list") {
       if (params.cursor !== undefined)
         throw badParams("There are no further pages: the cursor is not one of this server");
-      const tools = await listedTools(viewer, this.#options);
-      if (tools === "[]" && viewer.caller === undefined) throw tokenNeeded(this.#resource, request);
+      const tools = await listedTools(sender, this.#options);
+      if (tools === "[]" && sender.caller === undefined) throw tokenNeeded(this.#resource, request);
       return `{${members}${stateless ? NOT_CACHED : ""}"tools":${tools}}`;
     }
     if (stateless && method === "server/discover") return discovered(members);
@@ -208,8 +243,8 @@ export class Mcp implements Dialect {
   }
 
   /** @throws {RpcError} */
-  #startCall(received: Received): Route | Reply | Promise<Reply> {
-    const { id, message, members, viewer } = received;
+  #startCall(received: Received): ToolRoute | Reply | Promise<Reply> {
+    const { id, message, members, sender } = received;
     const { name, arguments: given = {} } = message.params;
     if (typeof name !== "string") throw badParams("params.name must be the name of a tool");
     if (!isObject(given)) throw badParams("params.arguments must be an object");
@@ -217,11 +252,11 @@ export class Mcp implements Dialect {
     const ofFinder = (result: string): Reply => ({ status: 200, body: resultText(id, objectResult(result, members)) });
     switch (name) {
       case SEARCH: {
-        const found = search(stringOf({ query: "", ...given }, "query"), viewer, this.#options);
+        const found = search(stringOf({ query: "", ...given }, "query"), sender, this.#options);
         return found.then((endpoints) => ofFinder(JSON.stringify(endpoints)));
       }
       case DESCRIBE:
-        return ofFinder(describedTool(this.#callable(stringOf(given, "name"), viewer), this.#options));
+        return ofFinder(describedTool(this.#callable(stringOf(given, "name"), sender), this.#options));
       case CALL: {
         if (!isObject(given.arguments ?? {})) throw badParams("params.arguments.arguments must be an object");
         return this.#routeTo(stringOf(given, "name"), memberText(text, "arguments") ?? "{}", received);
@@ -231,14 +266,14 @@ export class Mcp implements Dialect {
     }
   }
 
-  #routeTo(name: string, argumentsText: string, received: Received): Route {
+  #routeTo(name: string, argumentsText: string, received: Received): ToolRoute {
     const target = this.#find(name);
-    const { request } = received;
+    const { request, message, id, members, stateless } = received;
     if (target.endpoint.shape !== "unary" && !acceptsEvents(request)) {
       throw new RpcError(406, 406, "The header Accept must name text/event-stream: this tool answers with a stream");
     }
-    this.#calls.set(request, { ...received, argumentsText, admitted: false });
-    return { target, versioned: false, forbidsKnown: true };
+    const call = { message, id, members, stateless, body: [Buffer.from(argumentsText)] } as const;
+    return { target, versioned: false, forbidsKnown: true, ...call };
   }
 
   /** @throws {RpcError} for a name that no tool has */
@@ -255,21 +290,25 @@ export class Mcp implements Dialect {
     throw badParams(`Unknown tool: ${name.slice(0, 128)}`);
   }
 
-  #listen({ request, message, id, viewer }: Received, admit: () => Admission | Promise<Admission>): Reply {
+  #listen({ request, message, id, sender }: Received): Reply {
     const { notifications } = message.params;
     if (!isObject(notifications)) throw badParams("params.notifications must be an object");
     if (!acceptsEvents(request)) throw new RpcError(406, 406, "The header Accept must name text/event-stream");
     const toolsListChanged = notifications.toolsListChanged === true;
     const { guard } = this.#options;
     const subscriptions = this.#subscriptions;
-    const body = new SubscriptionStream({ id, toolsListChanged, admission: viewer, admit, guard, subscriptions });
+    const admit = async (): Promise<Admission> => {
+      this.#checkReady();
+      return admitSender(request, MESSAGES, guard);
+    };
+    const body = new SubscriptionStream({ id, toolsListChanged, admission: sender, admit, guard, subscriptions });
     request.onAbort(({ status }) => body.end(status));
     return { status: 200, headers: UNBUFFERED, contentType: "text/event-stream", body };
   }
 }
 
 /** Refuses what is no message of an agent, by its headers. @throws {HttpError} */
-function checkRequest({ method, target, headers }: GatewayRequest): void {
+function checkRequest({ method, target, headers }: GatewayRequestHead): void {
   if (!POST_ONLY.methods.includes(method)) {
     throw new HttpError(405, "The method must be POST", { headers: POST_ONLY.header });
   }
@@ -285,35 +324,21 @@ function checkRequest({ method, target, headers }: GatewayRequest): void {
   }
 }
 
-/**
- * Who asks. A token that is not valid is refused even where everyone may call: else its holder would not learn why tools are
- * missing.
- * @throws {StatusError} (or rejects with one) UNAUTHENTICATED
- */
-async function admitViewer(request: GatewayRequest, routes: Routes, guard: SigningGuard): Promise<Admission> {
-  const describe = routes.find("/registry/describe");
-  if (describe === undefined) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
-  const credentials = readCredentials(request, { versioned: false });
-  const viewer = await guard.admit(credentials, describe.target.endpoint);
-  if (credentials.token === undefined || viewer.caller !== undefined) return viewer;
-  throw new StatusError(Code.UNAUTHENTICATED, "The token is not valid, or not in this namespace");
-}
-
-function answerMetadata(resource: ProtectedResource, request: GatewayRequest): Reply {
+function answerMetadata(resource: ProtectedResource, request: GatewayRequestHead): Reply {
   const { method } = request;
   if (method === "OPTIONS") return { status: 204, body: "", headers: GET_ONLY.header };
   if (GET_ONLY.methods.includes(method)) return resource.metadata(request);
   throw new HttpError(405, "The method must be GET or HEAD", { headers: GET_ONLY.header });
 }
 
-function acceptsEvents({ rawHeaders }: GatewayRequest): boolean {
+function acceptsEvents({ rawHeaders }: GatewayRequestHead): boolean {
   return /(?:^|,)[ \t]*(?:text\/event-stream|text\/\*|\*\/\*)[ \t]*(?:[;,]|$)/i.test(listOf(rawHeaders, "accept"));
 }
 
 /** The headers of a refusal, with the challenge where it is one. */
 function challenged(
   resource: ProtectedResource,
-  request: GatewayRequest,
+  request: GatewayRequestHead,
   { status, message, headers }: Failure,
 ): readonly string[] {
   if (status === 403) return resource.challenge(request, { error: "insufficient_scope", description: message });
@@ -322,7 +347,7 @@ function challenged(
   return resource.challenge(request, sent ? { error: "invalid_token", description: message } : undefined);
 }
 
-function tokenNeeded(resource: ProtectedResource, request: GatewayRequest): RpcError {
+function tokenNeeded(resource: ProtectedResource, request: GatewayRequestHead): RpcError {
   return new RpcError(
     401,
     401,

@@ -4,7 +4,7 @@
  */
 import type { Config } from "../../../src/config/config.js";
 import { valuesOf } from "../../http/headers.js";
-import type { GatewayRequest, Reply } from "../../http/message.js";
+import type { GatewayRequestHead, Reply } from "../../http/message.js";
 
 /** Where the metadata lie: at the well-known path alone, and with the path of the resource behind it (RFC 9728 §3.1). */
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
@@ -26,7 +26,7 @@ export class ProtectedResource {
     this.#isSecure = httpTlsCert !== undefined;
   }
 
-  metadata(request: GatewayRequest): Reply {
+  metadata(request: GatewayRequestHead): Reply {
     const metadata = {
       resource: `${this.#originOf(request)}/mcp`,
       resource_name: "Portico",
@@ -36,7 +36,7 @@ export class ProtectedResource {
   }
 
   /** The header WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1). @param refused undefined where no token was sent */
-  challenge(request: GatewayRequest, refused: RefusedToken | undefined): readonly string[] {
+  challenge(request: GatewayRequestHead, refused: RefusedToken | undefined): readonly string[] {
     const parameters = [
       ...(refused === undefined
         ? []
@@ -47,7 +47,7 @@ export class ProtectedResource {
   }
 
   /** Where none is set, the host that the client used; X-Forwarded-Proto of a trusted proxy says that it speaks TLS for the gateway. */
-  #originOf({ headers, rawHeaders, isProxied = false }: GatewayRequest): string {
+  #originOf({ headers, rawHeaders, isProxied = false }: GatewayRequestHead): string {
     if (this.#publicUrl !== undefined) return this.#publicUrl;
     const isSecure = this.#isSecure || (isProxied && valuesOf(rawHeaders, "x-forwarded-proto").at(-1) === "https");
     return `${isSecure ? "https" : "http"}://${headers.host ?? "localhost"}`;

@@ -7,7 +7,7 @@
  */
 
 import { valuesOf } from "../../http/headers.js";
-import type { GatewayRequest } from "../../http/message.js";
+import type { GatewayRequestHead } from "../../http/message.js";
 import { isObject, type Params, RpcCode, RpcError, type RpcMessage } from "./message.js";
 
 /** The revision without sessions. */
@@ -28,7 +28,7 @@ export function metaOf({ params }: RpcMessage): Params {
  * Whether a message is of the revision without sessions; checked by that revision's rules if so.
  * @throws {RpcError} 400 for a revision that is not spoken here, metadata that lacks, or headers that contradict the body
  */
-export function isStateless(message: RpcMessage, { rawHeaders }: GatewayRequest): boolean {
+export function isStateless(message: RpcMessage, { rawHeaders }: GatewayRequestHead): boolean {
   const header = single(rawHeaders, "mcp-protocol-version");
   const meta = metaOf(message);
   const inBody = meta[VERSION];

@@ -12,8 +12,8 @@ export interface SubscriptionOptions {
   /** Whether the client asked to be told of changes of the list of tools: nothing else is told here. */
   readonly toolsListChanged: boolean;
   readonly admission: Admission;
-  /** Decides again whether the caller may listen. @throws {Error} (or rejects with one) where it may not */
-  readonly admit: () => Admission | Promise<Admission>;
+  /** Decides again whether the caller may listen. @throws {Error} (rejects) where it may not */
+  readonly admit: () => Promise<Admission>;
   readonly guard: Guard;
   readonly subscriptions: Subscriptions;
 }

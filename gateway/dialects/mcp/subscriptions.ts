@@ -13,8 +13,8 @@ export interface SubscriptionsOptions extends ToolsOptions {
 
 /** A caller that listens. */
 export interface Listening {
-  /** Decides again whether the caller may listen. @throws {Error} (or rejects with one) where it may not */
-  readonly admit: () => Admission | Promise<Admission>;
+  /** Decides again whether the caller may listen. @throws {Error} (rejects) where it may not */
+  readonly admit: () => Promise<Admission>;
   /** The list of its tools is another one. */
   readonly onChange: () => void;
   /** It may listen no more. The last event. */

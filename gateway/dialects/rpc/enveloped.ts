@@ -1,5 +1,5 @@
 /** gRPC, gRPC-Web and the streams of Connect as dialects: one object for each protocol and codec. */
-
+import type { OwnRoot } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { MessageReader, PREFIX_SIZE } from "../../../src/rpc/http2/messages.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
@@ -7,19 +7,28 @@ import type { Target } from "../../catalog/target.js";
 import { compress } from "../../http/content-coding.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequest, Reply } from "../../http/message.js";
-import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
+import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
+import {
+  type Allow,
+  type AnswerMetadata,
+  allowing,
+  type Dialect,
+  type FailedRequest,
+  type Written,
+} from "../../stages/dialect.js";
 import type { StreamOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { decodeBase64, encodeBase64 } from "./base64.js";
 import type { Codec } from "./codec.js";
-import { decompressBody, encodingOf, isWorthCompressing } from "./compression.js";
+import { decompressBody, type Encoding, encodingOf, isWorthCompressing } from "./compression.js";
 import { EnvelopedStream } from "./enveloped-stream.js";
 import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
 import { findRoute } from "./route.js";
 
 export const POST_ONLY: Allow = allowing("POST", "OPTIONS");
 const NO_BYTES = new Uint8Array(0);
+/** Content types tell these dialects. */
+export const NO_ROOTS: readonly OwnRoot[] = [];
 
 export interface EnvelopedOptions {
   readonly protocol: EnvelopeProtocol;
@@ -32,6 +41,7 @@ export interface EnvelopedOptions {
 
 export class Enveloped implements Dialect {
   readonly name: string;
+  readonly roots = NO_ROOTS;
   readonly writesDetails = false;
   readonly contentType: string;
   readonly #options: EnvelopedOptions;
@@ -52,7 +62,7 @@ export class Enveloped implements Dialect {
     return POST_ONLY;
   }
 
-  checkBody({ headers }: GatewayRequest, { endpoint }: Target): void {
+  checkBody({ headers }: GatewayRequestHead, { endpoint }: Target): void {
     const { protocol } = this.#options;
     if (endpoint.shape === "unary" && !protocol.hasUnary) {
       throw new HttpError(
@@ -67,18 +77,29 @@ export class Enveloped implements Dialect {
     return this.#options.protocol.readTimeout(headers);
   }
 
-  takesPieces(_request: GatewayRequest, { endpoint }: Target): boolean {
+  takesPieces(_request: GatewayRequestHead, { endpoint }: Target): boolean {
     return endpoint.shape === "client_streaming" || endpoint.shape === "bidi_streaming";
   }
 
-  async receiveBody(request: GatewayRequest, { endpoint }: Target, maxBytes: number): Promise<readonly Uint8Array[]> {
+  maxBody(maxMessage: number): number {
+    return maxBodyOf(Math.min(this.#options.maxMessage, maxMessage), this.#options.isText);
+  }
+
+  isEncoded(): boolean {
+    return true;
+  }
+
+  async decodeBody(
+    request: GatewayRequest,
+    { endpoint }: Target,
+    pieces: readonly Uint8Array[],
+    maxBytes: number,
+  ): Promise<readonly Uint8Array[]> {
     const { isText } = this.#options;
     const maxMessage = Math.min(this.#options.maxMessage, maxBytes);
-    const pieces = await request.body(maxBodyOf(maxMessage, isText));
     const [piece] = pieces;
     const body = pieces.length === 1 ? asBuffer(piece as Uint8Array) : Buffer.concat(pieces);
-    const message = this.#onlyMessage(request, isText ? decodeBase64(body) : body, endpoint.name, maxMessage);
-    return [message instanceof Promise ? await message : message];
+    return [await this.#onlyMessage(request, isText ? decodeBase64(body) : body, endpoint.name, maxMessage)];
   }
 
   /** A unary endpoint, and one that answers with a stream, takes exactly one message. */
@@ -110,23 +131,20 @@ export class Enveloped implements Dialect {
     return this.#options.codec.read(target, message);
   }
 
-  writeMessage(
-    request: GatewayRequest,
-    target: Target,
-    message: Uint8Array,
-    answer: AnswerMetadata,
-  ): Reply | Promise<Reply> {
+  writeMessage(request: GatewayRequest, target: Target, message: Uint8Array, answer: AnswerMetadata): Written {
     const { protocol, codec } = this.#options;
     const written = codec.write(target, message);
     const encoding = isWorthCompressing(written, target) ? protocol.answerEncoding(request.headers) : undefined;
     if (encoding === undefined) return this.#reply(0, written, protocol.headers, answer);
+    return () => this.#compressed(encoding, written, answer);
+  }
+
+  async #compressed(encoding: Encoding, written: Uint8Array, answer: AnswerMetadata): Promise<Reply> {
+    const { protocol } = this.#options;
     const headers = [...protocol.headers, protocol.encodingHeader, encoding];
-    const reply = (compressed: Uint8Array | undefined): Reply =>
-      compressed === undefined
-        ? this.#reply(0, written, headers, answer)
-        : this.#reply(COMPRESSED, compressed, headers, answer);
-    const compressed = compress(encoding, written);
-    return compressed instanceof Promise ? compressed.then(reply) : reply(compressed);
+    const compressed = await compress(encoding, written);
+    if (compressed === undefined) return this.#reply(0, written, headers, answer);
+    return this.#reply(COMPRESSED, compressed, headers, answer);
   }
 
   #reply(flag: number, message: Uint8Array, headers: readonly string[], answer: AnswerMetadata): Reply {
@@ -151,7 +169,7 @@ export class Enveloped implements Dialect {
     return stream.reply;
   }
 
-  writeError(_request: GatewayRequest, failure: Failure, { answer }: FailedRequest): Reply {
+  writeError(_request: GatewayRequestHead, failure: Failure, { answer }: FailedRequest): Reply {
     const { protocol, isText } = this.#options;
     const { frame = NO_BYTES, trailers = [] } = protocol.end(failure, answer.trailers);
     const headers = addMetadata([...protocol.headers, ...failure.headers, ...trailers], answer.headers);

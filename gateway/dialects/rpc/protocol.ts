@@ -5,7 +5,7 @@
 import type { Metadata } from "../../../src/call/metadata.js";
 import type { Failure } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequest } from "../../http/message.js";
+import type { GatewayRequestHead } from "../../http/message.js";
 import type { Codec } from "./codec.js";
 import type { Encoding } from "./compression.js";
 
@@ -14,7 +14,7 @@ export interface EnvelopeProtocol {
   readonly name: string;
   contentType(codec: Codec): string;
   /** Refuses a request in which the protocol cannot be spoken. @throws {Error} */
-  checkRequest(request: GatewayRequest): void;
+  checkRequest(request: GatewayRequestHead): void;
   /** Whether unary endpoints are called by it, too. */
   readonly hasUnary: boolean;
   /** How long the call may take, in milliseconds. @throws {HttpError} 400 */

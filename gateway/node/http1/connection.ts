@@ -289,9 +289,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
 
   #serve(exchange: Exchange): void {
     const { handler, responses } = this.#options;
-    const response = handler(exchange);
-    if (response instanceof Promise) response.then((settled) => responses.answer(exchange, settled));
-    else exchange.answer(response);
+    void Promise.resolve(handler(exchange)).then((response) => responses.answer(exchange, response));
   }
 
   /** Serves a request for a WebSocket, once those before it are answered. What is held then is already the WebSocket's. */

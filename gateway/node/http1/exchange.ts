@@ -168,6 +168,11 @@ export class Exchange implements GatewayRequest {
     return this.requestBody === undefined ? NO_BODY : this.requestBody.read(maxBytes);
   }
 
+  arrivedBody(maxBytes: number): readonly Uint8Array[] | undefined {
+    if (this.upgrade) throw NO_BODY_WANTED;
+    return this.requestBody === undefined ? NO_BODY : this.requestBody.readArrived(maxBytes);
+  }
+
   tryHoldBody(bytes: number): boolean {
     return this.requestBody === undefined || this.requestBody.tryHoldMade(bytes);
   }

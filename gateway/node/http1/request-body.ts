@@ -89,6 +89,25 @@ export class RequestBody implements UnfinishedBody {
 
   /** Reads it to its end. */
   read(maxBytes: number): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    this.#startReading(maxBytes);
+    if (this.isComplete) return this.#take();
+    const collected = new Promise<readonly Uint8Array[]>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#owner.readOn();
+    return collected;
+  }
+
+  /** Reads it where all of it has arrived. @returns undefined where it has not: then nothing has changed */
+  readArrived(maxBytes: number): readonly Uint8Array[] | undefined {
+    if (!this.isComplete) return undefined;
+    this.#startReading(maxBytes);
+    return this.#take();
+  }
+
+  /** @throws {HttpError} 413 too large, or what has failed of the part that is there */
+  #startReading(maxBytes: number): void {
     this.#maxBytes = maxBytes;
     if ((this.#announced ?? 0) > maxBytes) throw this.#tooLarge();
     this.#owner.onAsked();
@@ -97,13 +116,6 @@ export class RequestBody implements UnfinishedBody {
     this.#mode = "collected";
     for (const piece of pieces) if (this.#mode === "collected") this.#collect(piece);
     if (this.#fault !== undefined) throw this.#fault;
-    if (this.isComplete) return this.#take();
-    const collected = new Promise<readonly Uint8Array[]>((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    this.#owner.readOn();
-    return collected;
   }
 
   /** Reserves memory for what the handler has made of it, beside its own. */

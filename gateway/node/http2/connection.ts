@@ -100,9 +100,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     this.keepAlive?.start();
     exchange.open(endStream);
     if (!exchange.reserve() && !exchange.reserveInstead()) exchange.fault = NO_MEMORY;
-    const response = this.#handler(exchange);
-    if (response instanceof Promise) response.then((settled) => exchange.onAnswer(settled));
-    else exchange.answer(response);
+    void Promise.resolve(this.#handler(exchange)).then((response) => exchange.onAnswer(response));
   }
 
   tryThrottle(): boolean {
@@ -187,7 +185,7 @@ function noRequest(fault: HttpError, remoteAddress: string): GatewayRequest {
   };
   const none = { method: "", target: "", rawHeaders: [], headers: new RequestHeaders() };
   const memory = { tryReserveResponse: () => true, tryHoldBody: () => true };
-  return { ...none, ...memory, fault, remoteAddress, body: fail, pieces: fail, onAbort() {} };
+  return { ...none, ...memory, fault, remoteAddress, body: fail, arrivedBody: fail, pieces: fail, onAbort() {} };
 }
 
 let dateSecond = 0;

@@ -174,17 +174,21 @@ export abstract class RequestStream extends ResponseStream {
   // The body, as the handler reads it.
 
   body(maxBytes = this.#maxBody): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-    const { bodyTime } = this.connection.exchangeLimits;
-    this.#maxBody = maxBytes;
-    if ((this.#announced ?? this.#body.size) > maxBytes) throw bodyTooLarge(this.#maxBody);
-    if (this.#bodyFault !== undefined) throw this.#bodyFault;
-    if (this.#complete) return this.#body.take();
+    const arrived = this.arrivedBody(maxBytes);
+    if (arrived !== undefined) return arrived;
     this.#continue();
-    this.deadline = this.connection.arrived + bodyTime;
+    this.deadline = this.connection.arrived + this.connection.exchangeLimits.bodyTime;
     this.acknowledge();
     return new Promise((resolve, reject) => {
       this.#taker = { resolve, reject };
     });
+  }
+
+  arrivedBody(maxBytes: number): readonly Uint8Array[] | undefined {
+    this.#maxBody = maxBytes;
+    if ((this.#announced ?? this.#body.size) > maxBytes) throw bodyTooLarge(maxBytes);
+    if (this.#bodyFault !== undefined) throw this.#bodyFault;
+    return this.#complete ? this.#body.take() : undefined;
   }
 
   tryHoldBody(bytes: number): boolean {

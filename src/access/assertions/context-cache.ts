@@ -7,9 +7,8 @@
  * more rarely, the context would hardly be used, and objects that live for seconds cost the garbage collector most.
  */
 
-import type { Admission, SignedContext } from "../../call/admission.js";
+import type { Admission, Guarded, SignedContext } from "../../call/admission.js";
 import { CONTEXT, type Metadata, NO_METADATA } from "../../call/metadata.js";
-import type { Endpoint } from "../../contract/endpoint.js";
 import { matches, type Resource } from "../../contract/resource.js";
 import { Code, StatusError } from "../../errors.js";
 import type { CallContext } from "../../gen/portico/auth/v1/delegation.js";
@@ -110,7 +109,7 @@ export class ContextCache {
   }
 
   #sign(
-    endpoint: Endpoint,
+    endpoint: Guarded,
     { namespace, namespaceId, caller }: Pick<Verified, "namespace" | "namespaceId" | "caller">,
     end: number,
     revision: bigint,
@@ -153,7 +152,7 @@ export class ContextCache {
    * @throws {StatusError} (or rejects with one) UNAUTHENTICATED for one that is not good for calls of this service;
    * UNAVAILABLE for one signed by a gateway that has not heard yet that the key was replaced.
    */
-  verify(text: string, endpoint: Endpoint): Verified | Promise<Verified> {
+  verify(text: string, endpoint: Guarded): Verified | Promise<Verified> {
     const key = this.#policy.current.keys.of(endpoint.service);
     const context = key && verifyContext(text, key);
     if (context !== undefined) return this.#read(text, context);
@@ -164,14 +163,14 @@ export class ContextCache {
     throw this.#refusal(generation, key?.generation, endpoint);
   }
 
-  #verifyLate(text: string, endpoint: Endpoint): Verified {
+  #verifyLate(text: string, endpoint: Guarded): Verified {
     const key = this.#policy.current.keys.of(endpoint.service);
     const context = key && verifyContext(text, key);
     if (context === undefined) throw this.#refusal(-1, key?.generation, endpoint);
     return this.#read(text, context);
   }
 
-  #refusal(generation: number, current: number | undefined, endpoint: Endpoint): StatusError {
+  #refusal(generation: number, current: number | undefined, endpoint: Guarded): StatusError {
     if (generation > 0 && current !== undefined && generation < current) {
       return new StatusError(Code.UNAVAILABLE, `the key of ${endpoint.service} was replaced a moment ago; try again`);
     }
@@ -262,12 +261,12 @@ function markOf(text: string): number {
 }
 
 /** The refusal of a context that is not good here. */
-export function badContext(endpoint: Endpoint): StatusError {
+export function badContext(endpoint: Guarded): StatusError {
   return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}: its context is not valid`);
 }
 
 /** The refusal of a context that outlived the lease in which it was signed: the call took too long on its way. */
-export function lateContext(endpoint: Endpoint): StatusError {
+export function lateContext(endpoint: Guarded): StatusError {
   return new StatusError(
     Code.UNAVAILABLE,
     `the call to ${endpoint.name} came late: its context has expired; try again`,
@@ -278,7 +277,7 @@ export function lateContext(endpoint: Endpoint): StatusError {
  * A caller as a context carries it. Of the resources that its token is limited to, only those that cover the endpoint:
  * all of them may not fit in a header. `reportUse` is false, because the gateway has noted the use of the key.
  */
-function toMessage(caller: KnownCaller, { segments }: Endpoint): Caller {
+function toMessage(caller: KnownCaller, { segments }: Guarded): Caller {
   const { namespace, account, scopes, expires, resources, limits, enrolment } = caller;
   const end = BigInt(Math.floor(expires / 1000));
   return {
@@ -296,7 +295,7 @@ function toMessage(caller: KnownCaller, { segments }: Endpoint): Caller {
 const NO_BYTES = Buffer.alloc(0);
 
 /** @param whose the hash of a caller's token, or the namespace of calls without a caller */
-function nameOf(whose: string, { resource }: Endpoint): string {
+function nameOf(whose: string, { resource }: Guarded): string {
   return `${whose} ${resource}`;
 }
 

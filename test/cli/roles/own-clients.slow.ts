@@ -1,6 +1,5 @@
 // A service of the process that the authority runs in calls others for its caller, judged as a service of any other process.
 import t from "tap";
-import { openCore } from "../../../cli/roles/authority.js";
 import { openServices } from "../../../cli/roles/open-services.js";
 import { clientsWithin } from "../../../cli/roles/own-clients.js";
 import type { Metadata } from "../../../src/call/metadata.js";
@@ -16,19 +15,20 @@ import { type Call, type Implementation, part } from "../../../src/kit/index.js"
 import { createService } from "../../../src/kit/service.js";
 import { sharedStore } from "../../../src/kit/shared-store.js";
 import { createLog } from "../../../src/log.js";
-import { createContext } from "../../../src/process/context.js";
-import { Shutdown } from "../../../src/process/shutdown.js";
+import { Process } from "../../../src/process/process.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { unary } from "../../../src/rpc/client.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
+import { openCore } from "./core.js";
 
 const PASSWORD = "correct horse battery";
 const log = createLog("silent");
-const shutdown = new Shutdown(log);
-t.teardown(() => shutdown.run({ noticeMs: 0, drainMs: 0 }));
 const config = loadConfig({ data: t.testdir(), grpc: "127.0.0.1:0", adminPassword: PASSWORD }, {});
-const context = await createContext({ config, log, shutdown });
+const server = new Process(config, log);
+t.teardown(() => server.stop({ noticeMs: 0, drainMs: 0 }));
+const { own } = server;
 
+const nothingKept = sharedStore(() => Promise.reject(new Error("it keeps nothing")));
 const client = (call: Call, service: string) => call.client(HelloworldService, service);
 const asking = createService(
   [
@@ -49,7 +49,7 @@ const asking = createService(
     environment: {
       service: "url",
       log,
-      store: sharedStore(() => Promise.reject(new Error("it keeps nothing"))),
+      store: nothingKept,
       clients: () => clients,
     },
   },
@@ -57,22 +57,21 @@ const asking = createService(
 const none = (): never => {
   throw new Error("helloworld calls no other service");
 };
-const core = await openCore(
-  context,
-  (list) => [asking, ...openServices(context, ["helloworld"], { clientsOf: none, list })],
-  {},
-);
-const clients = clientsWithin("url", context, core.grpc.dispatcher);
-const channel = new InProcessChannel(core.grpc.dispatcher);
+const { guard, transport, dispatcher } = await openCore(server, () => [
+  asking,
+  ...openServices(["helloworld"], { store: nothingKept, clientsOf: none, log }),
+]);
+const channel = own(new InProcessChannel(dispatcher));
+const clients = own(clientsWithin("url", dispatcher, channel, transport.connect));
 const login = { account: "admin", password: PASSWORD, namespace: "" };
 const { accessToken: token } = await unary(channel, AuthService.login, login);
 const bearer: Metadata = [["authorization", `Bearer ${token}`]];
 
 /** A channel whose calls begin as the gateway of this process begins them, for the administrator or for nobody. */
 async function channelTo(name: string, as: string | undefined): Promise<Channel> {
-  const endpoint = core.grpc.dispatcher.endpoints.find((one) => one.name === name) as Endpoint;
-  const admission = await core.guard.admit({ token: as, namespace: undefined, tokenRequired: false }, endpoint);
-  const context = core.guard.contextOf(admission);
+  const endpoint = dispatcher.endpoints.find((one) => one.name === name) as Endpoint;
+  const admission = await guard.admit({ token: as, namespace: undefined, tokenRequired: false }, endpoint);
+  const context = guard.contextOf(admission);
   return {
     state: "ready",
     open: (start, listener) => channel.open({ ...start, admission, context }, listener),

@@ -1,9 +1,11 @@
 // Answers of the dialects whose bodies are one message are compressed as the client accepts it (RFC 9110 §8.4 and §12.5.3).
 import { once } from "node:events";
-import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import zlib from "node:zlib";
 import t from "tap";
+import type { Route } from "../../../gateway/catalog/target.js";
+import { envelope } from "../../../gateway/dialects/rpc/protocol.js";
 import { deploy, login } from "../deployment.js";
 import { createRelay } from "./relay.js";
 
@@ -21,14 +23,23 @@ interface Answer {
   readonly body: Buffer;
 }
 
-async function ask(
+function ask(
   path: string,
   { method = "POST", headers = {}, message }: { method?: string; headers?: object; message?: object },
 ): Promise<Answer> {
   const typed = message === undefined ? {} : { "content-type": "application/json" };
+  return send(path, { ...typed, ...headers }, message && JSON.stringify(message), method);
+}
+
+async function send(
+  path: string,
+  headers: OutgoingHttpHeaders,
+  body: string | Uint8Array | undefined,
+  method = "POST",
+): Promise<Answer> {
   const { port } = it.door.address;
-  const outgoing = request({ port, path, method, headers: { ...typed, ...headers }, agent: false });
-  outgoing.end(message && JSON.stringify(message));
+  const outgoing = request({ port, path, method, headers, agent: false });
+  outgoing.end(body);
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
 }
@@ -65,6 +76,29 @@ t.test("the answer to a HEAD has the headers of that to GET", async (t) => {
   const head = await ask(path, { method: "HEAD", headers: gzip });
   t.match(head, { status: 200, headers: { "content-encoding": "gzip", "content-length": String(get.body.length) } });
   t.equal(head.body.length, 0);
+});
+
+t.test("a compressed message of gRPC is encoded once", async (t) => {
+  const { response } = (it.catalog.routes.find("/relay/call") as Route).target;
+  const { writeBody } = response;
+  let encoded = 0;
+  response.writeBody = (wire) => {
+    encoded++;
+    return writeBody.call(response, wire);
+  };
+  t.teardown(() => {
+    response.writeBody = writeBody;
+  });
+  const types = {
+    "content-type": "application/grpc-web+json",
+    "grpc-encoding": "gzip",
+    "grpc-accept-encoding": "gzip",
+  };
+  const answer = await send("/relay.Relay/Call", types, envelope(0, Buffer.from(JSON.stringify({ text: LONG }))));
+  t.match(answer, { status: 200, headers: { "grpc-encoding": "gzip" } });
+  const message = answer.body.subarray(5, 5 + answer.body.readUInt32BE(1));
+  t.ok(JSON.parse(zlib.gunzipSync(message).toString()).text === LONG);
+  t.equal(encoded, 1);
 });
 
 t.test("not compressed", async (t) => {

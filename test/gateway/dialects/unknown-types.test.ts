@@ -10,8 +10,9 @@ import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { part, type Service } from "../../../src/rpc/service.js";
 import { BYTES } from "../../rpc/raw-service.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
+import { deferred } from "../../support/deferred.js";
 import { inTime, until } from "../../support/until.js";
-import { deploy } from "../deployment.js";
+import { ask, deploy, login, post } from "../deployment.js";
 
 const method = (name: string, serverStreaming = false) => ({
   name,
@@ -198,6 +199,30 @@ t.test("while a server does not say what a type is", async (t) => {
       t.equal(asked, 1, "the type was asked for, once");
     });
   }
+});
+
+t.test("a rule made while a message waits for its type refuses the call", async (t) => {
+  const { promise: asked, resolve: onAsked } = deferred();
+  const types = deferred<never>();
+  const slow = await deploy(t.testdir(), {
+    readTypes() {
+      onAsked();
+      return types.promise;
+    },
+  });
+  t.teardown(() => slow.close());
+  const addresses = [`${host}:${port}`];
+  slow.add({ service: "vault", addresses, descriptors, grpcServices: ["vault.Vault"], reflected: true });
+  await until(() => slow.catalog.routes.targetsOf("vault") !== undefined);
+  const admin = await login(slow.handler, "admin");
+  const body = JSON.stringify(COIN);
+  const headers = ["Content-Type", "application/json"];
+  const answer = ask(slow.handler, { method: "POST", target: "/vault/vault/echo", headers, body });
+  await asked;
+  const rule = { id: "closed", scope: "<public>", access: "DENIED", resource: "service:vault:*", priority: 10 };
+  await post(slow.handler, "/v1/auth/Rules/Create", { rule }, admin);
+  types.reject(new Error("The server does not know the type"));
+  t.equal((await answer).status, 401);
 });
 
 t.test("where the contract was not read by reflection nothing is asked", async (t) => {

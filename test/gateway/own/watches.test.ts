@@ -12,7 +12,7 @@ t.test("one watch too many is refused, until another ends", async (t) => {
   const { part } = new GrpcHealth({
     services: new GrpcServices(new Routes(), { allows: () => true }),
     health: { isReady: true, isLeaving: false },
-    viewerOf: () => ({ caller: undefined, namespace: "default", only: undefined }),
+    viewerOf: async () => ({ caller: undefined, namespace: "default", only: undefined }),
   });
   const { watch } = part.implementation;
   // biome-ignore lint/suspicious/noExplicitAny: of the call it knows the signal alone.

@@ -32,6 +32,7 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
       ask();
       return body;
     },
+    arrivedBody: () => undefined,
     pieces: () => t.fail("a JSON body is read whole") as never,
     tryReserveResponse: () => true,
     tryHoldBody: () => true,

@@ -36,7 +36,7 @@ for (const [how, finish, expected] of [
   t.test(`a stream that ${how} is followed no more`, async (t) => {
     const guard = new TableGuard();
     const admission = { endpoint: chat, caller: undefined, namespace: "default" };
-    const begin = () => ({ path, metadata: [], admission });
+    const begin = async () => ({ path, metadata: [], admission });
     let call!: StreamCall;
     const over = new Promise<Error | undefined>((onClose) => {
       const listener = { onMessage: () => finish({ guard, call }), onDrain() {}, onClose };

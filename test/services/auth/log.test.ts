@@ -9,7 +9,7 @@ import type { Decide } from "../../../services/auth/log/changelog/decide.js";
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Code } from "../../../src/errors.js";
 import { collectionOf } from "../../../src/store/collection.js";
-import { type KeyValueStore, REMEDY } from "../../../src/store/store.js";
+import { type KeyValueStore, MAX_TOTAL_BYTES, REMEDY } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal, silent } from "./open.js";
 
@@ -96,6 +96,17 @@ t.test("an entry of a newer version is refused, not passed over", async (t) => {
   const log = new ChangeLog({ store, log: silent });
   await log.append(2, [entry], (await log.read(1))?.text, []);
   await t.rejects(openJournal(store), { message: /: entry 2 of its log was written by a newer Portico/ });
+});
+
+t.test("a log whose entries are longer than a page of the store is read to its end", async (t) => {
+  const store = openMemoryStore();
+  t.teardown(() => store.close());
+  const journal = await openJournal(store);
+  const follower = await openJournal(store);
+  const names = Array.from({ length: 12 }, (_, index) => `${index}`.padEnd(MAX_TOTAL_BYTES / 8, "x"));
+  for (const name of names) await journal.commit(PORTICO, namespace(name));
+  await follower.sync();
+  for (const { state } of [follower, await openJournal(store)]) t.same([...state.namespaces.keys()], names);
 });
 
 t.test("snapshots", async (t) => {

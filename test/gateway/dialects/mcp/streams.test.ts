@@ -119,6 +119,7 @@ t.test("in earlier revisions the call of a client that goes runs to its end", as
       remoteAddress: "192.0.2.1",
     },
     body: () => [Buffer.from(JSON.stringify(body))],
+    arrivedBody: () => t.fail("the guard decides on its sender first") as never,
     pieces: () => t.fail("its body is read at once") as never,
     tryReserveResponse: () => true,
     tryHoldBody: () => true,

@@ -46,16 +46,16 @@ function moreDoors(origin: string): readonly Door[] {
 async function tryAll(t: Test, browser: Browser, { origin, options = {} }: Door, script: string): Promise<void> {
   const it = await scene(t, {
     ...options,
-    own: [{ roots: ["/page", "/clients.js"], reply: (path) => pageAt(path, script) }],
+    own: [{ roots: ["/console"], reply: (path) => pageAt(path, script) }],
   });
   await createRule(it, { id: "feed", scope: "<public>", resource: "service:feed:*", access: "GRANTED", priority: 1 });
   const url = `${options.tls === undefined ? "http" : "https"}://127.0.0.1:${it.port}`;
   const context = await browser.newContext();
   t.teardown(() => context.close());
   const page = await context.newPage();
-  await page.goto(`${origin ?? url}/page`);
+  await page.goto(`${origin ?? url}/console/page`);
   for (const { name, isStreaming } of CLIENTS) {
-    const tried = page.evaluate(`import("/clients.js").then(({ tryClient, toError }) =>
+    const tried = page.evaluate(`import("/console/clients.js").then(({ tryClient, toError }) =>
       tryClient(${JSON.stringify({ name, isStreaming, url, token: it.admin })}).catch((thrown) => { throw toError(thrown); }))`);
     t.hasStrict(await inTime(tried, name, TIME), { ...EXPECTED, cancelled: isStreaming }, name);
     await until(() => it.feed.open === 0, { what: () => `no open call at the service; ${it.feed.open}` });
@@ -82,8 +82,8 @@ async function protocolsOf(page: Page, path: string): Promise<string[]> {
 
 /** An empty page, and the module with the clients. */
 function pageAt(path: string, script: string) {
-  if (path === "/page") return { status: 200, contentType: "text/html", body: "<body>" };
-  return path === "/clients.js" ? { status: 200, contentType: "text/javascript", body: script } : undefined;
+  if (path === "/console/page") return { status: 200, contentType: "text/html", body: "<body>" };
+  return path === "/console/clients.js" ? { status: 200, contentType: "text/javascript", body: script } : undefined;
 }
 
 /** The same page at another origin. */

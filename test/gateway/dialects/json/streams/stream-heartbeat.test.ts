@@ -21,6 +21,7 @@ t.test("heartbeats are sent while a stream is silent, and stop with it", async (
     headers: readHeaders(headers),
     remoteAddress: "192.0.2.1",
     body: () => [],
+    arrivedBody: () => [],
     pieces: () => t.fail("a GET has no body") as never,
     tryReserveResponse: () => true,
     tryHoldBody: () => true,

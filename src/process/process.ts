@@ -1,0 +1,126 @@
+/**
+ * A process and the parts that it owns. A role opens its parts one after the other, gives each what it needs, and has the
+ * process own it. The parts are closed in the opposite order: at the stop, and where the start fails.
+ */
+import { totalmem } from "node:os";
+import { setTimeout as wait } from "node:timers/promises";
+import { followCertificates } from "../config/certificates.js";
+import type { Config } from "../config/config.js";
+import type { Logger } from "../log.js";
+import { MemoryBudget } from "../memory/memory-budget.js";
+import { Metrics } from "../metrics.js";
+import { loadTransport } from "../rpc/load-transport.js";
+import type { Transport } from "../rpc/transport.js";
+
+/** What a process opens, and closes. */
+export interface Part {
+  /** Called when the process has been told to stop, before anything is closed. */
+  leave?(): void;
+  /** Closes the part. `drainMs` is what is left of the time in which calls may finish. */
+  close(drainMs: number): unknown;
+}
+
+/** How long closing may take beyond the time to drain, in milliseconds. */
+const CLOSE_MS = 3_000;
+/** The same where a start has failed: no calls are being served yet. */
+const FAILED_START_MS = 500;
+
+/** A part whose closing throws or hangs keeps neither the others nor the process open. */
+export class Process {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics = new Metrics();
+  /** Of the bodies and messages on all ports. */
+  readonly budget: MemoryBudget;
+  readonly #parts: Part[] = [];
+  readonly #closed = new AbortController();
+  #closing = false;
+
+  constructor(config: Config, log: Logger) {
+    const { maxBody, trustedProxies, workers } = config;
+    this.config = config;
+    this.log = log;
+    this.budget = new MemoryBudget({ maxBody, memory: availableMemory() / workers, trustedProxies });
+  }
+
+  /** Aborted when all parts are closed. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
+  /** Owns the part. After closing has begun, as where a start was given up, the part is closed at once. */
+  readonly own = <T extends Part>(part: T): T => {
+    if (this.#closing) void this.#close(part, 0);
+    else this.#parts.push(part);
+    return part;
+  };
+
+  /** The same for a part that is closed after all others. */
+  readonly ownLast = <T extends Part>(part: T): T => {
+    if (this.#closing) void this.#close(part, 0);
+    else this.#parts.unshift(part);
+    return part;
+  };
+
+  /**
+   * Stops in good order: has the parts leave, goes on serving for `noticeMs`, then closes everything.
+   * @param drainMs in all, notice included; calls in flight after that are ended.
+   */
+  async stop({ noticeMs, drainMs }: { readonly noticeMs: number; readonly drainMs: number }): Promise<void> {
+    const until = performance.now() + drainMs;
+    for (const part of this.#parts) part.leave?.();
+    if (noticeMs > 0) await wait(noticeMs);
+    await this.#closeAll(until, until + CLOSE_MS);
+  }
+
+  /** Closes everything where a start has failed, within half a second. */
+  abandonStart(): Promise<void> {
+    const now = performance.now();
+    return this.#closeAll(now, now + FAILED_START_MS);
+  }
+
+  async #closeAll(drainUntil: number, giveUpAt: number): Promise<void> {
+    this.#closing = true;
+    for (let part = this.#parts.pop(); part !== undefined; part = this.#parts.pop()) {
+      const now = performance.now();
+      const closed = this.#close(part, Math.max(0, drainUntil - now));
+      const timer = new AbortController();
+      const late = wait(Math.max(0, giveUpAt - now), undefined, { signal: timer.signal }).catch(() => {});
+      await Promise.race([closed, late]);
+      timer.abort();
+    }
+    this.#closed.abort();
+  }
+
+  async #close(part: Part, drainMs: number): Promise<void> {
+    try {
+      await part.close(drainMs);
+    } catch (err) {
+      this.log.error({ err }, "a part could not be closed");
+    }
+  }
+}
+
+/** gRPC to and from other processes. */
+export function openTransport({
+  config,
+  log,
+  budget,
+  closed,
+}: Pick<Process, "config" | "log" | "budget" | "closed">): Promise<Transport> {
+  const certificates = followCertificates(config, { log, signal: closed });
+  return loadTransport(config.transport, messageLimits(config), certificates, budget);
+}
+
+/** Bytes that this process and its siblings may take: what the container may (cgroup), else what the machine has. */
+function availableMemory(): number {
+  return Math.min(process.constrainedMemory() || Infinity, totalmem());
+}
+
+/** In bytes. */
+const MIN_GRPC_MESSAGE = 4 * 1024 ** 2;
+
+/** The limits of gRPC messages: at least 4 MiB, whatever bodies callers may send, because the registry sends descriptors. */
+export function messageLimits(config: Config): Config {
+  return { ...config, maxBody: Math.max(config.maxBody, MIN_GRPC_MESSAGE) };
+}

@@ -1,0 +1,26 @@
+/** The authority, the registry and the gRPC port of a server, without its gateway, which needs the pages that a build makes. */
+import { accessTo, joinOwn, openOwnAuthority, openRegistry } from "../../../cli/roles/authority.js";
+import { OpenGuard } from "../../../src/access/guard.js";
+import { type ListNamespaces, listNamespacesOf } from "../../../src/kit/namespace-data.js";
+import { openGrpcPort } from "../../../src/process/grpc-port.js";
+import { openTransport, type Process } from "../../../src/process/process.js";
+import type { Service } from "../../../src/rpc/service.js";
+import { openStore } from "../../../src/store/open.js";
+
+/** @param more gives the services that the same process serves, which may ask the authority */
+export async function openCore(opening: Process, more: (list: ListNamespaces) => readonly Service[]) {
+  const { config, log, own } = opening;
+  const transport = await openTransport(opening);
+  const store = own(await openStore(config.store, config.data));
+  const authority = own(await openOwnAuthority({ store, joinsOtherwise: () => false }, opening));
+  const access = accessTo(authority, opening);
+  const guard = own(new OpenGuard({ ...access, log }));
+  await guard.ready();
+  const services = more(listNamespacesOf(access));
+  const registry = own(await openRegistry({ authority, guard, transport, services }, opening));
+  const served = [authority.service, registry.service, ...services];
+  const grpc = own(await openGrpcPort({ ...opening, services: served, guard, transport }));
+  own(registry);
+  await joinOwn(served, { grpc, registry }, opening);
+  return { guard, transport, dispatcher: grpc.dispatcher };
+}

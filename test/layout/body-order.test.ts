@@ -1,0 +1,54 @@
+// No dialect reads a body before the guard has decided who calls: the stages receive bodies, and only what opens a stream, once
+// it is admitted, reads pieces. Types hold this (gateway/stages/dialect.ts); here casts are seen, too.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import ts from "typescript";
+
+/** Who may read a body, and by which functions of a request. */
+const READERS: Readonly<Record<string, readonly string[]>> = {
+  "gateway/stages/admit.ts": ["body", "arrivedBody"],
+  "gateway/stages/route.ts": ["body"],
+  "gateway/dialects/json/streams/upload.ts": ["pieces"],
+  "gateway/dialects/rpc/enveloped-stream.ts": ["pieces"],
+};
+const READING: readonly string[] = ["body", "arrivedBody", "pieces"];
+
+const files = ["gateway/dialects", "gateway/stages", "gateway/own", "gateway/openapi", "gateway/catalog"].flatMap(
+  (folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => join(folder, name)),
+);
+
+/** The functions that read a body and are called, or taken out of a request, in a file. */
+function readsOf(text: string): string[] {
+  const found = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    const called = ts.isCallExpression(node) ? node.expression : undefined;
+    if (called !== undefined && ts.isPropertyAccessExpression(called)) found.add(called.name.text);
+    if (called !== undefined && ts.isIdentifier(called)) found.add(called.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("file.ts", text, ts.ScriptTarget.Latest));
+  return READING.filter((name) => found.has(name));
+}
+
+t.test("only stages receive bodies, and only streams that are admitted read pieces", async (t) => {
+  const reads = files.flatMap((file) => {
+    const found = readsOf(readFileSync(file, "utf8"));
+    return found.length === 0 ? [] : [[file, found] as const];
+  });
+  t.same(Object.fromEntries(reads), READERS);
+});
+
+const EARLY: readonly (readonly [how: string, text: string, reads: string])[] = [
+  ["by a cast", "findRoute = async (head) => parse(await (head as GatewayRequest).body())", "body"],
+  ["where it has arrived", "isEncoded = (head) => (head as never as Arrived).arrivedBody(9)[0] === 1", "arrivedBody"],
+  ["piece by piece", "checkBody({ pieces }: GatewayRequest) { pieces(this) }", "pieces"],
+];
+for (const [how, text, reads] of EARLY) {
+  t.test(`a dialect that reads it early ${how} is seen`, async (t) => {
+    t.same(readsOf(`class Early implements Dialect { ${text} }`), [reads]);
+  });
+}

@@ -1,0 +1,72 @@
+// Everything that a process has opened is closed at its stop and after a failed start, even if closing a part fails.
+import t from "tap";
+import { loadConfig } from "../../src/config/config.js";
+import { createLog } from "../../src/log.js";
+import { Process } from "../../src/process/process.js";
+
+function recorded() {
+  const logged: string[] = [];
+  const closed: string[] = [];
+  const log = createLog("error", { write: (line: string) => logged.push(line) });
+  const owner = new Process(loadConfig({}, {}), log);
+  const add = (name: string) => owner.own({ close: () => closed.push(name) });
+  return { owner, add, closed, logged };
+}
+
+const NEVER = new Promise(() => {});
+
+t.test("closes parts in the opposite order, and those added as last after all others", async (t) => {
+  const { owner, add, closed } = recorded();
+  add("store");
+  add("port");
+  owner.ownLast({ close: () => closed.push("health") });
+  await owner.stop({ noticeMs: 0, drainMs: 1000 });
+  t.same(closed, ["port", "store", "health"]);
+});
+
+t.test("logs a part whose closing throws, and closes the others", async (t) => {
+  const { owner, add, closed, logged } = recorded();
+  add("store");
+  owner.own({ close: () => Promise.reject(new Error("the disk is full")) });
+  add("port");
+  await owner.abandonStart();
+  t.same(closed, ["port", "store"]);
+  t.match(logged.join(""), /a part could not be closed/);
+  t.match(logged.join(""), /the disk is full/);
+});
+
+t.test("closes the other parts when the closing of one hangs", async (t) => {
+  const { owner, add, closed } = recorded();
+  add("store");
+  owner.own({ close: () => NEVER });
+  await owner.abandonStart();
+  t.same(closed, ["store"]);
+});
+
+t.test("closes a part at once that is opened after the start was abandoned", async (t) => {
+  const { owner, add, closed } = recorded();
+  await owner.abandonStart();
+  add("late");
+  t.same(closed, ["late"]);
+});
+
+t.test("has parts leave before it closes any, and shares one drain time among all parts", async (t) => {
+  const { owner } = recorded();
+  const order: string[] = [];
+  const drains: number[] = [];
+  const slow = (name: string) =>
+    owner.own({
+      async close(drainMs) {
+        drains.push(drainMs);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        order.push(name);
+      },
+    });
+  slow("second");
+  slow("first");
+  owner.own({ leave: () => order.push("leave"), close() {} });
+  await owner.stop({ noticeMs: 30, drainMs: 1000 });
+  t.same(order, ["leave", "first", "second"]);
+  t.ok(drains[0]! <= 970 + 1, "the notice is part of it");
+  t.ok(drains[1]! <= drains[0]! - 19, "and so is what the parts before took");
+});
