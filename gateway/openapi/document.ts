@@ -27,17 +27,18 @@ export interface DocumentOptions extends SchemasOptions {
 
 /** The document as JSON; `space` indents it. */
 export function openApi(options: DocumentOptions, space?: number): string {
-  return exact(JSON.stringify(atOnce(documentSteps(options)), null, space));
+  return exact(JSON.stringify(atOnce(documentSteps(options)).document, null, space));
 }
 
-/** The same without indentation, in steps: a path or a component in each. */
+/** The same without indentation, in steps: a path, a field or a value of an enum in each. */
 export function* openApiSteps(options: DocumentOptions): Steps<string> {
-  const { paths, components, ...rest } = yield* documentSteps(options);
+  const { document, pathsText } = yield* documentSteps(options);
+  const { paths: _, components, ...rest } = document;
   const { schemas, ...others } = components;
   const members = [
     ...Object.entries(rest).map(([name, value]) => member(name, JSON.stringify(value))),
-    member("paths", yield* objectSteps(paths)),
-    member("components", `{${member("schemas", yield* objectSteps(schemas))},${JSON.stringify(others).slice(1)}`),
+    member("paths", pathsText),
+    member("components", `{${member("schemas", yield* objectSteps(schemas, 3))},${JSON.stringify(others).slice(1)}`),
   ];
   return `{${members.join(",")}}`;
 }
@@ -46,11 +47,16 @@ function member(name: string, text: string): string {
   return `${JSON.stringify(name)}:${text}`;
 }
 
-/** The text of an object, a member in each step. */
-function* objectSteps(object: Schema): Steps<string> {
+/**
+ * The text of an object, a member in each step.
+ * @param levels down to which objects within it have their members in steps, too
+ */
+function* objectSteps(object: Schema, levels = 1): Steps<string> {
   const members: string[] = [];
   for (const [name, value] of Object.entries(object)) {
-    members.push(exact(member(name, JSON.stringify(value))));
+    const isParent = levels > 1 && typeof value === "object" && value !== null && !Array.isArray(value);
+    if (isParent) members.push(member(name, yield* objectSteps(value as Schema, levels - 1)));
+    else members.push(exact(member(name, JSON.stringify(value))));
     yield;
   }
   return `{${members.join(",")}}`;
@@ -65,7 +71,8 @@ interface Document {
   readonly components: { readonly schemas: Schema } & Schema;
 }
 
-function* documentSteps(options: DocumentOptions): Steps<Document> {
+/** The document, and the text of its paths, by which its components are found. */
+function* documentSteps(options: DocumentOptions): Steps<{ document: Document; pathsText: string }> {
   const { service, endpoints, server, bindings = ({ method }) => bindingsOf(method).bindings } = options;
   const ordered = mainFirst(service, endpoints);
   const schemas = new Schemas(options);
@@ -76,12 +83,14 @@ function* documentSteps(options: DocumentOptions): Steps<Document> {
   }
   const bound = new BoundPaths(schemas);
   for (const endpoint of ordered) {
-    for (const binding of bindings(endpoint)) bound.add(endpoint, binding);
-    yield;
+    for (const binding of bindings(endpoint)) {
+      bound.add(endpoint, binding);
+      yield;
+    }
   }
   const paths = Object.fromEntries([...own, ...bound.items()]);
-  const referred = yield* objectSteps(paths);
-  return {
+  const pathsText = yield* objectSteps(paths);
+  const document = {
     openapi: "3.1.0",
     info: { title: service, version: versionOf(ordered), ...described(commentOfService(ordered), FIELD_NAMES) },
     servers: [{ url: server }],
@@ -89,12 +98,13 @@ function* documentSteps(options: DocumentOptions): Steps<Document> {
     paths,
     components: {
       schemas: { [ERROR]: ERROR_SCHEMA, ...(yield* schemas.components()) },
-      responses: used("responses", RESPONSES, referred),
-      parameters: used("parameters", PARAMETERS, referred),
+      responses: used("responses", RESPONSES, pathsText),
+      parameters: used("parameters", PARAMETERS, pathsText),
       headers: HEADERS,
       securitySchemes: { bearer: BEARER },
     },
   };
+  return { document, pathsText };
 }
 
 /** The components that the paths refer to. */

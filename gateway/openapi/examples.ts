@@ -1,6 +1,6 @@
 /**
  * Examples of messages. The comment of a field gives its value in the words "such as `Ada`"; without them the value is made
- * up. Messages nested deeper than MAX_DEPTH are left out.
+ * up. Messages nested deeper than MAX_DEPTH are left out, and those of more than MAX_FIELDS fields.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
@@ -11,6 +11,8 @@ import { hasOwnForm, wrapped } from "../../src/json/types.js";
 const MAX_DEPTH = 3;
 /** After this many members of an example, messages nested in it are left out. */
 const MAX_MEMBERS = 30;
+/** Most fields of a message that has an example: a document repeats it for each path of an endpoint. */
+const MAX_FIELDS = 500;
 
 interface Size {
   members: number;
@@ -21,7 +23,8 @@ export function exampleOf(type: DescMessage, direction: Direction): unknown {
   return ownForm(type) ?? (hasOwnForm(type) ? undefined : objectOf(type, direction, 1, { members: 0 }));
 }
 
-function objectOf(type: DescMessage, direction: Direction, depth: number, size: Size): object {
+function objectOf(type: DescMessage, direction: Direction, depth: number, size: Size): object | undefined {
+  if (type.fields.length > MAX_FIELDS) return undefined;
   const members = type.fields.flatMap((field): [string, unknown][] => {
     if (field.oneof !== undefined && field.oneof.fields[0] !== field) return [];
     // A secret that is published in a document is no secret, unless the contract's author gives an example, as of a code.

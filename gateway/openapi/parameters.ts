@@ -12,6 +12,8 @@ import { suchAs } from "./examples.js";
 /** Deepest nested message whose fields become parameters, since each level may multiply their number. */
 const MAX_DEPTH = 3;
 const MAX_PARAMETERS = 50;
+/** Most fields that are looked at, since those of a message are looked at again wherever it is nested. */
+const MAX_LOOKED_AT = 1_000;
 
 interface Parameter {
   readonly field: DescField;
@@ -55,11 +57,13 @@ type Level = { type: DescMessage; prefix: string; within: readonly DescMessage[]
 
 function parametersOf(type: DescMessage, schemas: Schemas): Parameter[] {
   const found: Parameter[] = [];
+  let lookedAt = 0;
   let level: Level = hasOwnForm(type) ? [] : [{ type, prefix: "", within: [] }];
   for (let depth = 1; depth <= MAX_DEPTH; depth++) {
     const next: Level = [];
     for (const { type, prefix, within } of level) {
       for (const field of type.fields) {
+        if (++lookedAt > MAX_LOOKED_AT) return found;
         const name = prefix + field.jsonName;
         const schema = schemaOf(field, schemas);
         if (found.length === MAX_PARAMETERS) return found;

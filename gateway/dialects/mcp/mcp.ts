@@ -212,7 +212,7 @@ export class Mcp implements Dialect {
       const received = { request, message, id, stateless, members: membersOf(stateless), sender };
       if (message.method === "tools/call") return await this.#startCall(received);
       if (message.method === "subscriptions/listen" && stateless) return this.#listen(received);
-      return { status: 200, body: resultText(id, this.#resultOf(received)) };
+      return { status: 200, body: resultText(id, await this.#resultOf(received)) };
     } catch (error) {
       if (error instanceof RpcError) return errorReply(id, error);
       throw error;
@@ -226,13 +226,13 @@ export class Mcp implements Dialect {
     return method === undefined || method === "tools/call" ? maxBody : Math.min(MAX_OWN_BODY, maxBody);
   }
 
-  /** The text of the result of a method that calls no endpoint and opens no stream. @throws {RpcError} */
-  #resultOf({ request, message, stateless, members, sender }: Received): string {
+  /** The text of the result of a method that calls no endpoint and opens no stream. @throws {RpcError} (rejects) */
+  async #resultOf({ request, message, stateless, members, sender }: Received): Promise<string> {
     const { method, params } = message;
     if (method === "tools/list") {
       if (params.cursor !== undefined)
         throw badParams("There are no further pages: the cursor is not one of this server");
-      const tools = listedTools(sender, this.#options);
+      const tools = await listedTools(sender, this.#options);
       if (tools === "[]" && sender.caller === undefined) throw tokenNeeded(this.#resource, request);
       return `{${members}${stateless ? NOT_CACHED : ""}"tools":${tools}}`;
     }

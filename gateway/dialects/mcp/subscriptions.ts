@@ -23,8 +23,8 @@ export interface Listening {
 
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
-  /** With the hash of the list that each would read. */
-  readonly #known = new Map<Listening, string>();
+  /** With the hash of the list that each would read, as it was looked at last. */
+  readonly #known = new Map<Listening, Promise<string>>();
   #timer: NodeJS.Timeout | undefined;
   /** From the first client that listens on, changes are heard of. */
   #follows = false;
@@ -36,7 +36,10 @@ export class Subscriptions {
   /** @returns a function that ends it */
   watch(admission: Admission, listening: Listening): () => void {
     if (!this.#follows) this.#follow();
-    this.#known.set(listening, this.#hashOf(admission));
+    const hash = this.#hashOf(admission);
+    // The next look has its error.
+    hash.catch(() => {});
+    this.#known.set(listening, hash);
     return () => void this.#known.delete(listening);
   }
 
@@ -55,19 +58,25 @@ export class Subscriptions {
     }, TOGETHER_MS);
   }
 
+  /** Looks may overlap, since lists are made in turns: each is compared with the one before it. */
   async #look(listening: Listening): Promise<void> {
+    const before = this.#known.get(listening);
+    const now = this.#hashNow(listening);
+    this.#known.set(listening, now);
     try {
-      const hash = this.#hashOf(await listening.admit());
-      const known = this.#known.get(listening);
-      if (known === undefined || known === hash) return;
-      this.#known.set(listening, hash);
-      listening.onChange();
+      const [one, other] = await Promise.all([before, now]);
+      if (one !== other && this.#known.has(listening)) listening.onChange();
     } catch {
       if (this.#known.delete(listening)) listening.onEnd();
     }
   }
 
-  #hashOf(admission: Admission): string {
-    return createHash("sha256").update(listedTools(admission, this.#options)).digest("base64");
+  async #hashNow(listening: Listening): Promise<string> {
+    return this.#hashOf(await listening.admit());
+  }
+
+  async #hashOf(admission: Admission): Promise<string> {
+    const tools = await listedTools(admission, this.#options);
+    return createHash("sha256").update(tools).digest("base64");
   }
 }

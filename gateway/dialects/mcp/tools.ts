@@ -68,11 +68,11 @@ export function findTool(name: string, { catalog: { routes } }: Pick<ToolsOption
   );
 }
 
-/** The text of the JSON array of tools that a caller is listed. */
-export function listedTools(viewer: Viewer, options: ToolsOptions): string {
+/** The text of the JSON array of tools that a caller is listed, as it is now; made in turns. */
+export async function listedTools(viewer: Viewer, options: ToolsOptions): Promise<string> {
   const tools = toolsOf(viewer, options);
   if (tools.length > MAX_LISTED) return JSON.stringify(FINDERS);
-  return `[${tools.map((target) => describedTool(target, options)).join(",")}]`;
+  return `[${(await mapPaced(tools, (target) => describedTool(target, options))).join(",")}]`;
 }
 
 /** By target: a service that changes has new ones. */

@@ -27,6 +27,8 @@ type Single = Partial<Pick<DescField, "message" | "enum" | "scalar">>;
 
 /** Most members of a oneof whose schema excludes each pair; of more members only the description says so. */
 const MAX_PAIRED = 16;
+/** Most such pairs of a message; of further oneofs only the description says so. */
+const MAX_PAIRS = 2_000;
 
 export interface SchemasOptions {
   /** The types of the service, for the extensions of its messages. */
@@ -50,7 +52,7 @@ export class Schemas {
   #partsLeft: number;
   readonly #components = new Map<string, Schema>();
   /** Components that are referred to but not written yet; a queue, since types may contain each other. */
-  readonly #pending: (() => void)[] = [];
+  readonly #pending: [key: string, make: () => Steps<Schema>][] = [];
   #extensions: ReadonlyMap<string, readonly DescExtension[]> | undefined;
 
   constructor({ types, omitZeros = false, maxParts = Number.POSITIVE_INFINITY }: SchemasOptions) {
@@ -59,11 +61,14 @@ export class Schemas {
     this.#omitZeros = omitZeros;
   }
 
-  /** All components that were referred to, and those that they refer to, sorted by name: one in each step. */
+  /**
+   * All components that were referred to, and those that they refer to, sorted by name. A field, or
+   * a value of an enum with its comment, is a step.
+   */
   *components(): Steps<Record<string, Schema>> {
     // In the order of their references, so that what lies nearest is written where not all of it may be.
-    for (const write of this.#pending) {
-      write();
+    for (const [key, make] of this.#pending) {
+      this.#components.set(key, yield* make());
       yield;
     }
     this.#pending.length = 0;
@@ -81,44 +86,52 @@ export class Schemas {
       const inner = wrapped(message);
       if (inner !== undefined) return this.single(inner, direction);
       const own = wellKnownSchema(message, direction);
-      return this.#refer(message.typeName, direction, () => own ?? this.#object(message, direction));
+      return this.#refer(message.typeName, direction, own ?? (() => this.#object(message, direction)));
     }
     if (type !== undefined) return this.#enumeration(type, direction);
     const { name, schema } = scalarSchema(scalar!, direction);
-    return name === undefined ? schema : this.#refer(name, direction, () => schema);
+    return name === undefined ? schema : this.#refer(name, direction, schema);
   }
 
   #enumeration(type: DescEnum, direction: Direction): Schema {
     if (type.typeName === "google.protobuf.NullValue" && direction === "output") return { type: "null" };
-    return this.#refer(type.typeName, direction, () =>
-      this.#fits(type.values.length) ? enumSchema(type, direction) : { description: CUT },
-    );
+    return this.#refer(type.typeName, direction, () => this.#enum(type, direction));
   }
 
-  #refer(name: string, direction: Direction, make: () => Schema): Schema {
+  *#enum(type: DescEnum, direction: Direction): Steps<Schema> {
+    return this.#fits(type.values.length) ? yield* enumSchema(type, direction) : { description: CUT };
+  }
+
+  #refer(name: string, direction: Direction, schema: Schema | (() => Steps<Schema>)): Schema {
     const key = `${name}-${direction}`;
     if (!this.#components.has(key)) {
-      this.#components.set(key, {});
-      this.#pending.push(() => this.#components.set(key, make()));
+      const isLater = typeof schema === "function";
+      this.#components.set(key, isLater ? {} : schema);
+      if (isLater) this.#pending.push([key, schema]);
     }
     return { $ref: `#/components/schemas/${key}` };
   }
 
-  #object(type: DescMessage, direction: Direction): Schema {
+  *#object(type: DescMessage, direction: Direction): Steps<Schema> {
     const fields: readonly Field[] = [...type.fields, ...this.#extensionsOf(type)];
     if (!this.#fits(fields.length + 1)) return { type: "object", description: CUT };
     const input = direction === "input";
     const choices = type.oneofs.filter((oneof) => oneof.fields.length > 1);
-    const required = fields.filter(
-      (field) => isRequired(field) || (!input && !this.#omitZeros && isAlwaysWritten(field)),
-    );
-    const exclusive = choices.filter((oneof) => oneof.fields.length <= MAX_PAIRED).flatMap(pairsOf);
+    const properties: [name: string, schema: Schema][] = [];
+    const required: string[] = [];
+    for (const field of fields) {
+      const { jsonName } = field;
+      properties.push([jsonName, this.#property(field, direction)]);
+      if (isRequired(field) || (!input && !this.#omitZeros && isAlwaysWritten(field))) required.push(jsonName);
+      yield;
+    }
+    const exclusive = input ? exclusivePairs(choices) : [];
     return {
       type: "object",
       ...described(commentOf(type, type.file), ...choices.map(choiceInWords)),
-      properties: Object.fromEntries(fields.map((field) => [field.jsonName, this.#property(field, direction)])),
-      ...(required.length > 0 && { required: required.map(({ jsonName }) => jsonName) }),
-      ...(input && exclusive.length > 0 && { not: { anyOf: exclusive } }),
+      properties: Object.fromEntries(properties),
+      ...(required.length > 0 && { required }),
+      ...(exclusive.length > 0 && { not: { anyOf: exclusive } }),
       ...(input && { additionalProperties: false }),
       ...deprecation(type),
     };
@@ -180,6 +193,16 @@ function presence(field: Field): { "x-explicit-presence"?: true } {
   return isWrapper || (isValue && field.kind === "field" && !isImplicit(field)) ? { "x-explicit-presence": true } : {};
 }
 
+function exclusivePairs(oneofs: readonly DescOneof[]): Schema[] {
+  const pairs: Schema[] = [];
+  for (const oneof of oneofs) {
+    if (oneof.fields.length > MAX_PAIRED) continue;
+    pairs.push(...pairsOf(oneof));
+    if (pairs.length >= MAX_PAIRS) break;
+  }
+  return pairs;
+}
+
 /** The pairs of a oneof's members that must not both be set. Null is not set, unless it is a value of the member's type. */
 function pairsOf({ fields }: DescOneof): Schema[] {
   const given = (field: DescField) => [field.jsonName, takesNull(field) ? {} : { not: { type: "null" } }];
@@ -196,7 +219,7 @@ function choiceInWords({ fields }: DescOneof): string {
 }
 
 /** Values by name; of an open enum by number, too, in which form values of a later version are answered. */
-function enumSchema(type: DescEnum, direction: Direction): Schema {
+function* enumSchema(type: DescEnum, direction: Direction): Steps<Schema> {
   const input = direction === "input";
   const values = input ? type.values : firstOfEach(type);
   const names = new Set(
@@ -209,7 +232,7 @@ function enumSchema(type: DescEnum, direction: Direction): Schema {
   const forms = input || type.open ? [byName, numbers] : [byName];
   const isNull = type.typeName === "google.protobuf.NullValue";
   return {
-    ...described(commentOf(type, type.file), valuesInWords(type)),
+    ...described(commentOf(type, type.file), yield* valuesInWords(type)),
     ...(forms.length > 1 ? { anyOf: isNull ? [{ type: "null" }, ...forms] : forms } : byName),
     ...deprecation(type),
   };
@@ -221,11 +244,14 @@ function firstOfEach({ values }: DescEnum): DescEnum["values"] {
   return values.filter(({ number }) => !numbers.has(number) && numbers.add(number));
 }
 
-function valuesInWords(type: DescEnum): string {
-  const lines = type.values.flatMap((value) => {
+function* valuesInWords(type: DescEnum): Steps<string> {
+  const lines: string[] = [];
+  for (const value of type.values) {
     const comment = commentOf(value, type.file);
-    return comment === "" ? [] : [`- \`${value.jsonName}\`: ${comment.replaceAll("\n", " ")}`];
-  });
+    if (comment === "") continue;
+    lines.push(`- \`${value.jsonName}\`: ${comment.replaceAll("\n", " ")}`);
+    yield;
+  }
   return lines.join("\n");
 }
 

@@ -2,7 +2,7 @@
 import t from "tap";
 import type { Routes } from "../../../gateway/catalog/routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
-import { search } from "../../../gateway/dialects/mcp/tools.js";
+import { listedTools, search } from "../../../gateway/dialects/mcp/tools.js";
 import { RequestHeaders } from "../../../gateway/http/headers.js";
 import type { GatewayRequest } from "../../../gateway/http/message.js";
 import { openApi } from "../../../gateway/openapi/document.js";
@@ -109,5 +109,15 @@ t.test("a search of an agent", async (t) => {
     found = await search("greets", viewer, { catalog: { routes }, guard, config: {} });
   });
   t.match(found, { endpoints: [{ description: "Greets a name." }] });
+  t.ok(turns >= SERVICES, `${turns} turns`);
+});
+
+t.test("the list of an agent's tools", async (t) => {
+  let listed = "";
+  const viewer = { caller: undefined, namespace: "default" };
+  const turns = await turnsOf(async () => {
+    listed = await listedTools(viewer, { catalog: { routes }, guard, config: {} });
+  });
+  t.match(listed, `"name":"library-${SERVICES}.Call"`);
   t.ok(turns >= SERVICES, `${turns} turns`);
 });
