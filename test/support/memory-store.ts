@@ -12,15 +12,26 @@ interface MemoryStoreOptions {
 
 export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions = {}): KeyValueStore {
   const entries = new Map<string, StoredEntry>();
+  /** All keys, in order. */
+  const sorted: string[] = [];
   const listeners = new Set<{ readonly collection: string; readonly listener: () => void }>();
   let owner: string | undefined;
   const isPresent = (entry: StoredEntry | undefined): entry is StoredEntry =>
     entry !== undefined && (entry.expires ?? Number.POSITIVE_INFINITY) > Date.now();
   const between = (from: string, to: string): StoredEntry[] =>
-    [...entries.values()]
-      .filter(({ key }) => compare(key, from) >= 0 && compare(key, to) < 0)
-      .filter(isPresent)
-      .sort((a, b) => compare(a.key, b.key));
+    sorted
+      .slice(placeOf(sorted, from), placeOf(sorted, to))
+      .map((key) => entries.get(key))
+      .filter(isPresent);
+  const set = (key: string, entry: StoredEntry | undefined): void => {
+    const place = placeOf(sorted, key);
+    if (entry === undefined) {
+      if (entries.delete(key)) sorted.splice(place, 1);
+      return;
+    }
+    if (!entries.has(key)) sorted.splice(place, 0, key);
+    entries.set(key, entry);
+  };
   const tell = (keys: Iterable<string>): void => {
     const collections = new Set(Array.from(keys, (key) => key.slice(0, key.indexOf("/"))));
     for (const { collection, listener } of listeners) if (collections.has(collection)) setImmediate(listener);
@@ -34,11 +45,9 @@ export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions
     count: async (from, to) => between(from, to).length,
     keys: async (from, to) => between(from, to).map(({ key }) => key),
     async commit(writes) {
-      const { outcomes, changed } = decideCommits([writes], entries, Date.now());
-      for (const [key, entry] of changed) {
-        if (entry === undefined) entries.delete(key);
-        else entries.set(key, entry);
-      }
+      const current = new Map(writes.map(({ key }) => [key, entries.get(key)]));
+      const { outcomes, changed } = decideCommits([writes], current, Date.now());
+      for (const [key, entry] of changed) set(key, entry);
       tell(changed.keys());
       const [outcome] = outcomes;
       if ("error" in outcome!) throw outcome.error;
@@ -57,9 +66,12 @@ export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions
       return owner;
     },
     async sweep() {
-      for (const [key, entry] of entries) if (!isPresent(entry)) entries.delete(key);
+      for (const [key, entry] of [...entries]) if (!isPresent(entry)) set(key, undefined);
     },
-    close: async () => entries.clear(),
+    close: async () => {
+      entries.clear();
+      sorted.length = 0;
+    },
   };
 }
 
@@ -75,6 +87,21 @@ function pageOf(sorted: StoredEntry[], { from, afterFrom, limit, reverse }: KeyR
   return { entries: end === -1 ? all : all.slice(0, end), more: end !== -1 };
 }
 
-function compare(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+/** The place of the first key that is not less than this one. */
+function placeOf(sorted: readonly string[], key: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isLess(sorted[middle]!, key)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
+
+/** By the bytes of UTF-8. */
+function isLess(a: string, b: string): boolean {
+  const isAscii = !NOT_ASCII.test(a) && !NOT_ASCII.test(b);
+  return isAscii ? a < b : Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+}
+
+const NOT_ASCII = /[^\0-\x7f]/;
