@@ -45,10 +45,9 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
 export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const transport = await openTransport({ config, log, budget, closed });
-  const store = own(await openStore(config.store, config.data, { warn: (message) => log.warn(message) }));
   // The registry is opened later: until then nobody deletes an enrolment.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
-  const authority = own(await openOwnAuthority({ store, acceptTime, joinsOtherwise }, { config, log, metrics }));
+  const authority = own(await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, own }));
   const guard = own(new OpenGuard({ ...accessTo(authority, { config, log }), log }));
   // Before the port is open: gateways that know its address from before call as soon as they are connected.
   await guard.ready();
@@ -65,18 +64,19 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
 }
 
 /** What the authority of this process is opened with, beside the settings. */
-interface OwnAuthorityOptions extends StoreOptions, Pick<AuthorityOptions, "store" | "joinsOtherwise"> {}
+interface OwnAuthorityOptions extends StoreOptions, Pick<AuthorityOptions, "joinsOtherwise"> {}
 
-/** Opens the authority on its store. @throws {ConfigError|StoreError} */
+/** Opens the store, which the process owns from then on, and the authority on it. @throws {ConfigError|StoreError} */
 export async function openOwnAuthority(
   options: OwnAuthorityOptions,
-  { config, log, metrics }: Pick<Process, "config" | "log" | "metrics">,
+  { config, log, metrics, own }: Pick<Process, "config" | "log" | "metrics" | "own">,
 ): Promise<Authority & Part> {
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
   const services = Object.keys(OWN_SERVICES);
   const name = `${hostname()} ${formatAddress(config.grpc)}`;
   const audit = { retentionMs: config.auditRetention, maxBytes: config.auditMax };
-  const given = { ...options, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, audit };
+  const store = own(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
+  const given = { ...options, store, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, audit };
   const authority = await openAuthority(given);
   metrics.changesRefused = () => authority.refused();
   metrics.recordsDropped = () => authority.droppedRecords();

@@ -14,7 +14,6 @@ import { openTransport, type Process } from "../../src/process/process.js";
 import { openCallQueue } from "../../src/process/refusals.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { readInstallation } from "../../src/store/installation.js";
-import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
 import { accessTo, joinOwn, openOwnAuthority, openRegistry, type StoreOptions } from "./authority.js";
@@ -47,13 +46,12 @@ export interface OpenServer extends Opened {
 export async function openServer(opening: Process, { acceptTime }: StoreOptions): Promise<OpenServer> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const { data: dataFolder, serviceStore: url } = config;
-  const transport = await openTransport({ config, log, budget, closed });
   const names = ownServicesOf(config);
+  const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
-  const store = own(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
   // The registry is opened later: until then nobody deletes an enrolment.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
-  const authority = own(await openOwnAuthority({ store, acceptTime, joinsOtherwise }, { config, log, metrics }));
+  const authority = own(await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, own }));
   const access = accessTo(authority, { config, log });
   const guard = own(new OpenGuard({ ...access, log }));
   // Before the port is open: gateways that know its address from before call as soon as they are connected.

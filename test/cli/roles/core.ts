@@ -5,14 +5,12 @@ import { type ListNamespaces, listNamespacesOf } from "../../../src/kit/namespac
 import { openGrpcPort } from "../../../src/process/grpc-port.js";
 import { openTransport, type Process } from "../../../src/process/process.js";
 import type { Service } from "../../../src/rpc/service.js";
-import { openStore } from "../../../src/store/open.js";
 
 /** @param more gives the services that the same process serves, which may ask the authority */
 export async function openCore(opening: Process, more: (list: ListNamespaces) => readonly Service[]) {
-  const { config, log, own } = opening;
+  const { log, own } = opening;
   const transport = await openTransport(opening);
-  const store = own(await openStore(config.store, config.data));
-  const authority = own(await openOwnAuthority({ store, joinsOtherwise: () => false }, opening));
+  const authority = own(await openOwnAuthority({ joinsOtherwise: () => false }, opening));
   const access = accessTo(authority, opening);
   const guard = own(new OpenGuard({ ...access, log }));
   await guard.ready();
