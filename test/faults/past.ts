@@ -52,7 +52,11 @@ const lostStore: Fault = {
     {
       name: "a folder that was ever set up does not start without its store",
       file: "src/store/installation.ts",
-      edits: [['existsSync(file) ? { store: readFileSync(file, "utf8").trim() } : undefined', "undefined"]],
+      edits: [
+        ['if (existsSync(file)) return { store: readFileSync(file, "utf8").trim() };', ""],
+        ["existsSync(join(dataFolder, ID_FILE)) ? { store: undefined } : undefined", "undefined"],
+        ["FIRST_ENROLMENTS.every(isLeft) ? { store: undefined } : undefined", "undefined"],
+      ],
     },
   ],
   async run(cluster) {
