@@ -42,7 +42,7 @@ export type Opened = Omit<Running, "stop">;
  */
 export type Start = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
 
-/** The start of a process of which `open` opens the parts. */
+/** The start of a process whose parts `open` opens. */
 export function processOf(open: (opening: Process) => Promise<Opened>): Start {
   return async (config, log, signal) => {
     configureGarbageCollection();

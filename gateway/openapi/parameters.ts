@@ -12,7 +12,7 @@ import { suchAs } from "./examples.js";
 /** Deepest nested message whose fields become parameters, since each level may multiply their number. */
 const MAX_DEPTH = 3;
 const MAX_PARAMETERS = 50;
-/** Most fields that are looked at, since those of a message are looked at again wherever it is nested. */
+/** Fields that are looked at: a message is looked at again wherever it is nested. */
 const MAX_LOOKED_AT = 1_000;
 
 interface Parameter {
