@@ -14,17 +14,19 @@ export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions
   const entries = new Map<string, StoredEntry>();
   /** All keys, in order. */
   const sorted: string[] = [];
+  let isLess = isLessOfAscii;
   const listeners = new Set<{ readonly collection: string; readonly listener: () => void }>();
   let owner: string | undefined;
   const isPresent = (entry: StoredEntry | undefined): entry is StoredEntry =>
     entry !== undefined && (entry.expires ?? Number.POSITIVE_INFINITY) > Date.now();
   const between = (from: string, to: string): StoredEntry[] =>
     sorted
-      .slice(placeOf(sorted, from), placeOf(sorted, to))
+      .slice(placeOf(sorted, from, isLess), placeOf(sorted, to, isLess))
       .map((key) => entries.get(key))
       .filter(isPresent);
   const set = (key: string, entry: StoredEntry | undefined): void => {
-    const place = placeOf(sorted, key);
+    if (NOT_ASCII.test(key)) isLess = isLessOfAny;
+    const place = placeOf(sorted, key, isLess);
     if (entry === undefined) {
       if (entries.delete(key)) sorted.splice(place, 1);
       return;
@@ -88,7 +90,7 @@ function pageOf(sorted: StoredEntry[], { from, afterFrom, limit, reverse }: KeyR
 }
 
 /** The place of the first key that is not less than this one. */
-function placeOf(sorted: readonly string[], key: string): number {
+function placeOf(sorted: readonly string[], key: string, isLess: (a: string, b: string) => boolean): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -98,10 +100,13 @@ function placeOf(sorted: readonly string[], key: string): number {
   return low;
 }
 
+function isLessOfAscii(a: string, b: string): boolean {
+  return a < b;
+}
+
 /** By the bytes of UTF-8. */
-function isLess(a: string, b: string): boolean {
-  const isAscii = !NOT_ASCII.test(a) && !NOT_ASCII.test(b);
-  return isAscii ? a < b : Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+function isLessOfAny(a: string, b: string): boolean {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 }
 
 const NOT_ASCII = /[^\0-\x7f]/;
