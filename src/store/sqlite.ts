@@ -75,6 +75,8 @@ const COMPLETE = [
 /** Writes of the commits that are made together. */
 const MAX_TOGETHER = 1024;
 const MAX_SWEPT = 500;
+/** Rows that one statement writes: SQLite takes 32,766 parameters (https://www.sqlite.org/limits.html, 9). */
+const MAX_ROWS = 1_000;
 
 /** How a file is opened. */
 interface OpenFile {
@@ -313,13 +315,13 @@ class SqliteStore implements KeyValueStore {
 
   async #apply(changed: Entries): Promise<void> {
     const { set, deleted } = splitChanges(changed);
-    if (set.length > 0) {
-      const rows = set.map(({ key, value, version, expires }) => [key, value, version, expires ?? null]);
-      const columns = [0, 1, 2, 3].map((index) => `value ->> ${index}`).join(", ");
+    // As parameters: a large value in JSON would be parsed again for each column.
+    for (let start = 0; start < set.length; start += MAX_ROWS) {
+      const rows = set.slice(start, start + MAX_ROWS);
       await this.#writer.query(
-        `INSERT INTO ${TABLE} (key, value, version, expires) SELECT ${columns} FROM json_each(?) WHERE true
+        `INSERT INTO ${TABLE} (key, value, version, expires) VALUES ${rows.map(() => "(?, ?, ?, ?)").join(", ")}
           ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version, expires = excluded.expires`,
-        JSON.stringify(rows),
+        ...rows.flatMap(({ key, value, version, expires }) => [key, value, version, expires ?? null]),
       );
     }
     if (deleted.length > 0) {
