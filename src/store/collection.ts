@@ -44,7 +44,7 @@ export interface Collection {
   commit(writes: readonly StoredWrite[]): Promise<boolean>;
 }
 
-/** The writes to a collection of which a commit is made. */
+/** Makes the writes of a commit to a collection. */
 export interface CollectionWrites {
   /** Fails unless the row is there with its value. */
   expect(row: KeyValue): StoredWrite;

@@ -16,7 +16,7 @@ const WRITERS: Readonly<Record<StoreKind, string>> = { authority: "an authority"
 interface CopyOptions {
   /** Whose stores they are. */
   readonly kind: StoreKind;
-  /** Whether the copy belongs to no installation yet, so that another one may take it; else to that of the original. */
+  /** Whether the copy belongs to no installation yet, so that another one may take it. Else it belongs to the installation of the original. */
   readonly asCopy: boolean;
 }
 

@@ -41,7 +41,7 @@ function arrayOf(texts: readonly string[]): string {
 }
 
 /**
- * The statements on the table of entries and on that of the owner. Numbers are given as text: what is not UTF-8 comes damaged (see `queryOf`
+ * The statements on the tables of entries and of the owner. Numbers are given as text: what is not UTF-8 comes damaged (see `queryOf`
  * in postgres-connection.ts).
  */
 export function statementsOf(table: string, owner: string) {

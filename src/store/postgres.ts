@@ -35,11 +35,11 @@ import {
   type KeyRange,
   type KeyValueStore,
   MAX_TOTAL_BYTES,
+  STORE_TITLES,
   type StoredEntry,
   type StoredWrite,
   type StoreKind,
 } from "./store.js";
-
 import { startSweeper } from "./sweeper.js";
 
 /** What both kinds of schemas have. */
@@ -55,18 +55,16 @@ const TABLES = {
 };
 const KINDS: Readonly<Record<StoreKind, SchemaKind>> = {
   authority: {
-    title: "a store of Portico",
+    ...STORE_TITLES.authority,
     mark: "authority",
     defaultSchema: "portico",
-    setting: "PORTICO_STORE",
     oldest: 3,
     ...TABLES,
   },
   services: {
-    title: "a store of Portico's services",
+    ...STORE_TITLES.services,
     mark: "services",
     defaultSchema: "portico_services",
-    setting: "PORTICO_SERVICE_STORE",
     oldest: 2,
     ...TABLES,
   },

@@ -32,6 +32,7 @@ import {
   type KeyRange,
   type KeyValueStore,
   MAX_TOTAL_BYTES,
+  STORE_TITLES,
   type StoredEntry,
   type StoredWrite,
   StoreError,
@@ -43,18 +44,16 @@ import { startSweeper } from "./sweeper.js";
 /** The kinds of files. In ASCII the marks are "Port" and "Pors". */
 export const FILE_KINDS: Readonly<Record<StoreKind, FileKind>> = {
   authority: {
-    title: "a store of Portico",
+    ...STORE_TITLES.authority,
     applicationId: 0x506f7274,
     format: 2,
     isChecked: true,
-    setting: "PORTICO_STORE",
   },
   services: {
-    title: "a store of Portico's services",
+    ...STORE_TITLES.services,
     applicationId: 0x506f7273,
     format: 1,
     isChecked: false,
-    setting: "PORTICO_SERVICE_STORE",
   },
 };
 

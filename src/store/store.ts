@@ -1,6 +1,6 @@
 /**
  * The store: one ordered set of entries, text by key, which survives a crash. An installation has two, each in a file or a
- * schema of its own: that of the authority (collection.ts), and that of its services (src/kit/collection-store.ts). This
+ * schema of its own: one for the authority (collection.ts), one for its services (src/kit/collection-store.ts). This
  * file is the interface; each engine implements it in a file of its own (sqlite.ts, postgres.ts), open.ts opens the one
  * that a URL names, and test/contract/store.ts has a test for each sentence below, which runs on every engine.
  *
@@ -100,6 +100,12 @@ export interface CommitOptions {
 
 /** Whose store it is. */
 export type StoreKind = "authority" | "services";
+
+/** What a store of a kind is, for messages, and the setting that names another. */
+export const STORE_TITLES = {
+  authority: { title: "a store of Portico", setting: "PORTICO_STORE" },
+  services: { title: "a store of Portico's services", setting: "PORTICO_SERVICE_STORE" },
+} as const satisfies Readonly<Record<StoreKind, object>>;
 
 /** Fills a store that is being made. */
 export type Fill = (store: KeyValueStore) => Promise<void>;

@@ -2,12 +2,11 @@
 import type { Test } from "tap";
 import { collectionOf, type KeyValue, writesTo } from "../../src/store/collection.js";
 import { type KeyValueStore, MAX_TOTAL_BYTES } from "../../src/store/store.js";
+import { type Check, checkOn, type Engine } from "./store-engine.js";
 
 const VALUES = ["", "text", ":colon", '{"value":"json"}', "grüße\u0000\n"];
 
 const [log, audit] = [writesTo("log"), writesTo("audit")];
-
-type Check = (t: Test, store: KeyValueStore, openAgain: () => Promise<KeyValueStore>) => Promise<void>;
 
 const BEHAVIOURS: Record<string, Check> = {
   "gives back what was created": async (t, store) => {
@@ -322,23 +321,6 @@ const BEHAVIOURS: Record<string, Check> = {
   },
 };
 
-interface Engine {
-  /** Opens an empty store. */
-  open(t: Test): Promise<KeyValueStore>;
-  /** Opens a store with the same content, as another process does. */
-  openAgain(store: KeyValueStore): Promise<KeyValueStore>;
-}
-
-export function collectionContract(t: Test, { open, openAgain }: Engine): void {
-  for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
-    t.test(behaviour, async (t) => {
-      const store = await open(t);
-      t.teardown(() => store.close());
-      await check(t, store, async () => {
-        const again = await openAgain(store);
-        t.teardown(() => again.close());
-        return again;
-      });
-    });
-  }
+export function collectionContract(t: Test, engine: Engine): void {
+  checkOn(t, engine, BEHAVIOURS);
 }

@@ -3,10 +3,9 @@ import { randomBytes } from "node:crypto";
 import type { Test } from "tap";
 import { Code } from "../../src/errors.js";
 import { type CommitResult, type KeyValueStore, MAX_TOTAL_BYTES, type StoredWrite } from "../../src/store/store.js";
+import { type Check, checkOn, type Engine } from "./store-engine.js";
 
 const RACERS = 64;
-
-type Check = (t: Test, store: KeyValueStore, openAgain: () => Promise<KeyValueStore>) => Promise<void>;
 
 const set = (key: string, value = "1", more: Partial<StoredWrite> = {}): StoredWrite =>
   ({ kind: "set", key, value, expires: undefined, ...more }) as StoredWrite;
@@ -302,25 +301,7 @@ const BEHAVIOURS: Record<string, Check> = {
   },
 };
 
-/** How the suite opens the stores of an engine. */
-export interface Engine {
-  /** Opens an empty store. */
-  open(t: Test): Promise<KeyValueStore>;
-  /** Opens a store with the same content, as another process does. */
-  openAgain(store: KeyValueStore): Promise<KeyValueStore>;
-}
-
 /** Runs the suite on an engine. */
-export function storeContract(t: Test, { open, openAgain }: Engine): void {
-  for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
-    t.test(behaviour, async (t) => {
-      const store = await open(t);
-      t.teardown(() => store.close());
-      await check(t, store, async () => {
-        const again = await openAgain(store);
-        t.teardown(() => again.close());
-        return again;
-      });
-    });
-  }
+export function storeContract(t: Test, engine: Engine): void {
+  checkOn(t, engine, BEHAVIOURS);
 }
