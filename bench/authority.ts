@@ -25,7 +25,7 @@ import { hashToken } from "../src/call/token.js";
 import { Code } from "../src/errors.js";
 import type { Event } from "../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../src/gen/portico/auth/v1/rules.js";
-import { grpcServiceOf, type OwnContext } from "../src/rpc/service.js";
+import { type BuiltInContext, grpcServiceOf } from "../src/rpc/service.js";
 import { collectionOf } from "../src/store/collection.js";
 import { openStore } from "../src/store/open.js";
 import { toTimestamp } from "../src/time.js";
@@ -117,7 +117,11 @@ async function start(folder: string, [keys = 0, accounts = 0]: number[]): Promis
   const call = (service: string, method: string, request: unknown, caller?: KnownCaller) => {
     const part = authority.service.parts.find((each) => grpcServiceOf(each) === `portico.auth.v1.${service}`);
     if (part === undefined || "load" in part) throw new Error(`the authority has no ${service}`);
-    return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as OwnContext);
+    return part.implementation[method]?.(request, {
+      caller,
+      clientAddress: "",
+      metadata: [],
+    } as unknown as BuiltInContext);
   };
   const callerOf = async (key: number): Promise<KnownCaller> => {
     const sha256 = hashToken(keyOf(key));

@@ -95,7 +95,7 @@ async function measure(system: System, options: Load): Promise<string> {
   for (const { port, ...program } of system.programs) {
     const args = ["--expose-gc", `--import=${MEMORY_HOOK}`, ...program.args];
     children.push(launch({ ...program, args, env: { ...program.env, BENCH_MEMORY: hook } }));
-    await answers(port);
+    await responses(port);
   }
   const generator = fork(join(import.meta.dirname, "load.ts"));
   try {
@@ -118,7 +118,7 @@ async function measure(system: System, options: Load): Promise<string> {
     const before = await Promise.all(pids.map((pid) => memoryOf(pid, hook)));
     // A forced collection drops compiled code.
     await load({ tokens: few, duration: 2_000 });
-    const first = await load({ duration: 0, answers: count });
+    const first = await load({ duration: 0, responses: count });
     const steady = await load({ warmUp: 500 });
     const after = await Promise.all(pids.map((pid) => memoryOf(pid, hook)));
     const roles = system.programs.map(({ role }) => role);
@@ -152,7 +152,7 @@ async function memoryOf(pid: number, hook: string): Promise<{ resident: number; 
 }
 
 /** Resolves when something listens on the port. */
-async function answers(port: number): Promise<void> {
+async function responses(port: number): Promise<void> {
   for (;;) {
     const socket = connect(port, "127.0.0.1");
     try {

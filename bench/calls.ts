@@ -46,7 +46,7 @@ interface Point {
   /** Measured only for the systems that name it; undefined for all but variants. */
   readonly table?: NonNullable<System["tables"]>[number];
   /** Answers to wait for where they take long. */
-  readonly answers?: number;
+  readonly responses?: number;
   /** Its calls take code that calls of the points before it do not. */
   readonly newCode?: true;
 }
@@ -72,14 +72,14 @@ const CONNECTIONS: readonly Point[] = [16, 2_048].map((connections) => ({
   body: SMALL,
   connections,
   table: "connections",
-  answers: 2 * connections,
+  responses: 2 * connections,
 }));
 const SHORT_STREAMS: Point = { body: SHORT_STREAM, connections: 64, table: "streams", newCode: true };
 const LONG_STREAMS: readonly Point[] = [LONG_STREAM, LARGE_STREAM].map((body) => ({
   body,
   connections: 16,
   table: "streams",
-  answers: 64,
+  responses: 64,
 }));
 /** How calls a second grow with workers: with any other body the service and the generator fill the cores too. */
 const SCALING_POINT: Point = { body: REFUSED, connections: 64, table: "workers" };
@@ -220,7 +220,7 @@ function isMeasured({ tables = [] }: System, point: Point): boolean {
 async function load(
   generator: ChildProcess,
   { system, children }: { readonly system: System; readonly children: readonly ChildProcess[] },
-  { body, connections, answers = 0 }: Point,
+  { body, connections, responses: answers = 0 }: Point,
   warmUp: number,
   duration: number,
 ): Promise<Measurement> {
@@ -231,11 +231,11 @@ async function load(
   const processes = families.flat();
   const { request, status } = body;
   const call = { port, path, headers, body: request, status, connections };
-  const window: Window = { ...call, warmUp, duration, answers, processes };
+  const window: Window = { ...call, warmUp, duration, responses: answers, processes };
   generator.send(window);
-  const [answer] = (await once(generator, "message")) as [{ measurement: Measurement } | { failure: string }];
-  if ("failure" in answer) throw new Error(answer.failure);
-  const { measurement } = answer;
+  const [response] = (await once(generator, "message")) as [{ measurement: Measurement } | { failure: string }];
+  if ("failure" in response) throw new Error(response.failure);
+  const { measurement } = response;
   const times = new Map(processes.map((pid, index) => [pid, measurement.processor[index]!]));
   const processor = families.map((family) => sum(family.map((pid) => times.get(pid)!)));
   return { ...measurement, processor };

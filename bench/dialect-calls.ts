@@ -18,7 +18,7 @@ export interface Dialect {
   /** Calls at once on each connection of HTTP/2. Not set: HTTP/1.1. */
   readonly streams?: number;
   request(body: Body): Uint8Array;
-  isAnswer(answer: Buffer, body: Body): boolean;
+  isAnswer(response: Buffer, body: Body): boolean;
 }
 
 /** Of JSON, by the annotation `google.api.http`. */
@@ -27,13 +27,14 @@ export const ANNOTATED_PATH = "/v1/greetings:make";
 const JSON_FORM = {
   headers: { "content-type": "application/json" },
   request: ({ request }: Body) => Buffer.from(request),
-  isAnswer: (answer: Buffer, { request }: Body) => JSON.stringify(JSON.parse(answer.toString())) === answerTo(request),
+  isAnswer: (response: Buffer, { request }: Body) =>
+    JSON.stringify(JSON.parse(response.toString())) === answerTo(request),
 };
 const GRPC = {
   path: GRPC_PATH,
   headers: { "content-type": "application/grpc", te: "trailers" },
   request: (body: Body) => frame(0, message(body)),
-  isAnswer: (answer: Buffer, body: Body) => answer.equals(frame(0, greeting(body))),
+  isAnswer: (response: Buffer, body: Body) => response.equals(frame(0, greeting(body))),
 };
 
 export const DIALECTS: readonly Dialect[] = [
@@ -44,18 +45,18 @@ export const DIALECTS: readonly Dialect[] = [
     path: GRPC_PATH,
     headers: { "content-type": "application/proto", "connect-protocol-version": "1" },
     request: message,
-    isAnswer: (answer, body) => answer.equals(greeting(body)),
+    isAnswer: (response, body) => response.equals(greeting(body)),
   },
   {
     name: "gRPC-Web, binary",
     path: GRPC_PATH,
     headers: { "content-type": "application/grpc-web+proto", "x-grpc-web": "1" },
     request: GRPC.request,
-    isAnswer: (answer, body) => {
+    isAnswer: (response, body) => {
       const first = frame(0, greeting(body));
-      const trailers = answer.subarray(first.length);
+      const trailers = response.subarray(first.length);
       return (
-        answer.subarray(0, first.length).equals(first) && /grpc-status: ?0\r\n/.test(trailers.toString("latin1", 5))
+        response.subarray(0, first.length).equals(first) && /grpc-status: ?0\r\n/.test(trailers.toString("latin1", 5))
       );
     },
   },
@@ -85,13 +86,13 @@ export async function ask(system: System, dialect: Dialect, body: Body): Promise
   const path = dialect.path ?? system.path;
   const headers = { ...system.headers, ...dialect.headers };
   const sent = dialect.request(body);
-  const answer =
+  const response =
     dialect.streams === undefined
       ? await askOverHttp1(address + path, headers, sent)
       : await askOverHttp2(address, path, headers, sent);
-  if (!dialect.isAnswer(answer, body))
-    throw new Error(`${system.name} answers ${dialect.name}, ${body.name} wrongly: ${answer.subarray(0, 200)}`);
-  return answer;
+  if (!dialect.isAnswer(response, body))
+    throw new Error(`${system.name} answers ${dialect.name}, ${body.name} wrongly: ${response.subarray(0, 200)}`);
+  return response;
 }
 
 async function askOverHttp1(url: string, headers: Readonly<Record<string, string>>, body: Uint8Array): Promise<Buffer> {
@@ -114,10 +115,10 @@ async function askOverHttp2(
     const stream = session.request({ ":method": "POST", ":path": path, ...headers });
     stream.end(body);
     const trailers = once(stream, "trailers");
-    const answer = Buffer.concat(await stream.toArray());
+    const response = Buffer.concat(await stream.toArray());
     const [fields] = await trailers;
     if (fields["grpc-status"] !== "0") throw new Error(`${path} answers with ${JSON.stringify(fields)}`);
-    return answer;
+    return response;
   } finally {
     session.destroy();
   }

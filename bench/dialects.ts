@@ -116,7 +116,7 @@ async function startGateway(system: System, children: ChildProcess[]): Promise<G
 
 /** Sees to it that the answer is right, and sends a window of calls. @returns µs of the gateway's processor a call */
 async function load({ system, pid }: Gateway, dialect: Dialect, body: Body, file: string, calls: number) {
-  const answer = await ask(system, dialect, body);
+  const response = await ask(system, dialect, body);
   const { port } = system.programs.at(-1)!;
   const headers = { ...system.headers, ...dialect.headers };
   const connections =
@@ -136,7 +136,7 @@ async function load({ system, pid }: Gateway, dialect: Dialect, body: Body, file
   const time = (processorTime(pid) - before) / calls;
   const succeeded = Number(/ (\d+) succeeded/.exec(stdout)?.[1]);
   const received = Number(/\((\d+)\) data/.exec(stdout)?.[1]);
-  if (succeeded !== calls || received !== calls * answer.length)
+  if (succeeded !== calls || received !== calls * response.length)
     throw new Error(`${system.name}, ${dialect.name}, ${body.name}: not all answers are right:\n${stdout}`);
   return time;
 }

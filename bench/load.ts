@@ -23,7 +23,7 @@ export interface Window {
   /** In milliseconds; longer where fewer than `answers` have come. */
   readonly duration: number;
   /** Answers to wait for. */
-  readonly answers?: number;
+  readonly responses?: number;
   /** Processes whose processor time is taken. */
   readonly processes: readonly number[];
 }
@@ -58,7 +58,7 @@ class Load {
   readonly #requests: () => Buffer;
   readonly #connections: Connection[] = [];
   readonly #samples = new Float64Array(MAX_SAMPLES);
-  #answers = 0;
+  #responses = 0;
   stopped = false;
 
   constructor(window: Window) {
@@ -81,17 +81,17 @@ class Load {
       await Promise.race([this.#connect(fail), failed]);
       await Promise.race([pause(warmUp), failed]);
       const before = [...processes.map(processorTime), ownTime()];
-      this.#answers = 0;
+      this.#responses = 0;
       const start = performance.now();
       await Promise.race([pause(duration), failed]);
-      while (this.#answers < (this.#window.answers ?? 0)) await Promise.race([pause(1), failed]);
+      while (this.#responses < (this.#window.responses ?? 0)) await Promise.race([pause(1), failed]);
       const seconds = (performance.now() - start) / 1000;
-      const answers = this.#answers;
+      const responses = this.#responses;
       const after = [...processes.map(processorTime), ownTime()];
-      const processor = after.map((time, index) => (time - before[index]!) / answers);
+      const processor = after.map((time, index) => (time - before[index]!) / responses);
       const generator = processor.pop()!;
-      if (answers === 0) throw new Error(`no answer within ${duration} ms`);
-      return { rate: answers / seconds, seconds, ...this.#percentiles(answers), processor, generator };
+      if (responses === 0) throw new Error(`no answer within ${duration} ms`);
+      return { rate: responses / seconds, seconds, ...this.#percentiles(responses), processor, generator };
     } finally {
       this.stopped = true;
       for (const connection of this.#connections) connection.close();
@@ -118,12 +118,12 @@ class Load {
 
   /** Takes note of an answer, `latency` in milliseconds. */
   answered(latency: number): void {
-    if (this.#answers < MAX_SAMPLES) this.#samples[this.#answers] = latency;
-    this.#answers++;
+    if (this.#responses < MAX_SAMPLES) this.#samples[this.#responses] = latency;
+    this.#responses++;
   }
 
-  #percentiles(answers: number): { p50: number; p99: number } {
-    const sorted = this.#samples.subarray(0, Math.min(answers, MAX_SAMPLES)).sort();
+  #percentiles(responses: number): { p50: number; p99: number } {
+    const sorted = this.#samples.subarray(0, Math.min(responses, MAX_SAMPLES)).sort();
     const at = (share: number) => sorted[Math.floor(sorted.length * share)]!;
     return { p50: at(0.5), p99: at(0.99) };
   }

@@ -38,17 +38,17 @@ const LOGIN_BODY = 4 * 1024 ** 2;
  */
 function repeat(atOnce: number, call: (number: number) => Promise<string>, pauseMs = 10): Act {
   return async (stopped) => {
-    const answers: Record<string, number> = {};
+    const responses: Record<string, number> = {};
     let next = 0;
     const caller = async (): Promise<void> => {
       while (!stopped.aborted) {
         const status = await call(next++);
-        answers[status] = (answers[status] ?? 0) + 1;
+        responses[status] = (responses[status] ?? 0) + 1;
         if (status !== "200") await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     };
     await Promise.all(Array.from({ length: atOnce }, caller));
-    return Object.entries(answers)
+    return Object.entries(responses)
       .map(([status, count]) => `${status}: ${count}`)
       .join(", ");
   };
@@ -62,7 +62,7 @@ function calls({ http, headers }: Place, path: string, bodyOf: (number: number) 
 
 /** Writes entries into the store of services beside the server. */
 async function fill({ data }: Place, count: number, entryOf: (index: number) => [key: string, value: unknown]) {
-  const store = await openServiceStore("sqlite:", data, { deadline: 60_000 });
+  const store = await openServiceStore("sqlite:", data, { timeoutMs: 60_000 });
   const expires = Date.now() + DAY;
   for (let start = 0; start < count; start += PIECE) {
     const writes = Array.from({ length: Math.min(PIECE, count - start) }, (_, index) => {
@@ -142,7 +142,7 @@ const unfinishedBodies: Neighbour = {
     const body = Buffer.alloc(LOGIN_BODY - 1, " ");
     return repeat(200, async () => {
       const socket = connectTcp({ host: hostname, port: Number(port) });
-      const answer = await new Promise<string>((resolve) => {
+      const response = await new Promise<string>((resolve) => {
         socket.setTimeout(5_000, () => resolve("held"));
         socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "broken"));
         socket.on("close", () => resolve("closed"));
@@ -151,7 +151,7 @@ const unfinishedBodies: Neighbour = {
         socket.write(body);
       });
       socket.destroy();
-      return answer;
+      return response;
     });
   },
 };

@@ -10,13 +10,13 @@ const PATIENCE = 20_000;
 
 /**
  * @param children get the processes, in the order of the programs.
- * @param answers sends a call, and says whether its answer was right
+ * @param responses sends a call, and says whether its answer was right
  * @returns milliseconds from the start of the process that callers reach to its first answer; what is behind it runs already
  */
 export async function start(
   { name, programs }: System,
   children: ChildProcess[],
-  answers: () => Promise<boolean>,
+  responses: () => Promise<boolean>,
 ): Promise<number> {
   for (const program of programs.slice(0, -1)) {
     children.push(launch(program));
@@ -24,7 +24,7 @@ export async function start(
   }
   const begin = performance.now();
   children.push(launch(programs.at(-1)!));
-  await until(name, answers);
+  await until(name, responses);
   return performance.now() - begin;
 }
 

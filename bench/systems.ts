@@ -30,12 +30,12 @@ const PATH = "/v1/helloworld/call";
 /** Builds what is to be built, and gives every system. `folder` is for what they write. */
 export async function prepare(folder: string): Promise<System[]> {
   const portico = await buildAndInstall(folder);
-  const answers = join(folder, "answers.json");
+  const responses = join(folder, "answers.json");
   writeFileSync(
-    answers,
+    responses,
     JSON.stringify(Object.fromEntries(BODIES.map(({ request }) => [request.length, answerTo(request)]))),
   );
-  const ceiling = await peer("service", "ceiling.js", answers);
+  const ceiling = await peer("service", "ceiling.js", responses);
   return [
     { name: "node:http, fixed answer", programs: [ceiling], path: PATH, headers: {}, tables: ["connections"] },
     { name: "node:http by hand", programs: [await peer("service", "by-hand.js")], path: PATH, headers: {} },

@@ -6,7 +6,7 @@
  * nothing but the call: `…AtOnce` does what the stage does, and gives undefined where something has to be waited for.
  */
 import { dialectsOf } from "./dialects/dialects.js";
-import type { GatewayRequest, GatewayResponse, Handler } from "./http/message.js";
+import type { GatewayRequest, GatewayResponse, RequestHandler } from "./http/message.js";
 import { admit, admitAtOnce } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
 import { Cors, checkCors } from "./stages/cors.js";
@@ -21,11 +21,11 @@ import { findRoute, findRouteAtOnce, isRoute } from "./stages/route.js";
 export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
 
 /** The handler of all requests to the gateway's HTTP port. It neither throws nor rejects. */
-export function createHandler(options: HandlerOptions): Handler {
+export function createHandler(options: HandlerOptions): RequestHandler {
   const dialects = dialectsOf(options);
   const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialects };
   const { callQueue } = options;
-  const handler: Handler = (request) => handle(request, stages);
+  const handler: RequestHandler = (request) => handle(request, stages);
   if (callQueue === undefined) return handler;
   return queueRequests(callQueue, options.catalog.routes, handler, (request, reason) =>
     refuse(request, reason, stages),
@@ -53,10 +53,14 @@ async function handle(request: GatewayRequest, options: StageOptions): Promise<G
       (await admit(request, route, credentials, state, options));
     state.admission = admission;
 
-    const deadline = deadlineOf(target.endpoint, timeout, options.config);
-    const answer = await call({ request, state, route, target, credentials, admission, deadline }, body, options);
+    const deadlineMonotonicMs = deadlineOf(target.endpoint, timeout, options.config);
+    const response = await call(
+      { request, state, route, target, credentials, admission, deadlineMonotonicMs },
+      body,
+      options,
+    );
 
-    const reply = writeAtOnce(request, state, answer) ?? (await write(request, state, answer, deadline));
+    const reply = writeAtOnce(request, state, response) ?? (await write(request, state, response, deadlineMonotonicMs));
     return respondAtOnce(request, state, reply, options) ?? (await respond(request, state, reply, options));
   } catch (thrown) {
     return reject(request, state, thrown, options);

@@ -7,11 +7,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Code, StatusError } from "./errors.js";
 
 /** One attempt to follow the source. */
-export interface Attempt {
+export interface FollowAttempt {
   /** Aborted when following stops, or when the source has not answered in time. */
   readonly signal: AbortSignal;
   /** To be called whenever the source answers: ends the deadline of the first answer, and the next failure counts as the first. */
-  answered(): void;
+  responded(): void;
 }
 
 /** An attempt that has ended without being stopped. */
@@ -29,7 +29,7 @@ interface FollowOptions {
   /** What is followed, as in "the registry did not answer within 10 s". */
   readonly source: string;
   /** Follows the source until it ends or fails. */
-  readonly attempt: (attempt: Attempt) => Promise<void>;
+  readonly attempt: (attempt: FollowAttempt) => Promise<void>;
   /** Told of each attempt that has ended, before the pause. */
   readonly onFailure: (failure: Failure) => void;
   /** The longest pause after the first failure, in milliseconds; doubled for each that follows it. */
@@ -37,7 +37,7 @@ interface FollowOptions {
   /** The longest pause, in milliseconds. A function is asked after each failure. */
   readonly maxDelayMs: number | (() => number);
   /** How long the source may take to answer an attempt for the first time, in milliseconds; default: no limit. */
-  readonly answerMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
   /** Waits between attempts; default: for the given time, or until `signal` is aborted. */
   readonly pause?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
   /** Stops following when aborted: the attempt's signal is aborted too, and no other one begins. */
@@ -74,24 +74,24 @@ export function backOff(failures: number, firstMs: number, maxMs: number): numbe
 
 /** Resolves with the reason for which the attempt has ended. */
 async function tryOnce(options: FollowOptions, onAnswer: () => void): Promise<Error> {
-  const { source, attempt, answerMs, signal } = options;
+  const { source, attempt, timeoutMs, signal } = options;
   const ending = new AbortController();
   const end = (): void => ending.abort();
   signal.addEventListener("abort", end);
-  const deadline = answerMs === undefined ? undefined : setTimeout(end, answerMs);
-  const answered = (): void => {
+  const deadline = timeoutMs === undefined ? undefined : setTimeout(end, timeoutMs);
+  const responded = (): void => {
     clearTimeout(deadline);
     onAnswer();
   };
   const ended = new StatusError(Code.UNAVAILABLE, `${source} ended the stream`);
-  const error = await attempt({ signal: ending.signal, answered }).then(
+  const error = await attempt({ signal: ending.signal, responded }).then(
     () => ended,
     (thrown: Error) => thrown,
   );
   clearTimeout(deadline);
   signal.removeEventListener("abort", end);
   if (signal.aborted || !ending.signal.aborted) return error;
-  return new StatusError(Code.DEADLINE_EXCEEDED, `${source} did not answer within ${Number(answerMs) / 1000} s`);
+  return new StatusError(Code.DEADLINE_EXCEEDED, `${source} did not answer within ${Number(timeoutMs) / 1000} s`);
 }
 
 function sleepUntil(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 /** What may follow a service on a command line: its endpoints, and the fields of a request. */
-import { type Candidate, firstSentence, type Place, type Source, services } from "../command/candidates.js";
+import { type Candidate, type CompletionPoint, firstSentence, type Source, services } from "../command/candidates.js";
 import { FORMATS } from "../terminal/output.js";
-import { type EndpointContract, findEndpoint, readContract } from "./contract.js";
+import { type CommandEndpoint, findEndpoint, readContract } from "./contract.js";
 import { isOutput } from "./words.js";
 
 /** Endpoints as `portico call <service>` takes them. */
@@ -15,7 +15,7 @@ export const endpointPaths: Source = async ({ connect, given: [service = ""] }) 
 };
 
 /** What may follow `portico <service>`: words of endpoints, then fields, and `-o`. */
-export async function afterService({ connect, given, current }: Place): Promise<readonly Candidate[]> {
+export async function afterService({ connect, given, current }: CompletionPoint): Promise<readonly Candidate[]> {
   const [service = "", ...words] = given;
   if (words.length > 0 && isOutput(words.at(-1) ?? "")) return FORMATS.map((text) => ({ text }));
   const endpoints = await readContract(connect(), service);
@@ -33,7 +33,7 @@ export async function afterService({ connect, given, current }: Place): Promise<
 }
 
 /** The next word of each endpoint whose words begin with those given. */
-function nextWords(endpoints: readonly EndpointContract[], given: readonly string[]): Candidate[] {
+function nextWords(endpoints: readonly CommandEndpoint[], given: readonly string[]): Candidate[] {
   const next = new Map<string, Candidate>();
   for (const { words, comment } of endpoints) {
     const all = words.split(" ");
@@ -45,7 +45,7 @@ function nextWords(endpoints: readonly EndpointContract[], given: readonly strin
 }
 
 /** `--name=`; `--gift` for a boolean; each value of an enum once its name is there. */
-function fieldsOf(endpoint: EndpointContract | undefined, current: string): Candidate[] {
+function fieldsOf(endpoint: CommandEndpoint | undefined, current: string): Candidate[] {
   if (endpoint?.takesFlags !== true) return [];
   return endpoint.fields.flatMap(({ name, type, comment }): Candidate[] => {
     const about = firstSentence(comment);

@@ -1,7 +1,7 @@
 /** What a service's endpoints take, read from the OpenAPI document that the gateway serves to this caller. */
-import type { Client } from "../http/client.js";
+import type { GatewayClient } from "../http/client.js";
 
-export interface EndpointContract {
+export interface CommandEndpoint {
   /** `Orders.Get` */
   readonly name: string;
   /** Its path below the service: `Orders/Get`. */
@@ -15,12 +15,12 @@ export interface EndpointContract {
   /** Whether fields can be given as flags: not where the endpoint takes POST only, or raw bytes. */
   readonly takesFlags: boolean;
   /** Those that can be flags; where there are none, the members of the JSON object. */
-  readonly fields: readonly FieldContract[];
+  readonly fields: readonly CommandField[];
   /** An example of the request, as JSON. */
   readonly example: string | undefined;
 }
 
-export interface FieldContract {
+export interface CommandField {
   /** `rule.id`; `labels[key]` for a map. */
   readonly name: string;
   /** `string`, `int64`, `GRANTED|DENIED`, … */
@@ -80,9 +80,9 @@ interface Schema {
  * The endpoints of a service that this caller may call.
  * @throws {CommandError} when there is no such service, or no answer.
  */
-export async function readContract(client: Client, service: string): Promise<readonly EndpointContract[]> {
+export async function readContract(client: GatewayClient, service: string): Promise<readonly CommandEndpoint[]> {
   const document: Document = JSON.parse(await client.openApi(service));
-  const found = new Map<string, EndpointContract>();
+  const found = new Map<string, CommandEndpoint>();
   for (const [path, item] of Object.entries(document.paths)) {
     const endpoint = endpointOf(path, item, document);
     // An endpoint `Call` has a short path, too, which comes later in the document.
@@ -93,16 +93,16 @@ export async function readContract(client: Client, service: string): Promise<rea
 
 /** The endpoint that `get`, `orders/get` or `Orders.Get` names; undefined where none or several are meant. */
 export function findEndpoint(
-  endpoints: readonly EndpointContract[],
+  endpoints: readonly CommandEndpoint[],
   given: string | undefined,
-): EndpointContract | undefined {
+): CommandEndpoint | undefined {
   const wanted = (given ?? "call").replaceAll("/", ".").toLowerCase();
   const exact = endpoints.find(({ name, words }) => [name.toLowerCase(), words.replace(" ", ".")].includes(wanted));
   const [one, other] = endpoints.filter(({ name }) => name.toLowerCase().endsWith(`.${wanted}`));
   return exact ?? (other === undefined ? one : undefined);
 }
 
-function endpointOf(path: string, item: PathItem, document: Document): EndpointContract | undefined {
+function endpointOf(path: string, item: PathItem, document: Document): CommandEndpoint | undefined {
   const operation = item.get ?? item.post;
   if (operation === undefined || path.startsWith("/v1/") || item["x-binding"]) return undefined;
   const sends = item["x-websocket"]?.sends;
@@ -133,7 +133,7 @@ function commentOf({ summary = "", description = "" }: Operation): string {
   return [`${summary}.`, description].filter((text) => text !== "").join("\n\n");
 }
 
-function flagOf(parameter: Parameter, request: unknown, document: Document): FieldContract {
+function flagOf(parameter: Parameter, request: unknown, document: Document): CommandField {
   const { name = "", description = "", required = false, schema = {} } = parameter;
   const example = parameter.example ?? memberAt(request, name);
   const type = typeOf(schema, document);
@@ -151,7 +151,7 @@ function memberAt(value: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value);
 }
 
-function membersOf(schema: Schema, document: Document): FieldContract[] {
+function membersOf(schema: Schema, document: Document): CommandField[] {
   return Object.entries(resolve(schema, document).properties ?? {}).map(([name, member]) => ({
     name,
     ...typeOf(member, document),

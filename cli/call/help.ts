@@ -6,7 +6,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { printItem } from "../terminal/output.js";
 import { quoted, visibleLines } from "../terminal/text.js";
-import { type EndpointContract, type FieldContract, findEndpoint, readContract } from "./contract.js";
+import { type CommandEndpoint, type CommandField, findEndpoint, readContract } from "./contract.js";
 import { describeService } from "./service.js";
 
 /** Endpoints in the examples of a service. */
@@ -39,7 +39,7 @@ function write({ stdout }: Io, text: string): void {
   stdout.write(`${visibleLines(text)}\n`);
 }
 
-function noEndpoint(service: string, given: string, endpoints: readonly EndpointContract[]): CommandError {
+function noEndpoint(service: string, given: string, endpoints: readonly CommandEndpoint[]): CommandError {
   const meant = nearest(
     given.replaceAll("/", " ").toLowerCase(),
     endpoints.map(({ words }) => words),
@@ -48,12 +48,12 @@ function noEndpoint(service: string, given: string, endpoints: readonly Endpoint
   return new CommandError(`${service} has no endpoint ${given}. ${advice}`, EXIT.usage);
 }
 
-function examplesOf(service: string, endpoints: readonly EndpointContract[]): string {
+function examplesOf(service: string, endpoints: readonly CommandEndpoint[]): string {
   return `Examples:\n${endpoints.map((endpoint) => `  ${exampleOf(service, endpoint)}\n`).join("")}`;
 }
 
 /** A command line that calls the endpoint: with flags where it takes them, else with JSON. */
-function exampleOf(service: string, endpoint: EndpointContract): string {
+function exampleOf(service: string, endpoint: CommandEndpoint): string {
   const { words, takesFlags, takesStream, fields } = endpoint;
   if (takesStream) return `portico call ${service} ${endpoint.path} < messages.ndjson`;
   if (!takesFlags) return jsonExampleOf(service, endpoint);
@@ -63,11 +63,11 @@ function exampleOf(service: string, endpoint: EndpointContract): string {
   );
 }
 
-function jsonExampleOf(service: string, { path, example }: EndpointContract): string {
+function jsonExampleOf(service: string, { path, example }: CommandEndpoint): string {
   return `portico call ${service} ${path}${example === undefined ? "" : ` ${quoted(example)}`}`;
 }
 
-function helpOf(service: string, endpoint: EndpointContract, width: number): string {
+function helpOf(service: string, endpoint: CommandEndpoint, width: number): string {
   const { words, comment, deprecated, takesFlags, takesStream, fields } = endpoint;
   const examples = [exampleOf(service, endpoint), ...(takesFlags ? [jsonExampleOf(service, endpoint)] : [])];
   const rest = takesFlags ? `${words}${fields.length > 0 ? " [--field=value ...]" : ""}` : "";
@@ -91,19 +91,19 @@ function helpOf(service: string, endpoint: EndpointContract, width: number): str
 }
 
 /** A line for each field: its flag, type and comment. */
-function fieldsOf(helper: Help, { fields, takesFlags }: EndpointContract, width: number): string {
-  const term = ({ name, type }: FieldContract) => `${takesFlags ? "--" : ""}${name} <${type}>`;
+function fieldsOf(helper: Help, { fields, takesFlags }: CommandEndpoint, width: number): string {
+  const term = ({ name, type }: CommandField) => `${takesFlags ? "--" : ""}${name} <${type}>`;
   // At most half of the width, because a type may be a long list of values.
   const room = Math.min(Math.max(...fields.map((field) => term(field).length)), Math.floor(width / 2));
   helper.prepareContext({ helpWidth: width });
-  const line = (field: FieldContract) => {
+  const line = (field: CommandField) => {
     const words = [oneLine(field.comment), ...(field.required ? ["Required."] : []), ...again(field, takesFlags)];
     return helper.formatItem(term(field), room, words.filter((text) => text !== "").join(" "), helper);
   };
   return fields.map(line).join("\n");
 }
 
-function again({ repeated, name }: FieldContract, takesFlags: boolean): string[] {
+function again({ repeated, name }: CommandField, takesFlags: boolean): string[] {
   if (!repeated) return [];
   if (!takesFlags) return ["A list."];
   return [name.endsWith("[key]") ? "Again for more keys." : "Again for more."];

@@ -3,7 +3,7 @@ import type { Endpoint, Service } from "../../src/api/types.js";
 import { services as collection, firstSentence, serviceNames, withSuggestion } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { Connection } from "../command/connection.js";
-import { type Column, printAnswer, printItem, printList } from "../terminal/output.js";
+import { type Column, printItem, printList, printResponse } from "../terminal/output.js";
 import { visibleLines } from "../terminal/text.js";
 
 const COLUMNS: readonly Column<Service>[] = [
@@ -43,14 +43,14 @@ export const describe = gatewayCommand({
 
 /** @throws {CommandError} when there is no such service. */
 export async function describeService({ io, client, output }: Connection, name: string): Promise<void> {
-  const answer = await withSuggestion(
+  const response = await withSuggestion(
     client.ask("registry/Registry/Describe", { service: name }),
     name,
     client,
     collection,
   );
-  const { service, proto } = answer;
-  await printItem(io, output, { name: service.name, value: answer, text: [visibleLines(service.summary), ""] });
+  const { service, proto } = response;
+  await printItem(io, output, { name: service.name, value: response, text: [visibleLines(service.summary), ""] });
   if (output !== undefined) return;
   await printList(io, undefined, service.endpoints, ENDPOINT_COLUMNS);
   io.stdout.write(`\n${visibleLines(proto.trimEnd())}\n`);
@@ -67,7 +67,7 @@ export const openapi = gatewayCommand({
     const served = await client.openApi(service);
     // The document names its server relative to its own address, which a file does not have.
     const json = served.replace('"servers":[{"url":"/"}]', `"servers":[{"url":${JSON.stringify(client.address)}}]`);
-    if (output !== "yaml") return printAnswer(io, output, json);
+    if (output !== "yaml") return printResponse(io, output, json);
     const { jsonToYaml } = await import("../terminal/yaml.js");
     io.stdout.write(jsonToYaml(json));
   },

@@ -6,15 +6,15 @@
 import type { Command } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
 import { connect } from "../command/connection.js";
-import type { Client } from "../http/client.js";
+import type { GatewayClient } from "../http/client.js";
 import { CallFailure, TAKES_STREAM } from "../http/failure.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
-import { printAnswers } from "../terminal/output.js";
+import { printResponses } from "../terminal/output.js";
 import { findEndpoint, readContract } from "./contract.js";
 import { printCallHelp } from "./help.js";
-import { type Field, readWords } from "./words.js";
+import { type NamedValue, readWords } from "./words.js";
 
 /** @throws {CommandError} */
 export async function callService(io: Io, program: Command, service: string, words: readonly string[]): Promise<void> {
@@ -26,7 +26,7 @@ export async function callService(io: Io, program: Command, service: string, wor
     const asJson = `portico call ${service} ${endpoint ?? "Call"} -`;
     refuseInput(io, `Standard input is not read here. To send it as the request: ${asJson}`);
     const query = await queryOf(client, service, endpoint, fields);
-    await printAnswers(io, output, client.get(service, endpoint, query));
+    await printResponses(io, output, client.get(service, endpoint, query));
   } catch (error) {
     throw takesStream(misplacedOption(mistypedCommand(error, service, program)), service, words);
   }
@@ -37,10 +37,10 @@ export async function callService(io: Io, program: Command, service: string, wor
  * @throws {CommandError} for one without a value that is no boolean.
  */
 async function queryOf(
-  client: Client,
+  client: GatewayClient,
   service: string,
   endpoint: string | undefined,
-  fields: readonly Field[],
+  fields: readonly NamedValue[],
 ): Promise<URLSearchParams> {
   const query = new URLSearchParams();
   const isBoolean = fields.some(([, value]) => value === undefined)
@@ -54,7 +54,7 @@ async function queryOf(
 }
 
 /** Tells which fields are booleans. Where the contract cannot be read, none is known to be one. */
-async function booleansOf(client: Client, service: string, endpoint: string | undefined) {
+async function booleansOf(client: GatewayClient, service: string, endpoint: string | undefined) {
   const endpoints = await readContract(client, service).catch((error) => {
     if (error instanceof CallFailure) return [];
     throw error;
@@ -83,18 +83,18 @@ function takesStream(error: unknown, service: string, [endpoint = "Call"]: reado
 /** The error for a word that is no service, or where no gateway answers: it may be a mistyped command. */
 function mistypedCommand(error: unknown, word: string, program: Command): unknown {
   const noService = error instanceof CallFailure && error.status === 404 && error.service === "gateway";
-  const unanswered = error instanceof CommandError && !(error instanceof CallFailure) && error.exit !== EXIT.usage;
-  if (!noService && !unanswered) return error;
+  const isUnanswered = error instanceof CommandError && !(error instanceof CallFailure) && error.exit !== EXIT.usage;
+  if (!noService && !isUnanswered) return error;
   const commands = program.commands.map((command) => command.name());
   const meant = nearest(word, commands);
   const [, suggested = meant] = /; did you mean \/([^/?]+)/.exec(error.message) ?? [];
   const none = `There is no command or service ${word}.`;
   if (meant !== undefined) {
     // The gateway's message is repeated only where it says something else.
-    const more = unanswered || suggested !== meant ? `\n${error.message}` : "";
+    const more = isUnanswered || suggested !== meant ? `\n${error.message}` : "";
     return new CommandError(`${none} Did you mean ${meant}?${more}`, EXIT.usage);
   }
-  if (unanswered || suggested !== undefined) return error;
+  if (isUnanswered || suggested !== undefined) return error;
   return new CommandError(`${none} To see what there is: portico services, portico --help`, EXIT.usage);
 }
 

@@ -6,13 +6,13 @@
 import { isUtf8 } from "node:buffer";
 import { serviceNames } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
-import type { Client } from "../http/client.js";
+import type { GatewayClient } from "../http/client.js";
 import { CallFailure, TAKES_STREAM } from "../http/failure.js";
 import { linesOf } from "../http/request.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { isRedirected, readAll, refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
-import { printAnswers } from "../terminal/output.js";
+import { printResponses } from "../terminal/output.js";
 import { endpointPaths } from "./completion.js";
 import { findEndpoint, readContract } from "./contract.js";
 
@@ -34,11 +34,11 @@ export const call = gatewayCommand({
     if (json !== "-") await checkInput(io, client, service, endpoint, json);
     const request = json === "-" ? await readAll(io.stdin, MAX_INPUT, tooLarge) : json;
     try {
-      await printAnswers(io, output, client.post(service, endpoint, request));
+      await printResponses(io, output, client.post(service, endpoint, request));
     } catch (error) {
       if (!(error instanceof CallFailure) || error.status !== TAKES_STREAM) throw error;
       const messages = messagesOf(request === undefined ? io.stdin : [Buffer.from(request)]);
-      await printAnswers(io, output, client.converse(service, endpoint, messages)).finally(() => io.stdin.destroy());
+      await printResponses(io, output, client.converse(service, endpoint, messages)).finally(() => io.stdin.destroy());
     }
   },
 });
@@ -47,7 +47,7 @@ export const call = gatewayCommand({
  * Refuses data on standard input that would not be read.
  * @throws {CommandError}
  */
-async function checkInput(io: Io, client: Client, service: string, endpoint: string, json: string | undefined) {
+async function checkInput(io: Io, client: GatewayClient, service: string, endpoint: string, json: string | undefined) {
   if (!isRedirected(io.stdin)) return;
   if (json !== undefined) {
     return refuseInput(io, "Standard input is not read where the request is given as JSON. Leave out one of the two");

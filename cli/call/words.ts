@@ -6,12 +6,12 @@ export interface CallWords {
   /** `call`, or `orders/get` where the gRPC service is named too; undefined for the endpoint `Call`. */
   readonly endpoint: string | undefined;
   /** By their names as fields, `user_id`. A value is undefined where none was given. */
-  readonly fields: readonly Field[];
+  readonly fields: readonly NamedValue[];
   readonly output: Format;
   readonly help: boolean;
 }
 
-export type Field = readonly [name: string, value: string | undefined];
+export type NamedValue = readonly [name: string, value: string | undefined];
 
 const MAX_ENDPOINT_WORDS = 2;
 
@@ -24,7 +24,7 @@ export function readWords(service: string, words: readonly string[]): CallWords 
   const named: string[] = [];
   while (named.length < MAX_ENDPOINT_WORDS && rest[0]?.startsWith("-") === false) named.push(rest.shift() ?? "");
   const endpoint = named.length === 0 ? undefined : named.join("/");
-  const fields: Field[] = [];
+  const fields: NamedValue[] = [];
   let output: Format;
   let help = false;
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {

@@ -3,7 +3,7 @@
  * caller. The document may come from anyone: names and comments in it are any text, and generators quote them.
  */
 import { CommandError } from "../terminal/exit.js";
-import type { Document, Operation, PathItem, Schema } from "./document.js";
+import type { Document, DocumentSchema, Operation, PathItem } from "./document.js";
 import { type FieldType, fieldTypeOf, type ValueType, valueTypeOf } from "./value-type.js";
 
 export interface ServiceContract {
@@ -38,7 +38,7 @@ export interface EndpointContract {
   readonly request: ValueType;
   readonly response: ValueType;
   readonly takesBytes: boolean;
-  readonly answersBytes: boolean;
+  readonly returnsBytes: boolean;
 }
 
 export interface MessageContract {
@@ -49,7 +49,7 @@ export interface MessageContract {
   /** As it may be sent; undefined for a message that is only answered. */
   readonly sent: readonly FieldContract[] | undefined;
   /** As it is answered; undefined for a message that is only sent. */
-  readonly answered: readonly FieldContract[] | undefined;
+  readonly received: readonly FieldContract[] | undefined;
 }
 
 export interface FieldContract {
@@ -113,9 +113,9 @@ function endpointOf(path: string, item: PathItem, operation: Operation, document
   const answer = operation.responses?.[200]?.content ?? {};
   const isSocket = item.post === undefined;
   const takesBytes = !isSocket && "*/*" in body;
-  const answersBytes = !isSocket && "*/*" in answer;
+  const returnsBytes = !isSocket && "*/*" in answer;
   const streams = "application/x-ndjson" in answer;
-  const answered = answer["application/json"]?.schema ?? answer["application/x-ndjson"]?.["x-item-schema"]?.anyOf?.[0];
+  const received = answer["application/json"]?.schema ?? answer["application/x-ndjson"]?.["x-item-schema"]?.anyOf?.[0];
   return {
     name: path.slice(path.lastIndexOf("/") + 1),
     path,
@@ -123,7 +123,7 @@ function endpointOf(path: string, item: PathItem, operation: Operation, document
     deprecated: operation.deprecated === true,
     shape: isSocket
       ? socketShape(operation)
-      : streams || (answersBytes && socket !== undefined && !takesBytes)
+      : streams || (returnsBytes && socket !== undefined && !takesBytes)
         ? "server"
         : "unary",
     idempotent: operation["x-idempotency-level"] !== undefined,
@@ -131,9 +131,9 @@ function endpointOf(path: string, item: PathItem, operation: Operation, document
       socket !== undefined && !takesBytes ? socket.sends : body["application/json"]?.schema,
       document,
     ),
-    response: valueTypeOf(isSocket ? socket?.receives : answered, document),
+    response: valueTypeOf(isSocket ? socket?.receives : received, document),
     takesBytes,
-    answersBytes,
+    returnsBytes,
   };
 }
 
@@ -165,19 +165,19 @@ function typesOf(document: Document): Pick<ServiceContract, "messages" | "enums"
   const messages: MessageContract[] = [];
   const enums: EnumContract[] = [];
   for (const name of new Set(keys.map((key) => key.replace(DIRECTION, "")))) {
-    const [sent, answered] = [schemas[`${name}-input`], schemas[`${name}-output`]];
-    const { description = "", deprecated = false, ...any } = answered ?? sent ?? {};
+    const [sent, received] = [schemas[`${name}-input`], schemas[`${name}-output`]];
+    const { description = "", deprecated = false, ...any } = received ?? sent ?? {};
     const words = { name, comment: description, deprecated };
-    const { kind } = valueTypeOf({ $ref: answered === undefined ? `${name}-input` : `${name}-output` }, document);
+    const { kind } = valueTypeOf({ $ref: received === undefined ? `${name}-input` : `${name}-output` }, document);
     if (kind === "enum") enums.push({ ...words, values: valuesOf(any) });
     if (kind !== "message") continue;
-    const fields = (schema: Schema | undefined) => schema && fieldsOf(schema, document);
-    messages.push({ ...words, sent: fields(sent), answered: fields(answered) });
+    const fields = (schema: DocumentSchema | undefined) => schema && fieldsOf(schema, document);
+    messages.push({ ...words, sent: fields(sent), received: fields(received) });
   }
   return { messages, enums };
 }
 
-function fieldsOf({ properties = {}, required = [] }: Schema, document: Document): FieldContract[] {
+function fieldsOf({ properties = {}, required = [] }: DocumentSchema, document: Document): FieldContract[] {
   return Object.entries(properties).map(([name, schema]) => {
     const type = fieldTypeOf(schema, document);
     return {
@@ -196,7 +196,7 @@ const IS_MESSAGE: ReadonlySet<ValueType["kind"]> = new Set<ValueType["kind"]>([
   ...(["message", "timestamp", "duration", "mask", "struct", "list", "value", "any"] as const),
 ]);
 
-function valuesOf(schema: Schema): string[] {
+function valuesOf(schema: DocumentSchema): string[] {
   const values = schema.enum ?? schema.anyOf?.find((one) => one.enum !== undefined)?.enum ?? [];
   return values.filter((value): value is string => typeof value === "string");
 }

@@ -4,7 +4,7 @@ export interface Document {
   readonly info: { readonly description?: string };
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Readonly<Record<string, PathItem>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: { readonly schemas: Readonly<Record<string, DocumentSchema>> };
 }
 
 export interface PathItem {
@@ -12,7 +12,7 @@ export interface PathItem {
   readonly post?: Operation;
   /** Whether the path is one of a google.api.http annotation. */
   readonly "x-binding"?: boolean;
-  readonly "x-websocket"?: { readonly sends: Schema; readonly receives: Schema };
+  readonly "x-websocket"?: { readonly sends: DocumentSchema; readonly receives: DocumentSchema };
 }
 
 export interface Operation {
@@ -25,20 +25,22 @@ export interface Operation {
   readonly responses?: { readonly 200?: { readonly content?: Content } };
 }
 
-type Content = Readonly<Record<string, { readonly schema?: Schema; readonly "x-item-schema"?: Schema }>>;
+type Content = Readonly<
+  Record<string, { readonly schema?: DocumentSchema; readonly "x-item-schema"?: DocumentSchema }>
+>;
 
-export interface Schema {
+export interface DocumentSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly format?: string;
   readonly contentEncoding?: string;
   readonly pattern?: string;
   readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly propertyNames?: Schema;
-  readonly additionalProperties?: Schema | boolean;
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly anyOf?: readonly DocumentSchema[];
+  readonly items?: DocumentSchema;
+  readonly propertyNames?: DocumentSchema;
+  readonly additionalProperties?: DocumentSchema | boolean;
+  readonly properties?: Readonly<Record<string, DocumentSchema>>;
   readonly required?: readonly string[];
   readonly description?: string;
   readonly deprecated?: boolean;
@@ -46,6 +48,6 @@ export interface Schema {
 }
 
 /** The component that a schema refers to: `helloworld.CallRequest-input`; undefined where it refers to none. */
-export function referredName({ $ref }: Schema): string | undefined {
+export function referredName({ $ref }: DocumentSchema): string | undefined {
   return $ref?.slice($ref.lastIndexOf("/") + 1);
 }

@@ -84,9 +84,9 @@ class GoWriter {
     return `${doc(about.filter((text) => text !== "").join("\n\n"), deprecated)}type ${own} string\n\n${constants.join("\n")}`;
   }
 
-  #message({ name, comment, deprecated, sent, answered }: MessageContract): string {
+  #message({ name, comment, deprecated, sent, received }: MessageContract): string {
     const scope = new Scope();
-    const fields = (sent ?? answered ?? []).map((field) => this.#field(scope.add(exported(field.name)), field));
+    const fields = (sent ?? received ?? []).map((field) => this.#field(scope.add(exported(field.name)), field));
     const body = fields.length === 0 ? "struct{}" : `struct {\n${fields.join("\n")}}`;
     return `${doc(comment, deprecated)}type ${this.#names.get(name)} ${body}\n`;
   }
@@ -131,8 +131,8 @@ class GoWriter {
   #method(typeName: string, name: string, endpoint: EndpointContract): string {
     const { path, shape, idempotent } = endpoint;
     const sent = endpoint.takesBytes ? "*HTTPBody" : this.#value(endpoint.request);
-    const answered = endpoint.answersBytes ? "*HTTPBody" : this.#value(endpoint.response);
-    const { runtime, sends, result } = SHAPES[shape](sent, answered);
+    const received = endpoint.returnsBytes ? "*HTTPBody" : this.#value(endpoint.response);
+    const { runtime, sends, result } = SHAPES[shape](sent, received);
     const about = `endpoint{${[quoted(this.#contract.name), quoted(path), `${idempotent}`].join(", ")}}`;
     const [parameter, argument] = sends ? ["", ""] : [`, request ${sent}`, ", request"];
     return `${doc(endpoint.comment, endpoint.deprecated)}func (s *${typeName}) ${name}(ctx context.Context${parameter}) ${result} {

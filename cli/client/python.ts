@@ -101,10 +101,10 @@ class PythonWriter {
     return `class ${this.#names.get(name)}(_OpenEnum):\n${doc(comment, false, "    ", true)}${members}`;
   }
 
-  #message({ name, comment, deprecated, sent, answered }: MessageContract): string {
+  #message({ name, comment, deprecated, sent, received }: MessageContract): string {
     // All of them, whatever the other fields are: a new field must not rename another.
     const scope = new Scope([...KEYWORDS, ...TYPES]);
-    const fields = (sent ?? answered ?? []).map((field) => this.#field(scope.add(snake(field.name)), field));
+    const fields = (sent ?? received ?? []).map((field) => this.#field(scope.add(snake(field.name)), field));
     const body = [doc(comment, deprecated, "    "), ...fields].filter((text) => text !== "").join("\n");
     return `@dataclasses.dataclass\nclass ${this.#names.get(name)}:\n${body || "    pass\n"}`;
   }
@@ -175,13 +175,13 @@ ${attributes.join("")}${methods.map((method) => `\n${method}`).join("")}`;
   #method(form: Form, name: string, endpoint: EndpointContract): string {
     const { path, idempotent, shape, request, response } = endpoint;
     const sent = endpoint.takesBytes ? "HttpBody" : this.#value(request);
-    const answered = endpoint.answersBytes ? "HttpBody" : this.#value(response);
-    const { define, parameter, result, run } = shapeOf(shape, form, sent, answered);
+    const received = endpoint.returnsBytes ? "HttpBody" : this.#value(response);
+    const { define, parameter, result, run } = shapeOf(shape, form, sent, received);
     const mayBeLeftOut = parameter === undefined && request.kind === "message" && !endpoint.takesBytes;
     const given = parameter ?? [`request: ${sent}${mayBeLeftOut ? " | None = None" : ""}`];
     const parameters = ["self", ...given, "*", "timeout: float | None = None", "retries: int | None = None"];
     const message = parameter === undefined ? "request" : "None";
-    const about = [quoted(this.#contract.name), quoted(path), idempotent ? "True" : "False", answerOf(answered)];
+    const about = [quoted(this.#contract.name), quoted(path), idempotent ? "True" : "False", responseOf(received)];
     return `${fitted(`    ${define} ${name}`, parameters, ` -> ${result}:`, "    ")}
 ${doc(endpoint.comment, endpoint.deprecated, "        ")}${fitted("        call = _Call", [...about, message, "timeout", "retries"], "", "        ")}
         return ${run}
@@ -206,7 +206,7 @@ function typesIn(declarations: readonly string[]): string[] {
 }
 
 /** A type as an argument: a type checker takes no \`dict[str, typing.Any]\` for a class. */
-function answerOf(hint: string): string {
+function responseOf(hint: string): string {
   return /^\w+$|^datetime\./.test(hint) ? hint : `typing.cast("type[${hint}]", ${hint})`;
 }
 
@@ -223,21 +223,21 @@ function shapeOf(
   shape: EndpointContract["shape"],
   { prefix, define, wait, async }: Form,
   sent: string,
-  answered: string,
+  received: string,
 ) {
   const iterable = prefix === "" ? [] : [`typing.AsyncIterable[${sent}]`];
   const requests = [...iterable, `typing.Iterable[${sent}]`].join(" | ");
   switch (shape) {
     case "unary":
-      return { define, result: answered, run: `${wait}self._portico._unary(call)` };
+      return { define, result: received, run: `${wait}self._portico._unary(call)` };
     case "server":
-      return { define: "def", result: `typing.${prefix}Iterator[${answered}]`, run: "self._portico._stream(call)" };
+      return { define: "def", result: `typing.${prefix}Iterator[${received}]`, run: "self._portico._stream(call)" };
     case "client": {
       const run = `${wait}_collect${async}(self._portico, call, requests)`;
-      return { define, parameter: [`requests: ${requests}`], result: answered, run };
+      return { define, parameter: [`requests: ${requests}`], result: received, run };
     }
     case "bidi": {
-      const result = `contextlib.Abstract${prefix}ContextManager[${prefix}BidiStream[${sent}, ${answered}]]`;
+      const result = `contextlib.Abstract${prefix}ContextManager[${prefix}BidiStream[${sent}, ${received}]]`;
       return { define: "def", parameter: [], result, run: `_bidi${async}(self._portico, call)` };
     }
   }

@@ -83,11 +83,11 @@ class TypeWriter {
   constructor(contract: ServiceContract, scope: Scope) {
     this.#contract = contract;
     this.#names = typeNames(contract, scope);
-    const both = contract.messages.filter(({ sent, answered }) => sent !== undefined && answered !== undefined);
+    const both = contract.messages.filter(({ sent, received }) => sent !== undefined && received !== undefined);
     this.#inputNames = new Map(both.map(({ name }) => [name, scope.add(`${this.#names.get(name)}Input`)]));
   }
 
-  message({ name, comment, deprecated, sent, answered }: MessageContract): string[] {
+  message({ name, comment, deprecated, sent, received }: MessageContract): string[] {
     const written: string[] = [];
     const write = (own: string | undefined, fields: readonly FieldContract[], toSend: boolean) => {
       const members = fields.map((field) => this.#field(field, toSend)).join("");
@@ -95,7 +95,7 @@ class TypeWriter {
         members === "" ? `type ${own} = Readonly<Record<string, never>>;` : `interface ${own} {\n${members}}`;
       written.push(`${doc(comment, deprecated)}export ${type}\n`);
     };
-    if (answered !== undefined) write(this.#names.get(name), answered, false);
+    if (received !== undefined) write(this.#names.get(name), received, false);
     if (sent !== undefined) write(this.#inputNames.get(name) ?? this.#names.get(name), sent, true);
     return written;
   }
@@ -119,12 +119,12 @@ class TypeWriter {
   #method(name: string, endpoint: EndpointContract, indent: string): string {
     const { shape } = endpoint;
     const sent = endpoint.takesBytes ? "HttpBodyInput" : this.#value(endpoint.request, true);
-    const answered = endpoint.answersBytes ? "HttpBody" : this.#value(endpoint.response, false);
+    const received = endpoint.returnsBytes ? "HttpBody" : this.#value(endpoint.response, false);
     const parameter =
       shape === "client" || shape === "bidi"
         ? `requests: Messages<${sent}>`
         : `request${this.#mayBeLeftOut(endpoint) ? "?" : ""}: ${sent}`;
-    const result = shape === "unary" || shape === "client" ? `Promise<${answered}>` : `AsyncGenerator<${answered}>`;
+    const result = shape === "unary" || shape === "client" ? `Promise<${received}>` : `AsyncGenerator<${received}>`;
     const words = doc(endpoint.comment, endpoint.deprecated, indent);
     return `${words}${indent}${name}(${parameter}, options?: CallOptions): ${result};\n`;
   }
@@ -209,8 +209,8 @@ function tableOf(contract: ServiceContract): string {
   return `{\n${groups.join("")}}`;
 }
 
-function entryOf({ path, shape, idempotent, takesBytes, answersBytes }: EndpointContract): string {
-  const flags = Object.entries({ idempotent, takesBytes, answersBytes }).filter(([, is]) => is);
+function entryOf({ path, shape, idempotent, takesBytes, returnsBytes }: EndpointContract): string {
+  const flags = Object.entries({ idempotent, takesBytes, answersBytes: returnsBytes }).filter(([, is]) => is);
   const members = [`path: ${quoted(path)}`, `shape: ${quoted(shape)}`, ...flags.map(([name]) => `${name}: true`)];
   return `{ ${members.join(", ")} }`;
 }

@@ -1,5 +1,5 @@
 /** The types of fields, told apart by the schemas that the gateway writes for them (gateway/openapi/). */
-import { type Document, referredName, type Schema } from "./document.js";
+import { type Document, type DocumentSchema, referredName } from "./document.js";
 
 /** The type of one value. */
 export type ValueType =
@@ -35,7 +35,7 @@ const WELL_KNOWN: ReadonlyMap<string, PlainKind> = new Map<string, PlainKind>([
   ["bytes-base64", "bytes"],
 ]);
 
-export function fieldTypeOf(schema: Schema, document: Document): FieldType {
+export function fieldTypeOf(schema: DocumentSchema, document: Document): FieldType {
   const given = withoutNull(schema);
   const { items, propertyNames, additionalProperties } = given;
   const key = keyOf(propertyNames);
@@ -48,7 +48,7 @@ export function fieldTypeOf(schema: Schema, document: Document): FieldType {
 }
 
 /** @param schema undefined, and any unknown one, means a value without a type */
-export function valueTypeOf(schema: Schema | undefined, document: Document): ValueType {
+export function valueTypeOf(schema: DocumentSchema | undefined, document: Document): ValueType {
   if (schema === undefined) return { kind: "none" };
   const given = withoutNull(schema);
   const name = referredName(given);
@@ -70,7 +70,7 @@ export function valueTypeOf(schema: Schema | undefined, document: Document): Val
   return { kind: "value" };
 }
 
-export function isEnum(schema: Schema): boolean {
+export function isEnum(schema: DocumentSchema): boolean {
   return [schema, ...(schema.anyOf ?? [])].some((one) => one.enum !== undefined);
 }
 
@@ -89,13 +89,13 @@ function numberType(format = ""): ValueType {
 }
 
 /** Every field may be `null` in a request, which means that it is not given. */
-function withoutNull(schema: Schema): Schema {
+function withoutNull(schema: DocumentSchema): DocumentSchema {
   const choices = schema.anyOf?.filter(({ type }) => type !== "null") ?? [];
   if (schema.anyOf !== undefined && choices.length === 1) return withoutNull(choices[0] ?? {});
   return schema;
 }
 
-function keyOf(names: Schema | undefined): FieldType["key"] {
+function keyOf(names: DocumentSchema | undefined): FieldType["key"] {
   if (names?.enum !== undefined) return "bool";
   if (names?.pattern === undefined) return "string";
   return names.pattern.startsWith("^(?:-?") ? "int" : "uint";

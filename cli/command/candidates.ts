@@ -5,7 +5,7 @@
 import { Argument, Option } from "commander";
 import type { Service } from "../../src/api/types.js";
 import { nearest } from "../../src/contract/nearest.js";
-import type { Client } from "../http/client.js";
+import type { GatewayClient } from "../http/client.js";
 import { CallFailure } from "../http/failure.js";
 
 /** A word that may stand at a place. */
@@ -18,12 +18,12 @@ export interface Candidate {
 }
 
 /** A place on a command line that is being typed. */
-export interface Place {
+export interface CompletionPoint {
   /**
    * Gives a client for the gateway.
    * @throws {CommandError} when a setting cannot be used.
    */
-  readonly connect: () => Client;
+  readonly connect: () => GatewayClient;
   readonly env: NodeJS.ProcessEnv;
   /** The arguments before this word. */
   readonly given: readonly string[];
@@ -32,7 +32,7 @@ export interface Place {
 }
 
 /** Gives the candidates for a place. Where it throws, there are none. */
-export type Source = (place: Place) => readonly Candidate[] | Promise<readonly Candidate[]>;
+export type Source = (place: CompletionPoint) => readonly Candidate[] | Promise<readonly Candidate[]>;
 
 export class CompletedOption extends Option {
   readonly source: Source | undefined;
@@ -53,16 +53,16 @@ export class CompletedArgument extends Argument {
 }
 
 /** Things that a person names, such as rules. */
-export interface Collection<T> {
+export interface NamedItems<T> {
   /** @throws {CommandError} */
-  readonly list: (client: Client) => Promise<readonly T[]>;
+  readonly list: (client: GatewayClient) => Promise<readonly T[]>;
   readonly nameOf: (item: T) => string;
   /** What a shell shows beside the name. */
   readonly about?: (item: T) => string;
 }
 
 /** The names of a collection. */
-export function namesOf<T>({ list, nameOf, about }: Collection<T>): Source {
+export function namesOf<T>({ list, nameOf, about }: NamedItems<T>): Source {
   return async ({ connect }) => {
     const items = await list(connect());
     const candidates = new Map(items.map((item) => [nameOf(item), { text: nameOf(item), about: about?.(item) ?? "" }]));
@@ -74,7 +74,12 @@ export function namesOf<T>({ list, nameOf, about }: Collection<T>): Source {
  * Waits for a call that names an item of a collection.
  * @throws {CommandError} the error of the call; where the item was not found (404), with the nearest name.
  */
-export async function withSuggestion<T, I>(call: Promise<T>, name: string, client: Client, collection: Collection<I>) {
+export async function withSuggestion<T, I>(
+  call: Promise<T>,
+  name: string,
+  client: GatewayClient,
+  collection: NamedItems<I>,
+) {
   try {
     return await call;
   } catch (error) {
@@ -94,7 +99,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
 }
 
 /** The services that the caller may call, as the registry lists them. */
-export const services: Collection<Service> = {
+export const services: NamedItems<Service> = {
   list: async (client) => (await client.ask("registry/Registry/List")).services,
   nameOf: ({ name }) => name,
   about: ({ summary }) => firstSentence(summary),

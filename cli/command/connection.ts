@@ -1,7 +1,7 @@
 /** Where a command finds its gateway and its login: flag, then PORTICO_* variable, then profile, then default. */
 import { type Command, Option } from "commander";
 import type { Namespace } from "../../src/api/types.js";
-import { Client } from "../http/client.js";
+import { GatewayClient } from "../http/client.js";
 import { Profile, type ProfileData, profileNames } from "../http/profile.js";
 import { FixedToken, GivenToken, isFresh, type Session, StoredLogin } from "../http/session.js";
 import { pathOf } from "../terminal/command.js";
@@ -10,7 +10,7 @@ import { refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
 import type { Format } from "../terminal/output.js";
 import { quoted } from "../terminal/text.js";
-import { type Collection, CompletedOption, namesOf } from "./candidates.js";
+import { CompletedOption, type NamedItems, namesOf } from "./candidates.js";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
@@ -24,7 +24,7 @@ interface Settings {
 /** What a command that calls the gateway works with. */
 export interface Connection {
   readonly io: Io;
-  readonly client: Client;
+  readonly client: GatewayClient;
   readonly login: StoredLogin;
   /** What the profile says; undefined before the first login. */
   readonly stored: ProfileData | undefined;
@@ -34,7 +34,7 @@ export interface Connection {
   readonly output: Format;
 }
 
-export const namespaces: Collection<Namespace> = {
+export const namespaces: NamedItems<Namespace> = {
   list: async (client) => (await client.ask("auth/Namespaces/List")).namespaces,
   nameOf: ({ name }) => name,
 };
@@ -64,7 +64,7 @@ export function connect(io: Io, command: Command, readsInput: boolean): Connecti
   const namespace = given.namespace || env.PORTICO_NAMESPACE || undefined;
   const loggedOut = !env.PORTICO_TOKEN && stored?.login === undefined;
   const called = namespace ?? (loggedOut ? stored?.namespace : undefined);
-  const client = new Client({ base, session, namespace: called, loginCommand, signal });
+  const client = new GatewayClient({ base, session, namespace: called, loginCommand, signal });
   const named = given.profile || env.PORTICO_PROFILE || undefined;
   return { io, client, login, stored, profile: named, namespace, output: given.output };
 }
@@ -73,12 +73,12 @@ export function connect(io: Io, command: Command, readsInput: boolean): Connecti
  * A client for completion: it neither renews a login nor says anything about one.
  * @throws {CommandError} when a setting cannot be used.
  */
-export function connectQuietly(io: Io, command: Command): Client {
+export function connectQuietly(io: Io, command: Command): GatewayClient {
   const { env, signal } = io;
   const { given, stored, base } = locate(io, command);
   const kept = stored?.url === base.href ? stored.login : undefined;
   const session = new FixedToken(env.PORTICO_TOKEN || (kept && isFresh(kept) ? kept.token : undefined));
-  return new Client({ base, session, namespace: undefined, loginCommand: loginCommandOf(given), signal });
+  return new GatewayClient({ base, session, namespace: undefined, loginCommand: loginCommandOf(given), signal });
 }
 
 function locate({ env }: Io, command: Command) {

@@ -7,7 +7,7 @@
  *     __complete fish <word> … <current word>                      candidate, description
  */
 import type { Argument, Command, Option } from "commander";
-import { type Candidate, CompletedArgument, CompletedOption, type Place } from "../command/candidates.js";
+import { type Candidate, CompletedArgument, CompletedOption, type CompletionPoint } from "../command/candidates.js";
 import { connectQuietly } from "../command/connection.js";
 import { EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
@@ -99,7 +99,7 @@ function splitOption(word: string): [name: string, value: string | undefined] {
   return at < 0 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
 }
 
-async function nextWords(command: Command, place: Place): Promise<readonly Candidate[]> {
+async function nextWords(command: Command, place: CompletionPoint): Promise<readonly Candidate[]> {
   const { given, current } = place;
   if (isServiceCall(command, given)) return nextArguments(command, place);
   const [name, value] = splitOption(current);
@@ -112,7 +112,7 @@ async function nextWords(command: Command, place: Place): Promise<readonly Candi
 }
 
 /** The candidates for the value of an option, or for an argument. */
-async function candidatesOf(option: Option | Argument, place: Place): Promise<readonly Candidate[]> {
+async function candidatesOf(option: Option | Argument, place: CompletionPoint): Promise<readonly Candidate[]> {
   if (option.argChoices !== undefined) return option.argChoices.map((text) => ({ text }));
   const hasSource = option instanceof CompletedOption || option instanceof CompletedArgument;
   return hasSource && option.source !== undefined ? option.source(place) : [];
@@ -131,7 +131,7 @@ function optionsOf(command: Command): Candidate[] {
 }
 
 /** Commands below this one, and what its next argument may be. */
-async function nextArguments(command: Command, place: Place): Promise<readonly Candidate[]> {
+async function nextArguments(command: Command, place: CompletionPoint): Promise<readonly Candidate[]> {
   const below = place.given.length === 0 ? command.commands : [];
   const commands = below.map((sub) => ({ text: sub.name(), about: sub.description() }));
   const { registeredArguments } = command;

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { createFileRegistry, type DescService } from "@bufbuild/protobuf";
 import type { FileDescriptorProto, FileDescriptorSet } from "@bufbuild/protobuf/wkt";
 import { bindingsOf } from "../../src/contract/http-rule.js";
-import type { Problem } from "./problem.js";
+import type { SourceProblem } from "./problem.js";
 
 /** @param folder of the service, which has a folder `proto` */
-export function bindingProblems(descriptors: FileDescriptorSet, folder: string): Problem[] {
+export function bindingProblems(descriptors: FileDescriptorSet, folder: string): SourceProblem[] {
   const services = [...createFileRegistry(descriptors).files].flatMap((file) => file.services);
   return services.flatMap((service) => problemsOf(service, folder));
 }
@@ -15,7 +15,7 @@ export function bindingProblems(descriptors: FileDescriptorSet, folder: string):
 const SERVICE = 6;
 const METHOD = 2;
 
-function problemsOf({ file, proto, methods }: DescService, folder: string): Problem[] {
+function problemsOf({ file, proto, methods }: DescService, folder: string): SourceProblem[] {
   const index = file.proto.service.indexOf(proto);
   return methods.flatMap((method) =>
     bindingsOf(method).problems.map((problem) => ({
@@ -27,7 +27,10 @@ function problemsOf({ file, proto, methods }: DescService, folder: string): Prob
 }
 
 /** Where an element of a file begins, counted from 1. */
-function placeOf({ sourceCodeInfo }: FileDescriptorProto, path: readonly number[]): Pick<Problem, "line" | "column"> {
+function placeOf(
+  { sourceCodeInfo }: FileDescriptorProto,
+  path: readonly number[],
+): Pick<SourceProblem, "line" | "column"> {
   const found = sourceCodeInfo?.location.find((one) => `${one.path}` === `${path}`);
   const [line = 0, column = 0] = found?.span ?? [];
   return { line: line + 1, column: column + 1 };

@@ -7,7 +7,7 @@ import { paintFor } from "../terminal/text.js";
 import { Bundler } from "./bundle.js";
 import { compileContract } from "./contract.js";
 import { CodeGenerator } from "./generated-code.js";
-import { framed, type Problem } from "./problem.js";
+import { framed, type SourceProblem } from "./problem.js";
 import { findTools } from "./tools.js";
 
 /**
@@ -27,7 +27,7 @@ export async function build(folder: string, io: Io): Promise<void> {
   if (problems.length > 0) throw failed(problems, root, io);
 }
 
-function failed(problems: readonly Problem[], root: string, io: Io): CommandError {
+function failed(problems: readonly SourceProblem[], root: string, io: Io): CommandError {
   const lines = problems.flatMap((problem) => framed(problem, process.cwd(), paintFor(io.stderr, io.env)));
   return new CommandError([`${basename(root)} is not built`, ...lines].join("\n").trimEnd());
 }

@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { BuildContext, BuildFailure, Message } from "esbuild";
-import type { Problem } from "./problem.js";
+import type { SourceProblem } from "./problem.js";
 
 /** What bundling gave. */
 export interface Bundled {
-  readonly problems: readonly Problem[];
+  readonly problems: readonly SourceProblem[];
   /** Names the code: another one where it is different, places in its sources aside. Empty where there is none. */
   readonly hash: string;
 }
@@ -68,7 +68,7 @@ function isBuildFailure(error: unknown): error is BuildFailure {
   return error instanceof Error && "errors" in error && Array.isArray(error.errors);
 }
 
-function problemOf({ text, location }: Message, folder: string): Problem {
+function problemOf({ text, location }: Message, folder: string): SourceProblem {
   if (location === null) return { message: text };
   const { file, line, column, length } = location;
   return { file: resolve(folder, file), line, column: column + 1, length, message: text };

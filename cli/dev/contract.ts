@@ -7,13 +7,13 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { bindingProblems } from "./binding-problems.js";
 import { inWorkspace, lacksGoogleApi, SERVICE_MODULE } from "./google-api.js";
-import type { Problem } from "./problem.js";
+import type { SourceProblem } from "./problem.js";
 
 /** How long buf may take, in milliseconds. */
 const BUF_MS = 30_000;
 
 /** What compiling gave: descriptors with all imports, or what is wrong. */
-export type Compiled = { readonly descriptors: FileDescriptorSet } | { readonly problems: readonly Problem[] };
+export type Compiled = { readonly descriptors: FileDescriptorSet } | { readonly problems: readonly SourceProblem[] };
 
 /**
  * @param buf the program.
@@ -59,9 +59,9 @@ interface BufError {
   readonly message: string;
 }
 
-function problemsOf(errors: string, module: string, folder: string): Problem[] {
+function problemsOf(errors: string, module: string, folder: string): SourceProblem[] {
   const lines = errors.split("\n").filter((line) => line.trim() !== "");
-  return lines.map((line): Problem => {
+  return lines.map((line): SourceProblem => {
     if (!line.startsWith("{")) return { message: line };
     const error = JSON.parse(line) as BufError;
     const { path, message, start_line: first, start_column: column, end_line: last, end_column: end } = error;

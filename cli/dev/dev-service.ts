@@ -10,10 +10,10 @@ import { basename, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Bundler } from "./bundle.js";
 import { compileContract, serviceNamesOf } from "./contract.js";
-import type { Door } from "./door.js";
+import type { DevGateway } from "./door.js";
 import { CodeGenerator } from "./generated-code.js";
 import type { Printer } from "./printer.js";
-import type { Problem } from "./problem.js";
+import type { SourceProblem } from "./problem.js";
 import { RunningService } from "./running.js";
 import type { Tools } from "./tools.js";
 import { TypeChecker } from "./type-checker.js";
@@ -27,7 +27,7 @@ const SETTLE_MS = 60;
 export interface DevServiceOptions {
   readonly folder: string;
   readonly tools: Tools;
-  readonly door: Door;
+  readonly gateway: DevGateway;
   readonly printer: Printer;
   /** Of each version. */
   readonly env: NodeJS.ProcessEnv;
@@ -47,14 +47,14 @@ export class DevService {
   #served = "";
   #contractChanged = true;
   /** As they were shown last. */
-  #typeProblems: readonly Problem[] = [];
+  #typeProblems: readonly SourceProblem[] = [];
   /** Aborted by the next change, which makes what is being done out of date. */
   #reload = new AbortController();
   #reloading: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(options: DevServiceOptions) {
-    const { folder, tools, env, door, printer } = options;
+    const { folder, tools, env, gateway, printer } = options;
     const name = basename(folder);
     this.#options = options;
     this.#name = name;
@@ -63,7 +63,7 @@ export class DevService {
     this.#running = new RunningService({
       folder,
       env,
-      instances: door.instances,
+      instances: gateway.instances,
       onLine: (line) => printer.output(name, line),
       onEnded: (how) => printer.failure(`${name} ${how}. It starts again when one of its files is saved`, []),
     });
@@ -121,7 +121,7 @@ export class DevService {
   }
 
   /** Builds the service, and replaces its version if the code is another; gives the problems that prevented that. */
-  async #build(signal: AbortSignal, since: number): Promise<readonly Problem[]> {
+  async #build(signal: AbortSignal, since: number): Promise<readonly SourceProblem[]> {
     if (this.#contractChanged) {
       const problems = await this.#compile();
       if (problems.length > 0 || signal.aborted) return problems;
@@ -135,26 +135,26 @@ export class DevService {
     if ("failure" in outcome)
       return [{ message: `The new version ${outcome.failure}:` }, ...printedBy(outcome.printed)];
     this.#served = hash;
-    const { door, printer } = this.#options;
-    const url = `${door.url}/${outcome.service}`;
+    const { gateway, printer } = this.#options;
+    const url = `${gateway.url}/${outcome.service}`;
     printer.serving(this.#name, what, performance.now() - since, url);
     return [];
   }
 
   /** Compiles the contract, and writes the code that is generated from it; gives what is wrong with it. */
-  async #compile(): Promise<readonly Problem[]> {
-    const { folder, tools, door } = this.#options;
+  async #compile(): Promise<readonly SourceProblem[]> {
+    const { folder, tools, gateway } = this.#options;
     const compiled = await compileContract(tools.buf, folder);
     if ("problems" in compiled) return compiled.problems;
     this.#contractChanged = false;
     this.#names = serviceNamesOf(compiled.descriptors);
-    for (const name of this.#names) await door.enrol(name);
+    for (const name of this.#names) await gateway.enrol(name);
     await this.#generator.generate(compiled.descriptors, folder);
     if (!this.#closed) this.#checker ??= new TypeChecker(tools.tsc, folder, (problems) => this.#onChecked(problems));
     return [];
   }
 
-  #onChecked(problems: readonly Problem[]): void {
+  #onChecked(problems: readonly SourceProblem[]): void {
     const { printer } = this.#options;
     const before = JSON.stringify(this.#typeProblems);
     const [name, count] = [this.#name, `${problems.length} type error${problems.length === 1 ? "" : "s"}`];
@@ -166,7 +166,7 @@ export class DevService {
 }
 
 /** What a process printed before it ended, without what only concerns Node. */
-function printedBy(lines: readonly string[]): Problem[] {
+function printedBy(lines: readonly string[]): SourceProblem[] {
   const own = lines.filter((line) => !/^(?:Node\.js v|\s+at .*\(?node:)/.test(line));
   return [{ message: own.join("\n").trim() }];
 }

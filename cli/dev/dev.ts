@@ -9,7 +9,7 @@ import { aborted } from "../roles/stop.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { DevService, type DevServiceOptions } from "./dev-service.js";
-import { type Door, openDoor } from "./door.js";
+import { type DevGateway, openDevGateway } from "./door.js";
 import { findServices, isIgnored } from "./folders.js";
 import { Printer } from "./printer.js";
 import { findTools } from "./tools.js";
@@ -31,24 +31,24 @@ export async function runDev(folder: string, flags: Flags, io: Io): Promise<numb
   const config = devConfig(root, flags, io);
   const printer = new Printer(io, root);
   const log = createLog(io.env.PORTICO_LOG_LEVEL ? config.logLevel : "warn", { write: (line) => printer.log(line) });
-  const door = await openDoor(config, log, io.signal).catch((error) => {
+  const gateway = await openDevGateway(config, log, io.signal).catch((error) => {
     exitSoon();
     throw error;
   });
-  printer.banner(door.url, config.data);
-  const services = new Services(root, config, { door, printer, env: io.env });
+  printer.banner(gateway.url, config.data);
+  const services = new Services(root, config, { gateway, printer, env: io.env });
   const watcher = watch(root, { ignored: (path) => path !== root && isIgnored(path), ignoreInitial: true });
   watcher.on("all", (event, file) => void (event !== "addDir" && event !== "unlinkDir" && services.onChange(file)));
   await services.start();
   await aborted(io.signal);
-  await close(watcher, services, door).finally(exitSoon);
+  await close(watcher, services, gateway).finally(exitSoon);
   return EXIT.ok;
 }
 
-async function close(watcher: FSWatcher, services: Services, door: Door): Promise<void> {
+async function close(watcher: FSWatcher, services: Services, gateway: DevGateway): Promise<void> {
   await watcher.close();
   await services.close();
-  await door.close();
+  await gateway.close();
 }
 
 /**
@@ -76,7 +76,7 @@ function hide(folder: string): void {
 }
 
 /** What all services share. */
-type Common = Pick<DevServiceOptions, "door" | "printer" | "env">;
+type Common = Pick<DevServiceOptions, "gateway" | "printer" | "env">;
 
 /** The services below a folder. */
 class Services {
@@ -88,16 +88,16 @@ class Services {
   readonly #unusable = new Set<string>();
   readonly #looking: NodeJS.Timeout;
 
-  constructor(root: string, config: Config, { door, printer, env }: Common) {
+  constructor(root: string, config: Config, { gateway, printer, env }: Common) {
     this.#root = root;
     // Each takes a free port, and joins by the enrolment token in the data folder.
     const own = {
-      PORTICO_AUTHORITY: door.grpc,
+      PORTICO_AUTHORITY: gateway.grpc,
       PORTICO_DATA: config.data,
       PORTICO_GRPC: ANY_PORT,
       PORTICO_ADMIN: ANY_PORT,
     };
-    this.#common = { door, printer, env: { ...env, ...own } };
+    this.#common = { gateway, printer, env: { ...env, ...own } };
     this.#looking = setInterval(() => void (this.#isLacking() && this.#find()), LOOK_MS);
   }
 

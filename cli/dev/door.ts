@@ -12,19 +12,19 @@ import { httpUrl } from "../roles/banner.js";
 import { type OpenServer, openServer } from "../roles/server.js";
 import { processOf } from "../roles/start.js";
 
-export interface Door {
+export interface DevGateway {
   /** Where callers reach it. */
   readonly url: string;
   /** Where services reach it. */
   readonly grpc: string;
-  readonly instances: Instances;
+  readonly instances: RegisteredInstances;
   /** Makes sure that a service of this name may register. */
   enrol(name: string): Promise<string>;
   close(): Promise<void>;
 }
 
 /** @throws {CommandError} when it cannot start, such as for a port that is in use. */
-export async function openDoor(config: Config, log: Logger, signal: AbortSignal): Promise<Door> {
+export async function openDevGateway(config: Config, log: Logger, signal: AbortSignal): Promise<DevGateway> {
   let server: OpenServer | undefined;
   const start = processOf(async (opening) => {
     server = await openServer(opening, {});
@@ -32,7 +32,7 @@ export async function openDoor(config: Config, log: Logger, signal: AbortSignal)
   });
   const { grpc, stop } = await start(config, log, signal);
   const { http, dispatcher, enrol } = server!;
-  const instances = new Instances(new InProcessChannel(dispatcher));
+  const instances = new RegisteredInstances(new InProcessChannel(dispatcher));
   const close = async (): Promise<void> => {
     instances.close();
     await stop();
@@ -41,7 +41,7 @@ export async function openDoor(config: Config, log: Logger, signal: AbortSignal)
 }
 
 /** The instances that are registered now. */
-export class Instances {
+export class RegisteredInstances {
   /** Their ids, by service. */
   readonly #ids = new Map<string, Set<string>>();
   readonly #closing = new AbortController();

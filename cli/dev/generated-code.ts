@@ -87,9 +87,9 @@ export class CodeGenerator {
     const [bytes, [code]] = await Promise.all([buffer(child.stdout!), once(child, "close")]);
     clearTimeout(timer);
     if (code !== 0) throw new Error(`ts-proto failed with ${code}`);
-    const answer = fromBinary(CodeGeneratorResponseSchema, bytes);
-    if (answer.error !== "") throw new Error(`ts-proto: ${answer.error}`);
-    return new Map(answer.file.map(({ name, content }) => [name, adapted(content)]));
+    const response = fromBinary(CodeGeneratorResponseSchema, bytes);
+    if (response.error !== "") throw new Error(`ts-proto: ${response.error}`);
+    return new Map(response.file.map(({ name, content }) => [name, adapted(content)]));
   }
 }
 

@@ -8,7 +8,7 @@ import { inWords } from "../roles/log.js";
 import type { Io } from "../terminal/io.js";
 import { aligned } from "../terminal/output.js";
 import { type Paint, paintFor, visible } from "../terminal/text.js";
-import { framed, type Problem } from "./problem.js";
+import { framed, type SourceProblem } from "./problem.js";
 
 /** Problems of one kind that are shown; of the others, only how many there are. */
 const MAX_SHOWN = 5;
@@ -57,7 +57,7 @@ export class Printer {
   }
 
   /** Why a service was not reloaded, or what is wrong with it. */
-  failure(headline: string, problems: readonly Problem[]): void {
+  failure(headline: string, problems: readonly SourceProblem[]): void {
     const shown = problems.slice(0, MAX_SHOWN).flatMap((problem) => framed(problem, this.#root, this.#paint));
     const more = problems.length > MAX_SHOWN ? [`and ${problems.length - MAX_SHOWN} more`] : [];
     const lines = [...shown, ...more].map((line) => (line === "" ? "" : `  ${line}`));
@@ -106,11 +106,11 @@ function logged(line: string): string | undefined {
   const isWarning = level !== "info" && level !== "debug" && level !== "trace";
   if (!isWarning && (endpoint === undefined || msg === undefined)) return undefined;
   const fields = Object.entries(entry).filter(([name]) => !COMMON.has(name));
-  const fault = (err as { message?: string } | undefined)?.message;
+  const error = (err as { message?: string } | undefined)?.message;
   const words = [
     isWarning ? `${level}:` : "",
     msg,
-    fault,
+    error,
     ...fields.map(([name, value]) => `${name}=${JSON.stringify(value)}`),
   ];
   return words.filter((word) => word !== undefined && word !== "").join(" ");

@@ -4,7 +4,7 @@ import { relative, resolve } from "node:path";
 import { type Paint, visible } from "../terminal/text.js";
 
 /** What is wrong, and where. */
-export interface Problem {
+export interface SourceProblem {
   /** An absolute path; undefined where no file is to blame. */
   readonly file?: string | undefined;
   /** From 1. */
@@ -28,7 +28,7 @@ export interface Problem {
  *
  * @param root the folder from which files are named.
  */
-export function framed(problem: Problem, root: string, paint: Paint): string[] {
+export function framed(problem: SourceProblem, root: string, paint: Paint): string[] {
   const { file, line, column, message } = problem;
   if (file === undefined) return message.split("\n").map(visible);
   const place = [relative(root, file) || file, line, column].filter((part) => part !== undefined).join(":");
@@ -38,7 +38,7 @@ export function framed(problem: Problem, root: string, paint: Paint): string[] {
 }
 
 /** The line with the one before and the one after it; nothing where the file cannot be read. */
-function excerptOf({ file = "", column, length = 1 }: Problem, line: number, paint: Paint): string[] {
+function excerptOf({ file = "", column, length = 1 }: SourceProblem, line: number, paint: Paint): string[] {
   let lines: string[];
   try {
     lines = readFileSync(resolve(file), "utf8").split(/\r?\n/);

@@ -1,6 +1,6 @@
 /** The version of a service that serves, and how the next one takes its place: the old one stops when the new one has registered. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Door } from "./door.js";
+import type { DevGateway } from "./door.js";
 import { Version, type VersionOptions } from "./version.js";
 
 /** How long a new version may take to register, in milliseconds. */
@@ -9,7 +9,7 @@ const START_MS = 15_000;
 const LEAVE_MS = 2_000;
 
 export interface RunningOptions extends Omit<VersionOptions, "onLine"> {
-  readonly instances: Door["instances"];
+  readonly instances: DevGateway["instances"];
   /** Told of each line that a version prints. What it prints before it serves comes when it does. */
   readonly onLine: (line: string) => void;
   /** Told when the version that serves has ended by itself. */
@@ -17,7 +17,7 @@ export interface RunningOptions extends Omit<VersionOptions, "onLine"> {
 }
 
 /** What became of a new version: it serves under a name, or it ended or never registered, or was given up for a newer one. */
-export type Outcome =
+export type RunOutcome =
   | { readonly service: string }
   | { readonly failure: string; readonly printed: readonly string[] }
   | "given up";
@@ -57,7 +57,7 @@ export class RunningService {
    * @param names under which it may register.
    * @param signal gives it up when aborted.
    */
-  async replace(names: readonly string[], signal: AbortSignal): Promise<Outcome> {
+  async replace(names: readonly string[], signal: AbortSignal): Promise<RunOutcome> {
     const { instances } = this.#options;
     const known = new Set(names.flatMap((name) => [...instances.of(name)]));
     this.prepare();

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { setPriority } from "node:os";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
-import type { Problem } from "./problem.js";
+import type { SourceProblem } from "./problem.js";
 
 /** Lower than that of what serves calls: types may be known later. */
 const NICENESS = 10;
@@ -24,13 +24,13 @@ export class TypeChecker {
    * @param folder of the service, with its tsconfig.json.
    * @param onChecked told of all problems after each check.
    */
-  constructor(tsc: string, folder: string, onChecked: (problems: readonly Problem[]) => void) {
+  constructor(tsc: string, folder: string, onChecked: (problems: readonly SourceProblem[]) => void) {
     const args = [END_WITH_PARENT, tsc, "--watch", "--noEmit", "--pretty", "false", "--preserveWatchOutput"];
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "ignore", "ipc"] });
     child.on("error", () => {});
     if (child.pid !== undefined) setPriority(child.pid, NICENESS);
     this.#child = child;
-    let problems: Problem[] = [];
+    let problems: SourceProblem[] = [];
     createInterface({ input: child.stdout! }).on("line", (line) => {
       if (DONE.test(line)) {
         onChecked(problems);
@@ -47,7 +47,7 @@ export class TypeChecker {
   }
 }
 
-function problemIn(line: string, folder: string): Problem[] {
+function problemIn(line: string, folder: string): SourceProblem[] {
   const [, file, row, column, message] = PROBLEM.exec(line) ?? [];
   if (file !== undefined && message !== undefined) {
     return [{ file: resolve(folder, file), line: Number(row), column: Number(column), message: shortened(message) }];

@@ -22,7 +22,7 @@ const CALL_TIMEOUT_MS = 100_000;
 /** Members of a request. JSON leaves out those that are undefined. */
 type Members<T> = { readonly [K in keyof T]: T[K] | undefined };
 
-export class Client {
+export class GatewayClient {
   readonly #options: ClientOptions;
   #checked: Promise<void> | undefined;
 
@@ -84,7 +84,7 @@ export class Client {
    * @throws {CommandError}
    */
   post(service: string, endpoint: string, body?: string | Uint8Array): AsyncIterable<string | RawBytes> {
-    return this.#answers(this.#post(pathOf(service, endpoint), body));
+    return this.#responses(this.#post(pathOf(service, endpoint), body));
   }
 
   /**
@@ -92,7 +92,7 @@ export class Client {
    * @throws {CommandError}
    */
   get(service: string, endpoint: string | undefined, fields: URLSearchParams): AsyncIterable<string | RawBytes> {
-    return this.#answers(() => get(service, endpoint, fields));
+    return this.#responses(() => get(service, endpoint, fields));
   }
 
   /**
@@ -134,9 +134,9 @@ export class Client {
     return (token) => ({ method: "POST", path: this.#versioned(token) + path, body });
   }
 
-  async *#answers(request: RequestFor): AsyncGenerator<string | RawBytes> {
+  async *#responses(request: RequestFor): AsyncGenerator<string | RawBytes> {
     const { response, hint } = await this.#call(sendStreaming, request);
-    if ("pieces" in response) return yield response;
+    if ("chunks" in response) return yield response;
     if (!("lines" in response)) return yield jsonOf(response, hint);
     for await (const line of response.lines) {
       const failure = failureOfLine(line, response.requestId);

@@ -58,7 +58,7 @@ export async function send(base: URL, request: HttpRequest): Promise<HttpRespons
  */
 export function sendStreaming(base: URL, request: HttpRequest): Promise<HttpResponse | StreamResponse | RawBytes> {
   return receive<HttpResponse | StreamResponse | RawBytes>(base, request, (response) => {
-    if (isRaw(response)) return { contentType: typeOf(response), pieces: piecesOf(base, request, response) };
+    if (isRaw(response)) return { contentType: typeOf(response), chunks: chunksOf(base, request, response) };
     return /^(?:application\/x-ndjson|text\/event-stream)/.test(typeOf(response))
       ? { requestId: requestIdOf(response), lines: messagesOf(base, request, response) }
       : readResponse(response);
@@ -107,7 +107,7 @@ export function requestIdOf({ headers }: IncomingMessage): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-async function* piecesOf(base: URL, request: HttpRequest, response: IncomingMessage): AsyncGenerator<Uint8Array> {
+async function* chunksOf(base: URL, request: HttpRequest, response: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
     yield* response as AsyncIterable<Buffer>;
   } catch (error) {
@@ -178,10 +178,10 @@ const MAX_LINE = 64 * 1024 * 1024;
  * Lines, without their line feeds, as they come.
  * @throws {CommandError} when one is longer than 64 MiB.
  */
-export async function* linesOf(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* linesOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Buffer> {
   const splitter = new LineSplitter();
-  for await (const piece of pieces) {
-    for (const line of splitter.push(piece)) yield asBuffer(line);
+  for await (const chunk of chunks) {
+    for (const line of splitter.push(chunk)) yield asBuffer(line);
     if (splitter.unfinishedLength > MAX_LINE) throw new CommandError("A line is larger than 64 MiB", EXIT.usage);
   }
   const last = splitter.end();

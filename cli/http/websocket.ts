@@ -32,10 +32,10 @@ export async function* converse(
       unsent = error;
       stop();
     });
-    const answers = createWebSocketStream(socket, { encoding: "utf8", readableObjectMode: true });
+    const responses = createWebSocketStream(socket, { encoding: "utf8", readableObjectMode: true });
     // A message may look like an error. It is one only if the gateway then closes with an error code.
     let held: string | undefined;
-    for await (const frame of answers as AsyncIterable<string>) {
+    for await (const frame of responses as AsyncIterable<string>) {
       if (held !== undefined) yield held;
       held = failureOfFrame(frame, requestId) && frame;
       if (held === undefined) yield frame;

@@ -115,18 +115,18 @@ async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<string> {
 /** The answer to a request; of another server than the gateway, such as a proxy, an error made of what it says. */
 async function* bodyOf({ status, body }: HttpResponse, id: Id | undefined): AsyncGenerator<string> {
   if (id === undefined || body === "") return;
-  let answer: { readonly jsonrpc?: unknown; readonly Detail?: unknown } = {};
+  let response: { readonly jsonrpc?: unknown; readonly Detail?: unknown } = {};
   try {
-    answer = JSON.parse(body);
+    response = JSON.parse(body);
   } catch {
     // Told below.
   }
-  if (answer?.jsonrpc === "2.0") yield body.includes("\n") ? JSON.stringify(answer) : body;
+  if (response?.jsonrpc === "2.0") yield body.includes("\n") ? JSON.stringify(response) : body;
   else
     yield failure(
       id,
       status,
-      typeof answer?.Detail === "string" ? answer.Detail : `The gateway answered with ${status}`,
+      typeof response?.Detail === "string" ? response.Detail : `The gateway answered with ${status}`,
     );
 }
 

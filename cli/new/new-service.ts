@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
-import { OWN_SERVICES } from "../roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../roles/own-services.js";
 import { examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
@@ -12,7 +12,7 @@ import { filesOf } from "./files.js";
 /** The name is a package in a .proto file, too. */
 const NAME = /^[a-z][a-z0-9]{0,62}$/;
 /** Names of Portico's own services and paths. */
-const TAKEN: ReadonlySet<string> = new Set([...RESERVED_NAMES, ...SELF_GOVERNED, ...Object.keys(OWN_SERVICES)]);
+const TAKEN: ReadonlySet<string> = new Set([...RESERVED_NAMES, ...SELF_GOVERNED, ...Object.keys(BUILT_IN_SERVICES)]);
 
 export function newService(io: Io): Command {
   const command = newCommand("new <name>", "make a folder with a new service in TypeScript");

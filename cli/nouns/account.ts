@@ -2,7 +2,7 @@
 import { Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { Account } from "../../src/api/types.js";
-import { type Collection, CompletedOption, namesOf, type Source } from "../command/candidates.js";
+import { CompletedOption, type NamedItems, namesOf, type Source } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import { collect } from "../terminal/command.js";
 import { type Column, instant, printItem } from "../terminal/output.js";
@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<Account>[] = [
   ["Created", ({ created }) => instant(created)],
 ];
 
-const accounts: Collection<Account> = {
+const accounts: NamedItems<Account> = {
   list: (client) =>
     readPages(async (pageToken) => {
       const { accounts, nextPageToken } = await client.ask("auth/Accounts/List", { pageToken });
@@ -64,8 +64,8 @@ const setPassword = gatewayCommand({
   async run({ io, client, output }, name: string, { passwordStdin }: PasswordOptions) {
     await client.token();
     const password = await newPassword(io, passwordStdin === true);
-    const answer = await client.ask("auth/Accounts/SetPassword", { name, newPassword: password });
-    await printItem(io, output, { name, value: answer, text: ["Password set"] });
+    const response = await client.ask("auth/Accounts/SetPassword", { name, newPassword: password });
+    await printItem(io, output, { name, value: response, text: ["Password set"] });
   },
 });
 

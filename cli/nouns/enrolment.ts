@@ -2,7 +2,7 @@
 import { Option } from "commander";
 import type { Enrolment } from "../../src/api/types.js";
 import { GATEWAY } from "../../src/contract/names.js";
-import { type Collection, namesOf, type Source, serviceNames } from "../command/candidates.js";
+import { type NamedItems, namesOf, type Source, serviceNames } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import { type Column, instant } from "../terminal/output.js";
 import { deleteCommand, listCommand, type Noun, printSecret } from "./noun.js";
@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<Enrolment>[] = [
   ["Created", ({ created }) => instant(created)],
 ];
 
-const enrolments: Collection<Enrolment> = {
+const enrolments: NamedItems<Enrolment> = {
   list: async (client) => (await client.ask("auth/Enrolments/List")).enrolments,
   nameOf: ({ name }) => name,
 };
@@ -42,11 +42,11 @@ export const enrolment: Noun = {
     options: [new Option("--replace", "revoke the others of this name, and put out whoever joined by them")],
     completion: [joining],
     async run(connection, name: string, { replace = false }: { replace?: boolean }) {
-      const answer = await connection.client.ask("auth/Enrolments/Create", { name, replace });
+      const response = await connection.client.ask("auth/Enrolments/Create", { name, replace });
       const words = replace ? `The others of ${name} are revoked.` : `Others of ${name} stay as they are.`;
-      const { secret, enrolment } = answer;
+      const { secret, enrolment } = response;
       const deletion = `portico auth delete enrolment ${name} ${enrolment.id}`;
-      await printSecret(connection, { secret, answer, words, deletion });
+      await printSecret(connection, { secret, response, words, deletion });
     },
   }),
 

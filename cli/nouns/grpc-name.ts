@@ -1,9 +1,9 @@
 /** A gRPC name: the full name of a gRPC service, which belongs to the service that registered with it first. */
 import type { ServiceNames } from "../../src/api/types.js";
-import { type Collection, namesOf, type Source } from "../command/candidates.js";
+import { type NamedItems, namesOf, type Source } from "../command/candidates.js";
 import { deleteCommand } from "./noun.js";
 
-const owners: Collection<ServiceNames> = {
+const owners: NamedItems<ServiceNames> = {
   list: async (client) => (await client.ask("auth/Names/List")).services,
   nameOf: ({ service }) => service,
   about: ({ names }) => names.join(", "),

@@ -5,7 +5,7 @@ import type { CreateKeyResponse, Key } from "../../src/api/types.js";
 import { CompletedOption, didYouMean, resources, type Source } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { Connection } from "../command/connection.js";
-import type { Client } from "../http/client.js";
+import type { GatewayClient } from "../http/client.js";
 import { collect, parseDuration } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, instant, printItem } from "../terminal/output.js";
@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<Key>[] = [
   ["Resources", ({ resources }) => resources.join(", ") || "all"],
 ];
 
-function list(client: Client): Promise<readonly Key[]> {
+function list(client: GatewayClient): Promise<readonly Key[]> {
   return readPages(async (pageToken) => {
     const { keys, nextPageToken } = await client.ask("auth/Keys/List", { pageToken });
     return { items: keys, nextPageToken };
@@ -41,7 +41,7 @@ export const namesAndPrefixes: Source = async ({ connect }) => {
 };
 
 /** @throws {CommandError} when no key has the name, or several have. */
-async function prefixOf(client: Client, given: string): Promise<string> {
+async function prefixOf(client: GatewayClient, given: string): Promise<string> {
   if (given.startsWith("ptk_")) return given;
   const keys = await list(client);
   const [key, ...others] = keys.filter(({ name }) => name === given);
@@ -54,10 +54,10 @@ async function prefixOf(client: Client, given: string): Promise<string> {
   throw new CommandError(`Several keys have the name ${given}. Give the prefix of one: ${prefixes}`, EXIT.usage);
 }
 
-function printCreated(connection: Connection, answer: CreateKeyResponse): Promise<void> {
-  const { secret, key } = answer;
+function printCreated(connection: Connection, response: CreateKeyResponse): Promise<void> {
+  const { secret, key } = response;
   const words = `This key is good until ${instant(key.expires)}.`;
-  return printSecret(connection, { secret, answer, words, deletion: `portico auth delete key ${key.prefix}` });
+  return printSecret(connection, { secret, response, words, deletion: `portico auth delete key ${key.prefix}` });
 }
 
 interface CreateOptions {
@@ -101,8 +101,8 @@ export const key: Noun = {
     completion: [namesAndPrefixes],
     async run({ io, client, output }, key: string) {
       const prefix = await prefixOf(client, key);
-      const answer = await client.ask("auth/Keys/Revoke", { prefix });
-      await printItem(io, output, { name: prefix, value: answer, text: ["Key deleted"] });
+      const response = await client.ask("auth/Keys/Revoke", { prefix });
+      await printItem(io, output, { name: prefix, value: response, text: ["Key deleted"] });
     },
   }),
 

@@ -22,10 +22,10 @@ export const namespace: Noun = {
       "portico login --namespace team --profile team    with the password printed",
     ],
     async run(connection, name: string) {
-      const answer = await connection.client.ask("auth/Namespaces/Create", { name });
+      const response = await connection.client.ask("auth/Namespaces/Create", { name });
       const words = `This is the password of account admin in ${name}. It has no rules yet: every call is refused.`;
       const deletion = `portico auth delete namespace ${name}`;
-      await printSecret(connection, { secret: answer.adminPassword, answer, words, deletion });
+      await printSecret(connection, { secret: response.adminPassword, response, words, deletion });
     },
   }),
 

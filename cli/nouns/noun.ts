@@ -1,5 +1,5 @@
 /** What the nouns of `portico auth` have in common: a table of items, deletion by name, a secret that is shown once. */
-import { type Collection, withSuggestion } from "../command/candidates.js";
+import { type NamedItems, withSuggestion } from "../command/candidates.js";
 import { type CommandFactory, type GatewayCommand, gatewayCommand } from "../command/command.js";
 import type { Connection } from "../command/connection.js";
 import { CommandError } from "../terminal/exit.js";
@@ -10,7 +10,7 @@ import { type Column, printItem, printList } from "../terminal/output.js";
 export type Verb = "list" | "create" | "delete" | "set" | "rotate";
 export type Noun = { readonly [V in Verb]?: CommandFactory | readonly CommandFactory[] };
 
-interface List<T> extends Pick<Collection<T>, "list"> {
+interface List<T> extends Pick<NamedItems<T>, "list"> {
   /** `rules` */
   readonly plural: string;
   readonly summary: string;
@@ -36,7 +36,7 @@ export function listCommand<T>({ plural, summary, list, columns, ifEmpty }: List
 interface Delete<T, A extends readonly unknown[]>
   extends Pick<GatewayCommand<[name: string, ...A]>, "usage" | "summary" | "examples" | "options" | "completion"> {
   /** Where the name is looked for: the error for an unknown one suggests the nearest. */
-  readonly collection: Collection<T>;
+  readonly collection: NamedItems<T>;
   /** Said when it is done. */
   readonly done: string;
   /** Gives the answer to print; undefined where something else has been printed. */
@@ -49,8 +49,8 @@ export function deleteCommand<T, A extends readonly unknown[]>({ collection, don
     ...words,
     async run(connection, name, ...rest) {
       const { io, client, output } = connection;
-      const answer = await withSuggestion(request(connection, name, ...rest), name, client, collection);
-      if (answer !== undefined) await printItem(io, output, { name, value: answer, text: [done] });
+      const response = await withSuggestion(request(connection, name, ...rest), name, client, collection);
+      if (response !== undefined) await printItem(io, output, { name, value: response, text: [done] });
     },
   });
 }
@@ -59,7 +59,7 @@ export function deleteCommand<T, A extends readonly unknown[]>({ collection, don
 interface Secret {
   readonly secret: string;
   /** What has been created with it. */
-  readonly answer: unknown;
+  readonly response: unknown;
   /** What else there is to know. */
   readonly words: string;
   /** The command that deletes what has been created. */
@@ -70,17 +70,17 @@ interface Secret {
  * Prints a secret alone on stdout, so that `KEY=$(portico auth create key ci)` works, and the words on stderr.
  * @throws {CommandError} when stdout does not take it
  */
-export async function printSecret({ io, output }: Connection, { secret, answer, words, deletion }: Secret) {
-  const fault = await faultOf(io, () => printItem(io, output, { name: secret, value: answer, text: [secret] }));
-  if (fault !== undefined) {
-    const problem = `It has been created, but its secret could not be printed: ${fault.message}`;
+export async function printSecret({ io, output }: Connection, { secret, response, words, deletion }: Secret) {
+  const error = await errorOf(io, () => printItem(io, output, { name: secret, value: response, text: [secret] }));
+  if (error !== undefined) {
+    const problem = `It has been created, but its secret could not be printed: ${error.message}`;
     throw new CommandError(`${problem}. Delete it: ${deletion}`);
   }
   io.stderr.write(`${words} Keep it: it cannot be shown again.\n`);
 }
 
 /** Why stdout did not take what was printed; undefined where it did. */
-async function faultOf({ stdout }: Io, print: () => Promise<void>): Promise<Error | undefined> {
+async function errorOf({ stdout }: Io, print: () => Promise<void>): Promise<Error | undefined> {
   let fault: Error | undefined;
   // Otherwise the program ends at the first error.
   stdout.removeAllListeners("error").on("error", (error) => {

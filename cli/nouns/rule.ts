@@ -6,7 +6,7 @@
 import { Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { Access, Effect, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
-import { type Collection, CompletedOption, namesOf, resources, services } from "../command/candidates.js";
+import { CompletedOption, type NamedItems, namesOf, resources, services } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { Connection } from "../command/connection.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<Rule>[] = [
   ["Priority", ({ priority }) => `${priority}`],
 ];
 
-const rules: Collection<Rule> = {
+const rules: NamedItems<Rule> = {
   list: (client) =>
     readPages(async (pageToken) => {
       const { rules, nextPageToken } = await client.ask("auth/Rules/List", { pageToken });
@@ -136,9 +136,9 @@ export const explain = gatewayCommand({
   ],
   completion: [resources],
   async run({ io, client, output }, resource: string, { account, key }: { account?: string; key?: string }) {
-    const answer = await client.ask("auth/Rules/Explain", { account, key, resource });
-    const { decidedBy, matched } = answer;
-    await printItem(io, output, { name: decidedBy?.id ?? "", value: answer, text: [decision(answer)] });
+    const response = await client.ask("auth/Rules/Explain", { account, key, resource });
+    const { decidedBy, matched } = response;
+    await printItem(io, output, { name: decidedBy?.id ?? "", value: response, text: [decision(response)] });
     if (output !== undefined || matched.length === 0) return;
     io.stdout.write("\n");
     await printList(io, undefined, matched, COLUMNS);

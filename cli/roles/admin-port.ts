@@ -1,20 +1,20 @@
 /** The admin port of a process. */
 import { listen } from "../../gateway/node/listen.js";
 import { createAdminHandler } from "../../gateway/own/admin.js";
-import type { Health } from "../../gateway/own/health.js";
+import type { HealthRoutes } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import type { Address } from "../../src/address/address.js";
 import { listening } from "../../src/process/listen.js";
-import type { Part, Process } from "../../src/process/process.js";
+import type { Process, ProcessPart } from "../../src/process/process.js";
 
 /**
  * Opens the admin port: metrics and health. It is closed last.
  * @throws {ListenError} when it cannot listen.
  */
 export async function openAdminPort(
-  health: Health,
+  health: HealthRoutes,
   { config, metrics, budget }: Pick<Process, "config" | "metrics" | "budget">,
-): Promise<Part & { readonly address: Address }> {
+): Promise<ProcessPart & { readonly address: Address }> {
   // Worker processes share a port that they listen on, unless told otherwise: then port 0 is a free one for each.
   const address = { ...config.admin, exclusive: true };
   const hosts = await Hosts.of(config.admin, config.httpHosts);

@@ -8,7 +8,7 @@ import { formatAddress } from "../../src/address/address.js";
 import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
-import { messageLimits, openTransport, type Part, type Process } from "../../src/process/process.js";
+import { messageLimits, openTransport, type Process, type ProcessPart } from "../../src/process/process.js";
 import { addStore } from "../../src/process/service.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
@@ -18,7 +18,7 @@ import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
 import { followServices } from "./follow-services.js";
-import { OWN_SERVICES } from "./own-services.js";
+import { BUILT_IN_SERVICES } from "./own-services.js";
 import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";
@@ -57,8 +57,8 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
   own(registry); // Again, before the port: its streams would never end by themselves.
   await joinOwn(served, { grpc, registry }, { config, log });
   own(keepGrpcHealth(grpc.dispatcher, guard));
-  const { firstStart, faults } = authority;
-  const { health, notReady } = healthOf({ guard, faults });
+  const { firstStart, errors } = authority;
+  const { health, notReady } = healthOf({ guard, errors });
   const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
   return { grpc: grpc.target, admin: admin.address, firstStart, notReady };
 }
@@ -70,9 +70,9 @@ interface OwnAuthorityOptions extends StoreOptions, Pick<AuthorityOptions, "join
 export async function openOwnAuthority(
   options: OwnAuthorityOptions,
   { config, log, metrics, own }: Pick<Process, "config" | "log" | "metrics" | "own">,
-): Promise<Authority & Part> {
+): Promise<Authority & ProcessPart> {
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
-  const services = Object.keys(OWN_SERVICES);
+  const services = Object.keys(BUILT_IN_SERVICES);
   const name = `${hostname()} ${formatAddress(config.grpc)}`;
   const audit = { retentionMs: config.auditRetention, maxBytes: config.auditMax };
   const store = own(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
@@ -114,7 +114,7 @@ export async function openRegistry(
   for (const { name, parts } of [authority.service, ...services]) await owners.claim(name, parts.map(grpcServiceOf));
   const authorities = (): number => authority.count();
   const { connect } = transport;
-  const registry = createRegistry({ guard, foreign: config.services, owners, connect, log, budget, authorities });
+  const registry = createRegistry({ guard, external: config.services, owners, connect, log, budget, authorities });
   const following = followServices({ file: config.configFile, registry, log });
   await Promise.race([registry.tried(), sleep(CONFIGURED_WAIT_MS, undefined, { ref: false })]);
   const close = (): void => {

@@ -9,7 +9,7 @@ import { type Candidate, CompletedArgument, CompletedOption, type Source } from 
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
 import type { CopyFlags } from "./copy-store.js";
-import { OWN_SERVICES } from "./own-services.js";
+import { BUILT_IN_SERVICES } from "./own-services.js";
 import type { RecoverFlags } from "./recover.js";
 
 /** @param onExit is called with the exit code when the role has ended. */
@@ -83,7 +83,7 @@ function store(io: Io): Command {
   return examples(command, "portico store copy sqlite: postgres://portico@127.0.0.1/portico");
 }
 
-const ownServices: Source = () => Object.keys(OWN_SERVICES).map((text) => ({ text }));
+const ownServices: Source = () => Object.keys(BUILT_IN_SERVICES).map((text) => ({ text }));
 
 /** A command with every setting that has an effect in this role and may stand on a command line. */
 function role(name: RoleName, summary: string): Command {

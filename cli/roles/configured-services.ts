@@ -16,7 +16,7 @@ import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { checkNames } from "../../services/registry/foreign.js";
 import { type Config, ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config/config.js";
-import { type ForeignService, parseForeignService } from "../../src/config/configured-services.js";
+import { type ExternalService, parseExternalService } from "../../src/config/configured-services.js";
 import { makeFolder } from "../../src/folder.js";
 import { CompletedOption } from "../command/candidates.js";
 import { collect, examples, newCommand } from "../terminal/command.js";
@@ -24,7 +24,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { visibleLines } from "../terminal/text.js";
 import { completionOf } from "./commands.js";
-import { faultsIn, UnreadContractError } from "./contract-faults.js";
+import { problemsIn, UnreadContractError } from "./contract-faults.js";
 
 /** The configuration file; what else it has is kept as it is. */
 interface File {
@@ -63,10 +63,10 @@ export function addService(io: Io): Command {
 }
 
 /** @throws {CommandError} where its contract is none that Portico serves */
-async function warningsOf(service: ForeignService, config: Config): Promise<string[]> {
+async function warningsOf(service: ExternalService, config: Config): Promise<string[]> {
   const { name } = service;
   try {
-    return (await faultsIn(service, config)).map((fault) => `Not served as ${name} declares it: ${fault}`);
+    return (await problemsIn(service, config)).map((error) => `Not served as ${name} declares it: ${error}`);
   } catch (error) {
     if (!(error instanceof UnreadContractError)) throw error;
     const later = `Once it can be, portico services tells what is not served`;
@@ -124,9 +124,9 @@ function changeServices(
 }
 
 /** @throws {CommandError} where the arguments cannot be a service, before its file is spoken of. */
-function checkService(entry: object): ForeignService {
+function checkService(entry: object): ExternalService {
   try {
-    return parseForeignService(entry, ".");
+    return parseExternalService(entry, ".");
   } catch (error) {
     throw new CommandError(`Nothing was added: ${(error as Error).message}`, EXIT.usage);
   }

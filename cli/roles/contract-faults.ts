@@ -2,11 +2,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
 import { readOnce } from "../../services/registry/foreign.js";
-import type { Reflected } from "../../services/registry/reflection-client.js";
-import { faultsOf } from "../../services/registry/shared-names.js";
+import type { ReflectedContract } from "../../services/registry/reflection-client.js";
+import { problemsOf } from "../../services/registry/shared-names.js";
 import { formatGrpcTarget } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
-import type { ForeignService } from "../../src/config/configured-services.js";
+import type { ExternalService } from "../../src/config/configured-services.js";
 import { createLog } from "../../src/log.js";
 import { openTransport, Process } from "../../src/process/process.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -22,25 +22,25 @@ export class UnreadContractError extends Error {}
  * @throws {UnreadContractError}
  * @throws {CommandError} where it is no contract of a service, such as one with a reserved name
  */
-export async function faultsIn(service: ForeignService, config: Config): Promise<readonly string[]> {
+export async function problemsIn(service: ExternalService, config: Config): Promise<readonly string[]> {
   const { descriptors: file, name, targets, bindingPrefix = "" } = service;
   if (file !== undefined && !existsSync(file)) return [];
   const reflected = file === undefined ? await reflect(service, config) : undefined;
   try {
     const { descriptors, grpcServices } = reflected ?? inFile(file as string);
-    return faultsOf(readContract(name, descriptors, grpcServices), bindingPrefix);
+    return problemsOf(readContract(name, descriptors, grpcServices), bindingPrefix);
   } catch (error) {
     const source = file ?? targets.map(formatGrpcTarget).join(", ");
     throw new CommandError(`Nothing was added: ${source}: ${(error as Error).message}`, EXIT.usage);
   }
 }
 
-function inFile(file: string): Reflected {
+function inFile(file: string): ReflectedContract {
   const descriptors = readFileSync(file);
   return { descriptors, grpcServices: grpcServicesOf(descriptors) };
 }
 
-async function reflect(service: ForeignService, config: Config): Promise<Reflected> {
+async function reflect(service: ExternalService, config: Config): Promise<ReflectedContract> {
   const reading = new Process(config, createLog("silent"));
   try {
     const { connect } = await openTransport(reading);

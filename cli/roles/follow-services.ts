@@ -3,7 +3,7 @@ import type { Registry } from "../../services/registry/registry.js";
 import { ConfigError, readServices } from "../../src/config/config.js";
 import { onFileChange } from "../../src/file-changes.js";
 import type { Logger } from "../../src/log.js";
-import type { Part } from "../../src/process/process.js";
+import type { ProcessPart } from "../../src/process/process.js";
 
 export interface FollowServicesOptions {
   /** The configuration file, which may be created later. */
@@ -16,7 +16,7 @@ export interface FollowServicesOptions {
  * Has the registry follow the services of the file, as it is after each change. A file that cannot be used is logged, and
  * the services before stay.
  */
-export function followServices({ file, registry, log }: FollowServicesOptions): Part {
+export function followServices({ file, registry, log }: FollowServicesOptions): ProcessPart {
   const closing = new AbortController();
   const takeUp = (): void => {
     try {

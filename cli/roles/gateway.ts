@@ -7,8 +7,8 @@ import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { type HttpPort, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
-import { serveOwnGrpc } from "../../gateway/own/grpc.js";
-import type { Health } from "../../gateway/own/health.js";
+import { serveBuiltInGrpc } from "../../gateway/own/grpc.js";
+import type { HealthRoutes } from "../../gateway/own/health.js";
 import { Pages } from "../../gateway/own/pages.js";
 import { Usage } from "../../gateway/own/usage.js";
 import { Hosts } from "../../gateway/stages/cors.js";
@@ -64,7 +64,7 @@ export function openCatalog(
 interface HttpPortParts {
   readonly catalog: Catalog;
   readonly guard: OpenGuard;
-  readonly health: Health;
+  readonly health: HealthRoutes;
   readonly usage: Usage;
   readonly callQueue: OpenCallQueue["callQueue"];
   /** The gateway's enrolment token, where the authority is another process. */
@@ -80,7 +80,7 @@ export async function openHttpPort(
   { config, log, metrics, budget, closed }: Pick<Process, "config" | "log" | "metrics" | "budget" | "closed">,
 ): Promise<HttpPort> {
   const { omitZeros, publicUrl } = config;
-  serveOwnGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
+  serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
   // scripts/build-web.mjs puts the pages beside the bundle.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
   const own = [health, new ServedDocuments({ catalog, guard, omitZeros, publicUrl }), pages];

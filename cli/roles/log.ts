@@ -3,7 +3,7 @@
  * banner; what is logged until then follows it.
  */
 import { createLog, type Logger } from "../../src/log.js";
-import type { Io, Output } from "../terminal/io.js";
+import type { Io, TerminalOutput } from "../terminal/io.js";
 import { paintFor, visible } from "../terminal/text.js";
 
 export interface RoleLog {
@@ -23,11 +23,11 @@ export function openRoleLog(level: string, { stderr, env }: Io): RoleLog {
 }
 
 class TerminalLog {
-  readonly #output: Output;
+  readonly #output: TerminalOutput;
   readonly #env: NodeJS.ProcessEnv;
   #held: string[] | undefined = [];
 
-  constructor(output: Output, env: NodeJS.ProcessEnv) {
+  constructor(output: TerminalOutput, env: NodeJS.ProcessEnv) {
     this.#output = output;
     this.#env = env;
   }
@@ -45,14 +45,14 @@ class TerminalLog {
 }
 
 /** A line of a log, which is JSON, in words: `  12:34:56 warn  what happened name=value`. */
-export function inWords(line: string, output: Output, env: NodeJS.ProcessEnv): string {
+export function inWords(line: string, output: TerminalOutput, env: NodeJS.ProcessEnv): string {
   const { level, time, msg = "", err, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const fields = Object.entries(rest).map(([name, value]) => `${name}=${wordOf(value)}`);
-  const fault = err === undefined ? [] : [`(${(err as { message?: unknown }).message})`];
-  const words = [...(msg === "" ? [] : [`${msg}`]), ...fault, ...fields].join(" ");
+  const error = err === undefined ? [] : [`(${(err as { message?: unknown }).message})`];
+  const words = [...(msg === "" ? [] : [`${msg}`]), ...error, ...fields].join(" ");
   const text = visible(`  ${`${time}`.slice(11, 19)} ${`${level}`.padEnd(5)} ${words}`);
-  const isFault = level === "error" || level === "fatal";
-  return `${isFault ? paintFor(output, env)("red", text) : text}\n`;
+  const isError = level === "error" || level === "fatal";
+  return `${isError ? paintFor(output, env)("red", text) : text}\n`;
 }
 
 function wordOf(value: unknown): string {

@@ -5,7 +5,7 @@ import { createLazyService } from "../../src/kit/service.js";
 import type { SharedStore } from "../../src/kit/shared-store.js";
 import type { Logger } from "../../src/log.js";
 import type { Service } from "../../src/rpc/service.js";
-import { KEEPING, OWN_SERVICES } from "./own-services.js";
+import { BUILT_IN_SERVICES, KEEPING } from "./own-services.js";
 
 /** How own services are made. */
 export interface OpenServicesOptions {
@@ -22,7 +22,7 @@ export interface OpenServicesOptions {
  */
 export function openServices(names: readonly string[], { store, clientsOf, log }: OpenServicesOptions): Service[] {
   return names.map((service) => {
-    const load = OWN_SERVICES[service];
+    const load = BUILT_IN_SERVICES[service];
     if (load === undefined) throw new Error(`there is no service ${service}`);
     let clients: Clients | undefined;
     const environment = {

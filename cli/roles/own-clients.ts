@@ -3,7 +3,7 @@ import type { Caller } from "../../src/call/caller.js";
 import { NO_METADATA } from "../../src/call/metadata.js";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { Clients } from "../../src/kit/clients.js";
-import type { Call, CallListener, CallStart, Channel } from "../../src/rpc/channel.js";
+import type { CallListener, CallStart, Channel, OutgoingCall } from "../../src/rpc/channel.js";
 import type { Dispatcher } from "../../src/rpc/dispatch.js";
 import type { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Transport } from "../../src/rpc/transport.js";
@@ -45,7 +45,7 @@ class EnrolledChannel implements Channel {
     return this.#channel.state;
   }
 
-  open(start: CallStart, listener: CallListener): Call {
+  open(start: CallStart, listener: CallListener): OutgoingCall {
     const endpoint = this.#dispatcher.endpoints.find(({ path }) => path === start.path);
     if (endpoint === undefined) throw new Error(`this process does not serve ${start.path}`);
     const admission = { endpoint, caller: callerOf(this.#service), namespace: DEFAULT_NAMESPACE };

@@ -5,7 +5,7 @@ import type { Part } from "../../src/kit/index.js";
 export const KEEPING: ReadonlySet<string> = new Set(["cache", "db", "event", "lists", "notes", "otp", "url", "wallet"]);
 
 /** By name; its gRPC services are those of the proto package of that name. */
-export const OWN_SERVICES: Readonly<Record<string, () => Promise<readonly Part[]>>> = {
+export const BUILT_IN_SERVICES: Readonly<Record<string, () => Promise<readonly Part[]>>> = {
   cache: async () => (await import("../../services/cache/cache.js")).parts,
   db: async () => (await import("../../services/db/db.js")).parts,
   event: async () => (await import("../../services/event/event.js")).parts,

@@ -1,15 +1,15 @@
 /** Why a process cannot serve calls, in words for its operator. */
 
 import type { Catalog } from "../../gateway/catalog/catalog.js";
-import { Health } from "../../gateway/own/health.js";
-import type { Authorities, Authority } from "../../src/access/follow/authorities.js";
+import { HealthRoutes } from "../../gateway/own/health.js";
+import type { Authorities, AuthorityLink } from "../../src/access/follow/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 /** A part of a process that follows authorities. */
 interface Follower {
   /** By the authority's name, why it cannot be followed. */
-  readonly faults: ReadonlyMap<string, unknown>;
+  readonly errors: ReadonlyMap<string, unknown>;
 }
 
 /** The parts on which it depends whether a process can answer calls. */
@@ -20,14 +20,14 @@ interface HealthOptions {
   /** Where they are other processes. */
   readonly authorities?: Authorities | undefined;
   /** What is wrong with the authority of this process, where it has one. */
-  readonly faults?: () => readonly string[];
+  readonly errors?: () => readonly string[];
 }
 
 /** The health of a process, and why it is not ready. */
-export function healthOf({ guard, catalog, authorities, faults }: HealthOptions) {
+export function healthOf({ guard, catalog, authorities, errors: faults }: HealthOptions) {
   const needs = { guard: () => guard.state === "ready", ...(catalog && { catalog: () => catalog.ready }) };
   const notReady = () => whyNotReady(health.missing, { guard, ...(catalog && { catalog }) }, authorities?.all);
-  const health: Health = new Health(needs, { why: notReady, faults });
+  const health: HealthRoutes = new HealthRoutes(needs, { why: notReady, errors: faults });
   return { health, notReady };
 }
 
@@ -40,22 +40,22 @@ export function healthOf({ guard, catalog, authorities, faults }: HealthOptions)
 export function whyNotReady(
   missing: readonly string[],
   parts: { readonly guard: Follower; readonly catalog?: Follower },
-  authorities: readonly Authority[] = [],
+  authorities: readonly AuthorityLink[] = [],
 ): string | undefined {
   const [first] = missing;
   if (first === undefined) return undefined;
-  const { faults } = first === "catalog" ? (parts.catalog as Follower) : parts.guard;
+  const { errors } = first === "catalog" ? (parts.catalog as Follower) : parts.guard;
   // What the guard has from an authority the catalog is still to get.
-  if (first === "catalog" && faults.size === 0) return "the catalog has not arrived yet";
-  if (authorities.length === 0) return `the authority ${faultInWords([...faults.values()][0])}`;
-  const each = authorities.map(({ name }) => `${name} ${faultInWords(faults.get(name))}`);
+  if (first === "catalog" && errors.size === 0) return "the catalog has not arrived yet";
+  if (authorities.length === 0) return `the authority ${describeError([...errors.values()][0])}`;
+  const each = authorities.map(({ name }) => `${name} ${describeError(errors.get(name))}`);
   return each.length === 1 ? `the authority at ${each[0]}` : `no authority can be followed: ${each.join("; ")}`;
 }
 
-function faultInWords(fault: unknown): string {
-  if (fault === undefined) return "has not answered yet";
-  if (!(fault instanceof StatusError)) return `was not understood: ${fault instanceof Error ? fault.message : fault}`;
-  const { code, message, cause } = fault;
+function describeError(error: unknown): string {
+  if (error === undefined) return "has not answered yet";
+  if (!(error instanceof StatusError)) return `was not understood: ${error instanceof Error ? error.message : error}`;
+  const { code, message, cause } = error;
   if (code === Code.UNAUTHENTICATED || code === Code.PERMISSION_DENIED) {
     return `does not accept the enrolment token of this process (${message})`;
   }

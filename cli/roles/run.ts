@@ -7,14 +7,14 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { banner, readiness } from "./banner.js";
 import { openRoleLog } from "./log.js";
-import type { Start } from "./start.js";
+import type { StartRole } from "./start.js";
 import { aborted } from "./stop.js";
 
 /** What distinguishes a role. */
 export interface Role {
   /** What it is, after `Portico 1.2.3`. */
   readonly title: string;
-  readonly start: Start;
+  readonly start: StartRole;
   /** Whether the store is in its process. */
   readonly hasStore: boolean;
   /** Whether it can run in several processes. */

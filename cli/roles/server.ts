@@ -20,7 +20,7 @@ import { accessTo, joinOwn, openOwnAuthority, openRegistry, type StoreOptions } 
 import { openCatalog, openHttpPort, type RegistrySource } from "./gateway.js";
 import { openServices } from "./open-services.js";
 import { clientsWithin } from "./own-clients.js";
-import { OWN_SERVICES } from "./own-services.js";
+import { BUILT_IN_SERVICES } from "./own-services.js";
 import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";
@@ -46,7 +46,7 @@ export interface OpenServer extends Opened {
 export async function openServer(opening: Process, { acceptTime }: StoreOptions): Promise<OpenServer> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const { data: dataFolder, serviceStore: url } = config;
-  const names = ownServicesOf(config);
+  const names = builtInServicesOf(config);
   const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
   // The registry is opened later: until then nobody deletes an enrolment.
@@ -80,8 +80,8 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
       : transport.connect(parseGrpcTarget(address), options);
   const source = { channel: new InProcessChannel(dispatcher), admission: SYSTEM, connect, log } as const;
   const catalog = own(openCatalog(source, { config, log, budget }));
-  const { firstStart, faults, enrol } = authority;
-  const { health, notReady } = healthOf({ guard, catalog, faults });
+  const { firstStart, errors, enrol } = authority;
+  const { health, notReady } = healthOf({ guard, catalog, errors });
   const usage = own(new Usage(source));
   const { callQueue } = own(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
   const parts = { catalog, guard, health, usage, callQueue };
@@ -92,8 +92,8 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
 }
 
 /** @throws {ConfigError} when a service is named that is not Portico's own */
-function ownServicesOf({ ownServices }: Config): readonly string[] {
-  const all = Object.keys(OWN_SERVICES);
+function builtInServicesOf({ ownServices }: Config): readonly string[] {
+  const all = Object.keys(BUILT_IN_SERVICES);
   if (ownServices === "*") return all;
   const unknown = ownServices.find((name) => !all.includes(name));
   if (unknown === undefined) return ownServices;

@@ -13,7 +13,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
 import { openServices } from "./open-services.js";
-import { OWN_SERVICES } from "./own-services.js";
+import { BUILT_IN_SERVICES } from "./own-services.js";
 import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";
@@ -24,9 +24,9 @@ import { type Opened, processOf } from "./start.js";
  * @throws {CommandError} when there is no service of that name.
  */
 export function runService(name: string, flags: Flags, io: Io): Promise<number> {
-  if (!Object.hasOwn(OWN_SERVICES, name)) {
+  if (!Object.hasOwn(BUILT_IN_SERVICES, name)) {
     throw new CommandError(
-      `There is no service ${name}; there are: ${Object.keys(OWN_SERVICES).join(", ")}`,
+      `There is no service ${name}; there are: ${Object.keys(BUILT_IN_SERVICES).join(", ")}`,
       EXIT.usage,
     );
   }

@@ -40,10 +40,10 @@ export type Opened = Omit<Running, "stop">;
  * Starts a process.
  * @throws {CommandError} also when told to stop before it is ready. What was opened is closed then.
  */
-export type Start = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
+export type StartRole = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
 
 /** The start of a process whose parts `open` opens. */
-export function processOf(open: (opening: Process) => Promise<Opened>): Start {
+export function processOf(open: (opening: Process) => Promise<Opened>): StartRole {
   return async (config, log, signal) => {
     configureGarbageCollection();
     const opening = new Process(config, log);

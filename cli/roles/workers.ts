@@ -17,7 +17,7 @@ import { CommandError, EXIT, type Exit } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";
 import { exitSoon, loadRoleConfig, onChange, runRole } from "./run.js";
-import type { Running, Start, WorkerProcess } from "./start.js";
+import type { Running, StartRole, WorkerProcess } from "./start.js";
 import { aborted, unlessStopped } from "./stop.js";
 
 /** Before a worker that died is replaced, in milliseconds: at first, doubled each time, and at most. */
@@ -52,13 +52,13 @@ const STOP = "stop";
  */
 export function runGateway(flags: Flags, io: Io): Promise<number> {
   if (cluster.isWorker) return runWorker(flags, io);
-  const start: Start = (config, log, signal) =>
+  const start: StartRole = (config, log, signal) =>
     config.workers > 1 ? startWorkers(config, flags, log, signal) : startGateway(config, log, signal);
   return runRole({ title: "gateway", start, hasStore: false, hasWorkers: true }, flags, io);
 }
 
 /** Loads the gateway only where it runs: the primary needs none of it. */
-const startGateway: Start = async (...args) => (await import("./gateway.js")).startGateway(...args);
+const startGateway: StartRole = async (...args) => (await import("./gateway.js")).startGateway(...args);
 
 /**
  * Starts as many workers as the settings say.

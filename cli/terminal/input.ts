@@ -23,16 +23,16 @@ export function refuseInput({ stdin }: Io, message: string): void {
  * @throws what `tooLarge` gives, when there are more than `maxBytes`.
  */
 export async function readAll(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
   tooLarge: () => Error,
 ): Promise<Buffer> {
   const read: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of pieces) {
-    size += piece.length;
+  for await (const chunk of chunks) {
+    size += chunk.length;
     if (size > maxBytes) throw tooLarge();
-    read.push(piece);
+    read.push(chunk);
   }
   return Buffer.concat(read);
 }

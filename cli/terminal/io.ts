@@ -2,14 +2,14 @@
 import type { Readable, Writable } from "node:stream";
 
 export type Input = Readable & { readonly isTTY?: boolean };
-export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+export type TerminalOutput = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 export interface Io {
   readonly stdin: Input;
   /** Data, for people and programs. */
-  readonly stdout: Output;
+  readonly stdout: TerminalOutput;
   /** Prompts, hints, errors. */
-  readonly stderr: Output;
+  readonly stderr: TerminalOutput;
   readonly env: NodeJS.ProcessEnv;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;

@@ -68,23 +68,23 @@ async function printValue(io: Io, format: "json" | "yaml", value: unknown) {
 export interface RawBytes {
   readonly contentType: string;
   /** As they come. */
-  readonly pieces: AsyncIterable<Uint8Array>;
+  readonly chunks: AsyncIterable<Uint8Array>;
 }
 
 /** Prints the answers of a call, JSON text or raw bytes, as they come, and no faster than they are read. */
-export async function printAnswers(io: Io, format: Format, answers: AsyncIterable<string | RawBytes>) {
+export async function printResponses(io: Io, format: Format, responses: AsyncIterable<string | RawBytes>) {
   let separator = "";
-  for await (const answer of answers) {
-    if (typeof answer !== "string") return printRaw(io, answer);
+  for await (const response of responses) {
+    if (typeof response !== "string") return printRaw(io, response);
     if (format === "yaml") io.stdout.write(separator);
     separator = "---\n";
-    await printAnswer(io, format, answer);
+    await printResponse(io, format, response);
     await drained(io);
   }
 }
 
 /** Prints an answer, given as JSON text; as a name, its first field alone, and of a list one a line. */
-export async function printAnswer(io: Io, format: Format, json: string) {
+export async function printResponse(io: Io, format: Format, json: string) {
   if (format === "name") writeLines(io, firstFields(JSON.parse(json)).map(visible));
   else if (format === "yaml") await printValue(io, format, JSON.parse(json));
   else printJson(io, json);
@@ -108,14 +108,14 @@ const TEXT = /^(?:text\/|application\/(?:.+\+)?(?:json|xml|x-ndjson|yaml)\b)/i;
  * Prints raw bytes as they are; on a terminal only if they are text, with control characters shown as escapes.
  * @throws {CommandError} for bytes that a terminal cannot show.
  */
-async function printRaw(io: Io, { contentType, pieces }: RawBytes): Promise<void> {
+async function printRaw(io: Io, { contentType, chunks }: RawBytes): Promise<void> {
   const { stdout } = io;
   const decoder = new StringDecoder("utf8");
-  for await (const piece of pieces) {
+  for await (const chunk of chunks) {
     if (stdout.isTTY && !TEXT.test(contentType)) {
       throw new CommandError(`The answer is ${contentType}, which is not for a terminal. Add: > file`, EXIT.usage);
     }
-    stdout.write(stdout.isTTY ? visibleLines(decoder.write(piece)) : piece);
+    stdout.write(stdout.isTTY ? visibleLines(decoder.write(chunk)) : chunk);
     await drained(io);
   }
 }

@@ -27,7 +27,7 @@ export async function ask(
     onPause = () => setImmediate(() => reject(interrupted()));
   });
   io.stdin.once("pause", onPause);
-  const answer = read({
+  const response = read({
     prompt: question,
     input: io.stdin,
     output: io.stderr,
@@ -36,7 +36,7 @@ export async function ask(
   }).catch(() => Promise.reject(interrupted()));
   let answered = false;
   try {
-    const text = await Promise.race([answer, closed]);
+    const text = await Promise.race([response, closed]);
     answered = true;
     return text;
   } finally {

@@ -1,6 +1,6 @@
 /** Text for a terminal: control characters shown as escapes, colours, and words as a shell reads them. */
 import { styleText } from "node:util";
-import type { Output } from "./io.js";
+import type { TerminalOutput } from "./io.js";
 
 /**
  * Characters that move the cursor, colour or reorder text: C0, DEL and C1 controls, line separators, bidirectional
@@ -28,13 +28,13 @@ export type Colour = "bold" | "dim" | "red" | "green";
 export type Paint = (colour: Colour, text: string) => string;
 
 /** Colours for a terminal, unless NO_COLOR (https://no-color.org) says otherwise; nothing for a file or a pipe. */
-export function paintFor(output: Output, env: NodeJS.ProcessEnv): Paint {
+export function paintFor(output: TerminalOutput, env: NodeJS.ProcessEnv): Paint {
   if (!hasColours(output, env)) return (_, text) => text;
   // Node would look at process.stdout and process.env instead.
   return (colour, text) => styleText(colour, text, { validateStream: false });
 }
 
-export function hasColours(output: Output, env: NodeJS.ProcessEnv): boolean {
+export function hasColours(output: TerminalOutput, env: NodeJS.ProcessEnv): boolean {
   return output.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
 }
 

@@ -2,8 +2,8 @@
  * The paths that services have by `google.api.http` annotations, their bindings. All services share one space of paths: of two
  * bindings with the same method and shape, the one of the service whose name sorts first is called, at every gateway alike.
  */
-import { type Binding, bindingsOf, type Bindings as MethodBindings } from "../../src/contract/http-rule.js";
-import { isOwnPath, ownOverlapOf } from "../../src/contract/own-paths.js";
+import { type Binding, bindingsOf, type HttpRuleBindings as MethodBindings } from "../../src/contract/http-rule.js";
+import { builtInOverlapOf, isBuiltInRoute } from "../../src/contract/own-paths.js";
 import { shapeOf } from "../../src/contract/path-template.js";
 import { type PathMatch, PathTrie, type TemplateEntry } from "./path-trie.js";
 import type { Target } from "./target.js";
@@ -23,7 +23,7 @@ interface BoundService {
 /** Most problems that are told of a service at once. */
 const MAX_TOLD = 20;
 
-export class Bindings {
+export class BindingTable {
   readonly #trie = new PathTrie<BoundTarget>(
     (one, other) => one.target.endpoint.service < other.target.endpoint.service,
   );
@@ -58,9 +58,9 @@ export class Bindings {
       }
     }
     if (bound.length > 0 || problems.length > 0) this.#services.set(service, { bound, problems });
-    const told = problems.filter((problem) => !before.has(problem));
-    if (told.length <= MAX_TOLD) return told;
-    return [...told.slice(0, MAX_TOLD), `and ${told.length - MAX_TOLD} more`];
+    const reported = problems.filter((problem) => !before.has(problem));
+    if (reported.length <= MAX_TOLD) return reported;
+    return [...reported.slice(0, MAX_TOLD), `and ${reported.length - MAX_TOLD} more`];
   }
 
   delete(service: string): void {
@@ -74,7 +74,7 @@ export class Bindings {
 
   /** The binding for a method and a path as sent. Portico's own paths have none. */
   find(httpMethod: string, path: string): PathMatch<BoundTarget> | undefined {
-    return isOwnPath(path) ? undefined : this.#trie.find(httpMethod, path);
+    return isBuiltInRoute(path) ? undefined : this.#trie.find(httpMethod, path);
   }
 
   /** The bindings of an endpoint that are called at their paths. */
@@ -85,7 +85,7 @@ export class Bindings {
 
   /** The methods of the bindings that match a path. */
   methodsOf(path: string): ReadonlySet<string> {
-    return isOwnPath(path) ? new Set() : this.#trie.methodsOf(path);
+    return isBuiltInRoute(path) ? new Set() : this.#trie.methodsOf(path);
   }
 
   /** The binding whose only path this is, in lower case. */
@@ -116,14 +116,14 @@ const NONE: MethodBindings = { bindings: [], problems: [] };
 
 /** Why a binding is not called at some of its paths. */
 function partlyHidden({ httpMethod, template }: BoundTarget): string | undefined {
-  return ownOverlapOf(template, httpMethod)?.text;
+  return builtInOverlapOf(template, httpMethod)?.text;
 }
 
 /** Why a binding is never called. */
 function problemOf(entry: BoundTarget, isRoute: (path: string) => boolean): string | undefined {
   const { httpMethod, template } = entry;
   const shown = `${httpMethod} ${template.text}`;
-  const own = ownOverlapOf(template, httpMethod);
+  const own = builtInOverlapOf(template, httpMethod);
   if (own?.isWhole) return own.text;
   const path = literalPathOf(entry);
   if (path === undefined || !isRoute(path)) return undefined;

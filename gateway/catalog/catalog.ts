@@ -8,13 +8,19 @@
  *
  * This room knows no request and no socket.
  */
-import { Authorities, type Authority } from "../../src/access/follow/authorities.js";
+import { Authorities, type AuthorityLink } from "../../src/access/follow/authorities.js";
 import { type Lookup, lookupAll, ResolvedNames } from "../../src/address/resolved-names.js";
 import type { Instance, WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { type Contract, Contracts, type ContractsOptions, parseAhead } from "./contracts.js";
-import { type ConnectOptions, Instances, isSame, type KnownInstance, toKnownInstance } from "./instances.js";
+import { type CatalogContract, Contracts, type ContractsOptions, parseAhead } from "./contracts.js";
+import {
+  type InstanceConnectOptions,
+  isSame,
+  type KnownInstance,
+  ServiceInstances,
+  toKnownInstance,
+} from "./instances.js";
 import {
   type Arrival,
   type KnownOwners,
@@ -26,7 +32,7 @@ import {
 import { Routes } from "./routes.js";
 import type { Owners } from "./rpc-routes.js";
 
-export interface CatalogOptions extends ConnectOptions, ContractsOptions, WatchOptions {
+export interface CatalogOptions extends InstanceConnectOptions, ContractsOptions, WatchOptions {
   /** Leads to the registry, where there is one. */
   readonly channel: Channel;
   /** Those with the registries, where there are several. */
@@ -49,9 +55,9 @@ export class Catalog implements WatchListener {
   readonly #options: CatalogOptions;
   readonly #contracts: Contracts;
   readonly #names: ResolvedNames;
-  readonly #services = new Map<string, Instances>();
+  readonly #services = new Map<string, ServiceInstances>();
   readonly #closing = new AbortController();
-  readonly #watches = new Map<Authority, RegistryWatch>();
+  readonly #watches = new Map<AuthorityLink, RegistryWatch>();
   readonly #resolving: NodeJS.Timeout;
   #owners: Owners | undefined;
   #rounds = 0;
@@ -80,10 +86,10 @@ export class Catalog implements WatchListener {
   }
 
   /** By the authority's name, why its registry cannot be followed. */
-  get faults(): ReadonlyMap<string, Error> {
-    const faults = new Map<string, Error>();
-    for (const [{ name }, { fault }] of this.#watches) if (fault !== undefined) faults.set(name, fault);
-    return faults;
+  get errors(): ReadonlyMap<string, Error> {
+    const errors = new Map<string, Error>();
+    for (const [{ name }, { fault: error }] of this.#watches) if (error !== undefined) errors.set(name, error);
+    return errors;
   }
 
   /** By service, how many calls were refused because its instances have too many. */
@@ -100,7 +106,7 @@ export class Catalog implements WatchListener {
   }
 
   /** Follows the registries of these authorities, and no others. */
-  #watchAll(authorities: readonly Authority[]): void {
+  #watchAll(authorities: readonly AuthorityLink[]): void {
     for (const [authority, watch] of this.#watches) {
       if (authorities.includes(authority)) continue;
       this.#watches.delete(authority);
@@ -114,10 +120,10 @@ export class Catalog implements WatchListener {
   }
 
   onArrival({ joined }: WatchResponse): Arrival {
-    const held: Contract[] = [];
+    const held: CatalogContract[] = [];
     const parsing: Promise<void>[] = [];
     for (const instance of joined) {
-      const contract = this.#tryHold(instance);
+      const contract = this.#tryReserve(instance);
       if (contract === undefined) continue;
       held.push(contract);
       const ahead = parseAhead(contract, instance.bindingPrefix);
@@ -130,7 +136,7 @@ export class Catalog implements WatchListener {
   }
 
   /** The contract of an instance; undefined for one that `#join` will leave out. */
-  #tryHold(instance: Instance): Contract | undefined {
+  #tryReserve(instance: Instance): CatalogContract | undefined {
     try {
       return this.#contracts.hold(instance);
     } catch {
@@ -156,7 +162,7 @@ export class Catalog implements WatchListener {
 
   onTurn(): void {
     const watches = [...this.#watches.values()];
-    if (!watches.every(({ hasAnswered }) => hasAnswered) || !watches.some(({ isComplete }) => isComplete)) return;
+    if (!watches.every(({ hasResponded }) => hasResponded) || !watches.some(({ isComplete }) => isComplete)) return;
     this.#ready = true;
     this.#onArrived();
   }
@@ -192,13 +198,13 @@ export class Catalog implements WatchListener {
     return true;
   }
 
-  #instancesOf(service: string): Instances {
+  #instancesOf(service: string): ServiceInstances {
     let instances = this.#services.get(service);
     if (instances === undefined) {
       const { connect, readContract, log } = this.#options;
       const [routes, contracts, names] = [this.routes, this.#contracts, this.#names];
       const closing = this.#closing.signal;
-      instances = new Instances({ service, routes, contracts, names, connect, readContract, log, closing });
+      instances = new ServiceInstances({ service, routes, contracts, names, connect, readContract, log, closing });
       this.#services.set(service, instances);
     }
     return instances;

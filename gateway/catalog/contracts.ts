@@ -10,7 +10,7 @@ import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { bindingsOf } from "../../src/contract/http-rule.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
-import type { Codec } from "../../src/json/codec.js";
+import type { MessageCodec } from "../../src/json/codec.js";
 import { type CodecOptions, type CodecType, compileCodecs } from "../../src/json/compile.js";
 import { inTurns, type Steps } from "../../src/overload/pace.js";
 import { standardType } from "../http/standard-types.js";
@@ -21,13 +21,13 @@ export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices
   Partial<Pick<Instance, "reflected">>;
 
 /** What instances of one service have in common whose messages mean the same. */
-export class Contract {
+export class CatalogContract {
   /** Asks for types that the contract lacks; undefined where its servers have no reflection. */
   learner: TypeLearner | undefined;
   /** How many instances and links hold it. */
   uses = 0;
-  #compile: ((type: CodecType) => Codec) | undefined;
-  #any: Codec | undefined;
+  #compile: ((type: CodecType) => MessageCodec) | undefined;
+  #any: MessageCodec | undefined;
 
   constructor(
     readonly hash: string,
@@ -36,7 +36,7 @@ export class Contract {
     readonly endpoints: readonly Endpoint[],
   ) {}
 
-  codec(type: CodecType): Codec {
+  codec(type: CodecType): MessageCodec {
     const { learner, schema } = this;
     if (learner === undefined) return schema.codec(type);
     this.#compile ??= schema.compile((name) => learner.find(name));
@@ -44,7 +44,7 @@ export class Contract {
   }
 
   /** Of google.protobuf.Any, by which details of errors are written. */
-  get any(): Codec {
+  get any(): MessageCodec {
     this.#any ??= this.codec(AnySchema);
     return this.#any;
   }
@@ -56,7 +56,7 @@ class Schema {
   readonly hash: string;
   readonly descriptors: DescriptorSet;
   readonly #options: CodecOptions;
-  #compile: ((type: CodecType) => Codec) | undefined;
+  #compile: ((type: CodecType) => MessageCodec) | undefined;
   /** How many contracts hold it. */
   uses = 0;
 
@@ -70,13 +70,13 @@ class Schema {
     return this.descriptors.types;
   }
 
-  codec(type: CodecType): Codec {
+  codec(type: CodecType): MessageCodec {
     this.#compile ??= this.compile(standardType);
     return this.#compile(type);
   }
 
   /** @param findOther as of `CodecOptions` */
-  compile(findOther: CodecOptions["findOther"]): (type: CodecType) => Codec {
+  compile(findOther: CodecOptions["findOther"]): (type: CodecType) => MessageCodec {
     return compileCodecs(this.types, { ...this.#options, findOther });
   }
 }
@@ -111,7 +111,7 @@ const MAX_LAZY_PATHS = 200;
  * @param prefix before each path
  * @returns undefined where that takes a few milliseconds: then it is done when it is needed
  */
-export function parseAhead(contract: Contract, prefix: string): Promise<void> | undefined {
+export function parseAhead(contract: CatalogContract, prefix: string): Promise<void> | undefined {
   const isLong = contract.schema.descriptors.unparsedElements > MAX_LAZY_ELEMENTS;
   const annotated = contract.endpoints.filter((endpoint) => endpoint.annotated);
   if (!isLong && annotated.length <= MAX_LAZY_PATHS) return undefined;
@@ -119,7 +119,7 @@ export function parseAhead(contract: Contract, prefix: string): Promise<void> | 
   return inTurns(parseSteps(contract, annotated, prefix)).catch(() => {});
 }
 
-function* parseSteps({ schema }: Contract, annotated: readonly Endpoint[], prefix: string): Steps<void> {
+function* parseSteps({ schema }: CatalogContract, annotated: readonly Endpoint[], prefix: string): Steps<void> {
   yield* schema.descriptors.parse();
   for (const { method } of annotated) {
     bindingsOf(method, prefix);
@@ -129,7 +129,7 @@ function* parseSteps({ schema }: Contract, annotated: readonly Endpoint[], prefi
 
 export class Contracts {
   readonly #options: ContractsOptions;
-  readonly #contracts = new Map<string, Contract>();
+  readonly #contracts = new Map<string, CatalogContract>();
   readonly #schemas = new Map<string, Schema>();
 
   constructor(options: ContractsOptions) {
@@ -140,7 +140,7 @@ export class Contracts {
    * The contract, for one more user, who must release it.
    * @throws {Error} when the bytes are no descriptors, or lack one of the gRPC services
    */
-  hold({ service, descriptors, grpcServices, reflected }: Announced): Contract {
+  hold({ service, descriptors, grpcServices, reflected }: Announced): CatalogContract {
     const omitZeros = this.#options.omitZeros === true && !SELF_GOVERNED.has(service);
     const schemaHash = `${hashOf(descriptors)} ${omitZeros}`;
     const hash = [service, schemaHash, ...grpcServices].join(" ");
@@ -148,7 +148,7 @@ export class Contracts {
     if (contract === undefined) {
       const schema = this.#schemas.get(schemaHash) ?? this.#read(schemaHash, descriptors, omitZeros);
       const endpoints = endpointsOf(service, schema.descriptors, grpcServices);
-      contract = new Contract(hash, schema, grpcServices, endpoints);
+      contract = new CatalogContract(hash, schema, grpcServices, endpoints);
       this.#contracts.set(hash, contract);
       this.#schemas.set(schemaHash, schema);
       schema.uses++;
@@ -159,7 +159,7 @@ export class Contracts {
     return contract;
   }
 
-  release(contract: Contract): void {
+  release(contract: CatalogContract): void {
     contract.uses--;
     if (contract.uses > 0) return;
     this.#contracts.delete(contract.hash);

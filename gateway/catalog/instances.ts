@@ -7,12 +7,12 @@ import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registr
 import type { Logger } from "../../src/log.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Verify } from "../../src/rpc/channel.js";
-import { type Announced, type Contract, type Contracts, parseAhead } from "./contracts.js";
+import { type Announced, type CatalogContract, type Contracts, parseAhead } from "./contracts.js";
 import { PassedMetadata } from "./passed-metadata.js";
 import type { Routes } from "./routes.js";
 import { type IdentityForm, targetsOf } from "./target.js";
 
-export interface ConnectOptions {
+export interface InstanceConnectOptions {
   /**
    * Opens a channel to an instance's address, `in-process:<id>` for an instance without one: a new channel each time, which
    * the catalog closes. An address is only what an instance says of itself: anyone enrolled may announce any address.
@@ -30,7 +30,7 @@ export interface ConnectOptions {
   readonly readContract: (connection: Channel, known: Announced) => Promise<Announced | undefined>;
 }
 
-export interface InstancesOptions extends ConnectOptions {
+export interface InstancesOptions extends InstanceConnectOptions {
   readonly service: string;
   readonly routes: Routes;
   readonly contracts: Contracts;
@@ -52,7 +52,7 @@ export interface KnownInstance {
   /** Before the paths of its bindings. */
   readonly bindingPrefix: string;
   /** As announced. */
-  readonly contract: Contract;
+  readonly contract: CatalogContract;
 }
 
 /** Reads what the registry announces. @throws {Error} when its descriptors cannot be used */
@@ -86,14 +86,14 @@ interface Place {
 interface Link {
   readonly channel: Channel;
   /** The contract with which the instance was announced when the channel was opened. */
-  readonly announced: Contract;
+  readonly announced: CatalogContract;
   /** The contract of the channel's connection: the announced one, until another was read there. */
-  contract: Contract;
+  contract: CatalogContract;
   /** Why the contract could not be read the last time. */
   readError: string | undefined;
 }
 
-export class Instances {
+export class ServiceInstances {
   readonly #options: InstancesOptions;
   readonly #balancer: Balancer;
   /** By ID, in the order in which they joined. */
@@ -262,7 +262,7 @@ export class Instances {
           log.warn({ service, problem }, "a path of google.api.http is not served as declared");
         return;
       } catch (error) {
-        const id = known.find((each) => each.contracts.includes(attempt[0] as Contract))?.id;
+        const id = known.find((each) => each.contracts.includes(attempt[0] as CatalogContract))?.id;
         log.error({ service, id, err: error }, "a service's endpoints cannot be routed");
       }
     }

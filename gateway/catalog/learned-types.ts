@@ -4,7 +4,7 @@
  * written, and read, as bytes in base64 (src/json).
  */
 import type { DescMessage, Registry } from "@bufbuild/protobuf";
-import type { Codec } from "../../src/json/codec.js";
+import type { MessageCodec } from "../../src/json/codec.js";
 import { BoundedMap } from "../../src/memory/bounded-map.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { MissingTypesError } from "../http/errors.js";
@@ -62,7 +62,7 @@ export class TypeLearner {
   }
 
   /** A codec that has types asked for within `complete` and `attempt`. */
-  codec(codec: Codec): Codec {
+  codec(codec: MessageCodec): MessageCodec {
     return {
       read: (json) => this.#checked(() => codec.read(json)),
       write: (wire) => this.#checked(() => codec.write(wire)),
@@ -88,28 +88,30 @@ export class TypeLearner {
 
   /**
    * Does something with a message, unless types are missing: then they are asked for, and it is to be done again in the next round.
-   * @param deadline as of `complete`
+   * @param deadlineMonotonicMs as of `complete`
    * @returns undefined where it is done
    */
-  attempt(work: () => void, round: number, channel: Channel, deadline?: number): Promise<void> | undefined {
+  attempt(work: () => void, round: number, channel: Channel, deadlineMonotonicMs?: number): Promise<void> | undefined {
     if (round === MAX_ROUNDS) {
       work();
       return undefined;
     }
     const outcome = this.#try(work);
-    return outcome instanceof MissingTypesError ? this.#learnBy(deadline, outcome.types, channel) : undefined;
+    return outcome instanceof MissingTypesError
+      ? this.#learnBy(deadlineMonotonicMs, outcome.types, channel)
+      : undefined;
   }
 
   /**
    * Does something with messages: where types are missing, once more after they were asked for. It must change nothing before
    * its messages have been read or written.
-   * @param deadline in milliseconds of `performance.now()`; what is not known by then is done without
+   * @param deadlineMonotonicMs in milliseconds of `performance.now()`; what is not known by then is done without
    */
-  async complete<T>(work: () => T, channel: Channel, deadline?: number): Promise<Awaited<T>> {
+  async complete<T>(work: () => T, channel: Channel, deadlineMonotonicMs?: number): Promise<Awaited<T>> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const outcome = this.#try(work);
       if (!(outcome instanceof MissingTypesError)) return await outcome;
-      await this.#learnBy(deadline, outcome.types, channel);
+      await this.#learnBy(deadlineMonotonicMs, outcome.types, channel);
     }
     return await work();
   }
@@ -134,8 +136,9 @@ export class TypeLearner {
   }
 
   /** Waits for `#learn`, at most until the deadline. The server is asked on: other calls need the types too. */
-  async #learnBy(deadline: number | undefined, names: readonly string[], channel: Channel): Promise<void> {
-    const left = deadline === undefined ? MAX_WAIT_MS : Math.min(deadline - performance.now(), MAX_WAIT_MS);
+  async #learnBy(deadlineMonotonicMs: number | undefined, names: readonly string[], channel: Channel): Promise<void> {
+    const left =
+      deadlineMonotonicMs === undefined ? MAX_WAIT_MS : Math.min(deadlineMonotonicMs - performance.now(), MAX_WAIT_MS);
     if (left <= 0) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {

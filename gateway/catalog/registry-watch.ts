@@ -4,10 +4,10 @@
  * name then has some time to do so.
  */
 
-import type { Authority } from "../../src/access/follow/authorities.js";
+import type { AuthorityLink } from "../../src/access/follow/authorities.js";
 import type { SYSTEM } from "../../src/call/admission.js";
 import type { Metadata } from "../../src/call/metadata.js";
-import { type Attempt, follow } from "../../src/follow.js";
+import { type FollowAttempt, follow } from "../../src/follow.js";
 import { type Instance, RegistryService, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { stream } from "../../src/rpc/client.js";
 import type { Owners } from "./rpc-routes.js";
@@ -64,11 +64,11 @@ export class RegistryWatch {
   /** Whether it is followed now, and has named all its instances. */
   isComplete = false;
   /** Whether it has named all its instances once, or could not be reached. */
-  hasAnswered = false;
+  hasResponded = false;
   /** Why it cannot be followed now. */
   fault: Error | undefined;
   #isFollowed = false;
-  readonly #authority: Authority;
+  readonly #authority: AuthorityLink;
   readonly #options: WatchOptions;
   readonly #listener: WatchListener;
   readonly #closing = new AbortController();
@@ -78,7 +78,7 @@ export class RegistryWatch {
   #sentOwners = new Map<string, readonly string[]>();
   #grace: NodeJS.Timeout | undefined;
 
-  constructor(authority: Authority, options: WatchOptions, listener: WatchListener) {
+  constructor(authority: AuthorityLink, options: WatchOptions, listener: WatchListener) {
     this.#authority = authority;
     this.#options = options;
     this.#listener = listener;
@@ -109,7 +109,7 @@ export class RegistryWatch {
     if (!this.#isFollowed || this.#stale.has(key)) this.#forget(key);
   }
 
-  async #watch({ signal, answered }: Attempt): Promise<void> {
+  async #watch({ signal, responded }: FollowAttempt): Promise<void> {
     const { metadata, admission } = this.#options;
     const watch = stream(this.#authority.channel, RegistryService.watch, { metadata, admission, signal });
     watch.send({});
@@ -128,7 +128,7 @@ export class RegistryWatch {
       } finally {
         release();
       }
-      answered();
+      responded();
     }
   }
 
@@ -170,7 +170,7 @@ export class RegistryWatch {
   }
 
   #turn(): void {
-    this.hasAnswered = true;
+    this.hasResponded = true;
     this.#listener.onTurn(this);
   }
 }

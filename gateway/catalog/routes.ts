@@ -10,7 +10,7 @@ import { NAME, RESERVED_NAMES } from "../../src/contract/names.js";
 import { nearest } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { HttpError } from "../http/errors.js";
-import { Bindings } from "./bindings.js";
+import { BindingTable } from "./bindings.js";
 import { RpcRoutes } from "./rpc-routes.js";
 import type { Route, Target } from "./target.js";
 
@@ -23,7 +23,7 @@ const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
 
 export class Routes {
   /** The paths that services have by annotations. */
-  readonly bindings = new Bindings();
+  readonly bindings = new BindingTable();
   /** The paths that they have in gRPC. */
   readonly rpc = new RpcRoutes();
   readonly #routes = new Map<string, Route>();

@@ -6,11 +6,11 @@ import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Any } from "../../src/gen/google/protobuf/any.js";
-import type { Codec } from "../../src/json/codec.js";
+import type { MessageCodec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { writeDetail } from "../http/error-object.js";
-import type { Contract } from "./contracts.js";
+import type { CatalogContract } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 
 /**
@@ -21,7 +21,7 @@ export type IdentityForm = "token" | "context" | "names" | "none";
 
 /** The endpoints of all contracts. `contracts` are newest first: each endpoint is that of the newest contract that has it. */
 export function targetsOf(
-  contracts: readonly Contract[],
+  contracts: readonly CatalogContract[],
   balancer: Balancer,
   identity: IdentityForm,
   metadata: PassedMetadata,
@@ -77,14 +77,14 @@ export class Target {
   alternatives: Alternatives | undefined;
   #input: DescMessage | undefined;
   #output: DescMessage | undefined;
-  #request: Codec | undefined;
-  #response: Codec | undefined;
+  #request: MessageCodec | undefined;
+  #response: MessageCodec | undefined;
 
   constructor(
     readonly endpoint: Endpoint,
     readonly channel: Channel,
     readonly identity: IdentityForm,
-    readonly contract: Contract,
+    readonly contract: CatalogContract,
     /** Which metadata passes, in both directions. */
     readonly metadata: PassedMetadata = NO_PASSED_METADATA,
   ) {}
@@ -107,7 +107,7 @@ export class Target {
   }
 
   /** The codec of one field of its request or response. */
-  field(field: DescField): Codec {
+  field(field: DescField): MessageCodec {
     return this.contract.codec(field);
   }
 
@@ -117,14 +117,14 @@ export class Target {
   }
 
   /** The codec of google.protobuf.Any, with the types of the service. */
-  get any(): Codec {
+  get any(): MessageCodec {
     return this.contract.any;
   }
 
   /** Does something with messages, as `TypeLearner.complete`. */
-  async complete<T>(work: () => T, deadline: number | undefined): Promise<Awaited<T>> {
+  async complete<T>(work: () => T, deadlineMonotonicMs: number | undefined): Promise<Awaited<T>> {
     const { learner } = this.contract;
-    return await (learner === undefined ? work() : learner.complete(work, this.channel, deadline));
+    return await (learner === undefined ? work() : learner.complete(work, this.channel, deadlineMonotonicMs));
   }
 
   /** The same, where no types have to be asked for. @returns undefined where they have: then nothing has been done */
@@ -134,31 +134,31 @@ export class Target {
   }
 
   /** Passes a message of a stream on, unless types have to be asked for first; resolves when that has been done. */
-  attempt(pass: () => void, round: number, deadline: number | undefined): Promise<void> | undefined {
+  attempt(pass: () => void, round: number, deadlineMonotonicMs: number | undefined): Promise<void> | undefined {
     const { learner } = this.contract;
     if (learner === undefined) {
       pass();
       return undefined;
     }
-    return learner.attempt(pass, round, this.channel, deadline);
+    return learner.attempt(pass, round, this.channel, deadlineMonotonicMs);
   }
 
   /** Resolves when the types of an error's details have been asked for; undefined where none is missing. */
-  completeDetails(details: readonly Any[], deadline: number | undefined): Promise<void> | undefined {
+  completeDetails(details: readonly Any[], deadlineMonotonicMs: number | undefined): Promise<void> | undefined {
     if (details.length === 0 || this.contract.learner === undefined) return undefined;
     const write = (): true => {
       for (const detail of details) writeDetail(this.any, detail);
       return true;
     };
-    return this.completeAtOnce(write) ? undefined : this.complete(write, deadline).then(() => {});
+    return this.completeAtOnce(write) ? undefined : this.complete(write, deadlineMonotonicMs).then(() => {});
   }
 
-  get request(): Codec {
+  get request(): MessageCodec {
     this.#request ??= this.contract.codec(this.input);
     return this.#request;
   }
 
-  get response(): Codec {
+  get response(): MessageCodec {
     this.#response ??= this.contract.codec(this.output);
     return this.#response;
   }

@@ -2,8 +2,8 @@
 
 import type { Metadata } from "../../src/call/metadata.js";
 import { asBuffer } from "../../src/wire/buffer.js";
-import type { Reply } from "../http/message.js";
-import { type AnswerMetadata, NO_ANSWER_METADATA } from "../stages/dialect.js";
+import type { BareResponse } from "../http/message.js";
+import { NO_RESPONSE_METADATA, type ResponseMetadata } from "../stages/dialect.js";
 
 /** Adds metadata to a header list. */
 export function addMetadata(list: string[], metadata: Metadata, prefix = ""): string[] {
@@ -22,8 +22,8 @@ export function unpadded(bytes: Uint8Array): string {
  * The reply with the service's metadata as headers, its trailers too: a reply that is no stream begins when the call has ended,
  * and pages cannot read the trailers of HTTP (https://fetch.spec.whatwg.org/#responses).
  */
-export function withMetadata(reply: Reply, answer: AnswerMetadata): Reply {
-  if (answer === NO_ANSWER_METADATA) return reply;
-  const headers = addMetadata(addMetadata([...(reply.headers ?? [])], answer.headers), answer.trailers);
+export function withMetadata(reply: BareResponse, response: ResponseMetadata): BareResponse {
+  if (response === NO_RESPONSE_METADATA) return reply;
+  const headers = addMetadata(addMetadata([...(reply.headers ?? [])], response.headers), response.trailers);
   return { ...reply, headers };
 }

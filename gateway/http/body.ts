@@ -2,18 +2,18 @@
 import type { HttpError } from "./errors.js";
 
 /** Receives the body of a request piece by piece. */
-export interface PieceReader {
+export interface ChunkReader {
   /** Whether the client may be silent for any time between two pieces; else it fails with 408. */
   readonly allowsSilence?: boolean | undefined;
   /** @returns false to receive no more until `resume` */
-  onPiece(piece: Uint8Array): boolean;
+  onChunk(chunk: Uint8Array): boolean;
   onEnd(): void;
   /** The body has failed: 408 too slow, 400 malformed, 499 the client has gone, 504 no `resume` for too long. */
-  onFault(fault: HttpError): void;
+  onError(error: HttpError): void;
 }
 
 /** Controls the pieces that a `PieceReader` receives. */
-export interface PieceFlow {
+export interface ChunkFlow {
   /** Asks for more, after an `onPiece` that returned false. */
   resume(): void;
   /** Asks for no more: the reader is not called again. */
@@ -23,7 +23,7 @@ export interface PieceFlow {
    * @param isUnfinished it is a part of a message: it makes room for what is finished, or younger
    * @returns false where there is none
    */
-  tryHold?(bytes: number, isUnfinished: boolean): boolean;
+  tryReserve?(bytes: number, isUnfinished: boolean): boolean;
 }
 
 /** A response body that is written piece by piece. */
@@ -42,7 +42,7 @@ export interface BodyStream {
 /** Takes a response body, as fast as the client reads it. */
 export interface BodySink {
   /** @returns false to ask for no more until `onDrain` */
-  write(piece: string | Uint8Array): boolean;
+  write(chunk: string | Uint8Array): boolean;
   /** @param trailers name, value, name, value … */
   end(trailers?: readonly string[]): void;
   /** Cuts the connection, over HTTP/2 the stream, so that the client sees that the body is incomplete. */

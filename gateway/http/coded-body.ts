@@ -40,15 +40,15 @@ export function isCoded({ headers }: GatewayRequestHead): boolean {
  */
 export async function decodeContent(
   request: GatewayRequest,
-  pieces: readonly Uint8Array[],
+  chunks: readonly Uint8Array[],
   maxBytes: number,
 ): Promise<readonly Uint8Array[]> {
   const coding = codingOf(request.headers);
-  if (coding === undefined) return pieces;
-  const [first] = pieces;
-  const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  if (coding === undefined) return chunks;
+  const [first] = chunks;
+  const body = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
   try {
-    const bytes = await decompress(coding, body, maxBytes, (size) => request.tryHoldBody(size));
+    const bytes = await decompress(coding, body, maxBytes, (size) => request.tryReserveBody(size));
     if (bytes === undefined) throw NO_MEMORY;
     return [bytes];
   } catch (error) {

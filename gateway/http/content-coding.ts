@@ -169,7 +169,7 @@ function smaller(compressed: Uint8Array, bytes: Uint8Array): Uint8Array | undefi
 
 /**
  * Decompresses a body.
- * @param tryHold reserves memory before more of it is used than for a small body, in place of what was reserved before
+ * @param tryReserve reserves memory before more of it is used than for a small body, in place of what was reserved before
  * @returns undefined where there is no memory
  * @throws {DecompressError} (or rejects with one)
  */
@@ -177,21 +177,21 @@ export function decompress(
   coding: Coding,
   body: Uint8Array,
   maxBytes: number,
-  tryHold: (bytes: number) => boolean,
+  tryReserve: (bytes: number) => boolean,
 ): Uint8Array | undefined | Promise<Uint8Array | undefined> {
   if (body.length <= MAX_DECOMPRESSED_AT_ONCE) {
     try {
       const bytes = decompressAtOnce(coding, body, Math.min(maxBytes, MAX_DECOMPRESSED_AT_ONCE));
-      return tryHold(bytes.length) ? bytes : undefined;
+      return tryReserve(bytes.length) ? bytes : undefined;
     } catch (error) {
       const isTooLarge = (error as DecompressError).reason === "too large";
       if (!isTooLarge || maxBytes <= MAX_DECOMPRESSED_AT_ONCE) throw error;
     }
   }
   if (decompressing > 0 && decompressing + maxBytes > MAX_DECOMPRESSING) return undefined;
-  if (!tryHold(maxBytes)) return undefined;
+  if (!tryReserve(maxBytes)) return undefined;
   return decompressLater(coding, body, maxBytes).then((bytes) => {
-    tryHold(bytes.length);
+    tryReserve(bytes.length);
     return bytes;
   });
 }

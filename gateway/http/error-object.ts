@@ -6,7 +6,7 @@
 import { createRegistry } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { type Any, Any as AnyMessage } from "../../src/gen/google/protobuf/any.js";
-import type { Codec } from "../../src/json/codec.js";
+import type { MessageCodec } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import { type Failure, MissingTypesError, reason, toFailure } from "./errors.js";
 import { standardType } from "./standard-types.js";
@@ -41,18 +41,18 @@ export function writeErrorReply(id: string, failure: Failure, target?: Typed): E
 
 /** What has the codec of google.protobuf.Any with a service's own types. It is asked for only where a failure has details. */
 interface Typed {
-  readonly any: Codec;
+  readonly any: MessageCodec;
 }
 
-let standard: Codec | undefined;
+let standard: MessageCodec | undefined;
 
-function standardCodec(): Codec {
+function standardCodec(): MessageCodec {
   standard ??= compileCodecs(createRegistry(), { findOther: standardType })(AnySchema);
   return standard;
 }
 
 /** An error detail as JSON; its bytes in base64 where its type is unknown or they are malformed. */
-export function writeDetail(codec: Codec, detail: Any): string {
+export function writeDetail(codec: MessageCodec, detail: Any): string {
   try {
     return codec.write(AnyMessage.encode(detail).finish());
   } catch (error) {

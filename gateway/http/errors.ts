@@ -94,7 +94,7 @@ export const OVERLOADED = new HttpError(
  */
 export function toCallError(service: string, status: Status): StatusError | HttpError {
   const { code, message, details, neverSent, protocolError, tooLarge } = status;
-  if (tooLarge) return answeredTooMuch(service, message);
+  if (tooLarge) return responseTooLargeError(service, message);
   if (protocolError)
     return new HttpError(502, `The call to ${service} broke the protocol of gRPC: ${message}`, { code });
   if (neverSent && isOverload(status)) return withoutStack(() => new OverloadError(code, message, { details }));
@@ -105,7 +105,7 @@ export function toCallError(service: string, status: Status): StatusError | Http
 }
 
 /** The error of a service whose answer exceeds a limit of the gateway. @param what is too large, and the limit */
-export function answeredTooMuch(service: string, what: string, cause?: unknown): HttpError {
+export function responseTooLargeError(service: string, what: string, cause?: unknown): HttpError {
   return new HttpError(502, `${service} answered with too much: ${what}`, { code: Code.RESOURCE_EXHAUSTED, cause });
 }
 

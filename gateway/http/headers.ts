@@ -36,10 +36,10 @@ export class RequestHeaders {
 }
 
 /** A header that the gateway reads. */
-export type HeaderField = Exclude<keyof RequestHeaders, "count" | "repeated" | "streamed">;
+export type KnownHeader = Exclude<keyof RequestHeaders, "count" | "repeated" | "streamed">;
 
 /** By their names in lower case. */
-export const HEADER_FIELDS: ReadonlyMap<string, HeaderField> = new Map<string, HeaderField>([
+export const HEADER_FIELDS: ReadonlyMap<string, KnownHeader> = new Map<string, KnownHeader>([
   ["accept-encoding", "acceptEncoding"],
   ["authorization", "authorization"],
   ["connect-accept-encoding", "connectAcceptEncoding"],
@@ -67,7 +67,7 @@ export const HEADER_FIELDS: ReadonlyMap<string, HeaderField> = new Map<string, H
 ]);
 
 /** Headers whose value is a list. */
-const LISTS: ReadonlySet<HeaderField> = new Set<HeaderField>([
+const LISTS: ReadonlySet<KnownHeader> = new Set<KnownHeader>([
   ...(["acceptEncoding", "connectAcceptEncoding", "expect", "grpcAcceptEncoding", "tracestate"] as const),
 ]);
 
@@ -85,7 +85,7 @@ export function readHeaders(raw: readonly string[]): RequestHeaders {
 }
 
 /** @returns false where the header must not be sent more than once, and was */
-export function tryAddHeader(headers: RequestHeaders, field: HeaderField, value: string): boolean {
+export function tryAddHeader(headers: RequestHeaders, field: KnownHeader, value: string): boolean {
   const before = headers[field];
   if (before === undefined) headers[field] = value;
   // A list may be split over several headers; of two request IDs or trace parents neither counts (W3C Trace Context

@@ -4,8 +4,8 @@
  *
  * This room knows no socket.
  */
-import type { OwnRoot } from "../../src/contract/names.js";
-import type { BodyStream, PieceFlow, PieceReader } from "./body.js";
+import type { BuiltInRoot } from "../../src/contract/names.js";
+import type { BodyStream, ChunkFlow, ChunkReader } from "./body.js";
 import type { HttpError } from "./errors.js";
 import type { RequestHeaders } from "./headers.js";
 
@@ -19,7 +19,7 @@ export interface GatewayRequestHead {
   /** The headers that the gateway reads for every request, parsed. */
   readonly headers: RequestHeaders;
   /** What the server found wrong with the request as HTTP; the rest of the request may then be missing. */
-  readonly fault?: HttpError | undefined;
+  readonly error?: HttpError | undefined;
   /** The client's IP address. */
   readonly remoteAddress: string;
   /** Whether a trusted proxy has sent it: only then headers count that say how a client reached the proxy. */
@@ -55,15 +55,15 @@ export interface GatewayRequest extends GatewayRequestHead {
    * Reserves memory for what was made of the body, beside the body itself and in place of what was reserved so before, until the
    * response is given. @returns false where there is none; then it is as it was
    */
-  tryHoldBody(bytes: number): boolean;
+  tryReserveBody(bytes: number): boolean;
   /** Reads the body as it arrives, instead of `body`, whatever its length. */
-  pieces(reader: PieceReader): PieceFlow;
+  chunks(reader: ChunkReader): ChunkFlow;
   /** Throttles the client, which may ask again at once: this request is refused in an overload. */
   throttle?(): void;
 }
 
 /** A response before the headers are added that every response has: what stages, Portico's own paths and errors make. */
-export interface Reply {
+export interface BareResponse {
   readonly status: number;
   readonly body: string | Uint8Array | BodyStream;
   /** Default `application/json`. */
@@ -76,7 +76,7 @@ export interface Reply {
   readonly session?: SocketSession | undefined;
 }
 
-export interface GatewayResponse extends Pick<Reply, "status" | "body" | "trailers" | "session"> {
+export interface GatewayResponse extends Pick<BareResponse, "status" | "body" | "trailers" | "session"> {
   /** Name, value, name, value …: all headers but those of the connection. */
   readonly headers: readonly string[];
   /** Bytes of the body; 0 for a stream. */
@@ -88,14 +88,14 @@ export function isStream(body: GatewayResponse["body"]): body is BodyStream {
 }
 
 /** Paths that Portico answers itself, such as `/readyz` or the web pages. */
-export interface OwnPaths {
+export interface BuiltInRoutes {
   /** Each path is one of these, or lies below it. No binding of a service is called there (src/contract/own-paths.ts). */
-  readonly roots: readonly OwnRoot[];
+  readonly roots: readonly BuiltInRoot[];
   /** The reply at a path, without the query; undefined at a path that is none of these. */
-  reply(path: string, request: GatewayRequestHead): Reply | undefined | Promise<Reply>;
+  reply(path: string, request: GatewayRequestHead): BareResponse | undefined | Promise<BareResponse>;
 }
 
-export type Handler = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>;
+export type RequestHandler = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>;
 
 /** The gateway's end of a WebSocket. */
 export interface SocketSession {

@@ -12,7 +12,7 @@ export class Abort {
     else listener(this.reason);
   }
 
-  tell(reason: HttpError): void {
+  notify(reason: HttpError): void {
     this.reason = reason;
     this.#listener?.(reason);
   }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Config } from "../../src/config/config.js";
 import type { MemoryBudget } from "../../src/memory/memory-budget.js";
 import type { HttpError } from "../http/errors.js";
-import type { Handler } from "../http/message.js";
+import type { RequestHandler } from "../http/message.js";
 
 /** What the port needs of any connection that it has accepted, whatever version of HTTP is spoken on it. */
 export interface PortConnection {
@@ -29,8 +29,8 @@ export function agreedProtocol(
 }
 
 /** What a connection is served with. */
-export interface ConnectionOptions {
-  readonly handler: Handler;
+export interface HttpConnectionOptions {
+  readonly handler: RequestHandler;
   readonly limits: ConnectionLimits;
   /** The memory budget of this process. */
   readonly budget: MemoryBudget;

@@ -8,7 +8,7 @@ import type { Logger } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
 import { HttpError } from "../http/errors.js";
-import type { Handler } from "../http/message.js";
+import type { RequestHandler } from "../http/message.js";
 import type { ClientSocket, ConnectionLimits, PortConnection } from "./connection.js";
 import { Http1Connection, type Http1Options } from "./http1/connection.js";
 import { ResponseBatch } from "./http1/response-batch.js";
@@ -36,7 +36,7 @@ type Limits = ConnectionLimits &
   };
 
 /** @throws {Error} (rejects) when the port cannot be opened at the address */
-export async function listen(handler: Handler, address: Address, limits: Limits): Promise<HttpPort> {
+export async function listen(handler: RequestHandler, address: Address, limits: Limits): Promise<HttpPort> {
   const port = new HttpPort(handler, limits);
   await port.open(address);
   return port;
@@ -71,7 +71,7 @@ export class HttpPort {
   #address: Address = { host: "", port: 0 };
   #leaving = false;
 
-  constructor(handler: Handler, limits: Limits) {
+  constructor(handler: RequestHandler, limits: Limits) {
     const { budget = new MemoryBudget(limits), callQueue, headerTime, bodyTime, keepAlive } = limits;
     const checkMs = Math.min(CHECK_MS, headerTime / 2, bodyTime / 2, keepAlive / 2);
     this.#options = {

@@ -7,7 +7,7 @@ import type { TrustedProxies } from "../../src/address/client-address.js";
 import type { Config } from "../../src/config/config.js";
 import type { Logger } from "../../src/log.js";
 import { Peer } from "./peer.js";
-import { type Beginning, beginsProxyHeader, readBeginning } from "./proxy-protocol.js";
+import { beginsProxyHeader, type ProxyHeader, readBeginning } from "./proxy-protocol.js";
 
 export interface ProxiedOptions {
   /** `accept`: a connection may begin with the header; `require`: it must. */
@@ -74,7 +74,7 @@ export class ProxiedConnections {
   }
 
   /** @returns undefined while more bytes must come, and where the connection is refused */
-  #read(socket: Socket, received: Buffer, isTrusted: boolean): Beginning | undefined {
+  #read(socket: Socket, received: Buffer, isTrusted: boolean): ProxyHeader | undefined {
     if (!isTrusted && beginsProxyHeader(received)) {
       this.#refuse(socket, "it has a PROXY header, but is not from an address in PORTICO_TRUSTED_PROXIES");
       return undefined;
@@ -89,7 +89,7 @@ export class ProxiedConnections {
     return undefined;
   }
 
-  #peerOf(socket: Socket, { length, source }: Beginning): Peer {
+  #peerOf(socket: Socket, { length, source }: ProxyHeader): Peer {
     const { proxies } = this.#options;
     if (length === 0) return Peer.of(socket, proxies);
     return source === undefined ? Peer.unnamed(socket) : Peer.named(source, proxies);

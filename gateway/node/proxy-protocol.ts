@@ -6,14 +6,14 @@ import { isIP } from "node:net";
 import { canonicalAddress } from "../../src/address/client-address.js";
 
 /** What a connection begins with. */
-export interface Beginning {
+export interface ProxyHeader {
   /** Bytes of the PROXY header; 0 where there is none. */
   readonly length: number;
   /** The client's address; undefined where the header names none: UNKNOWN, LOCAL, AF_UNSPEC, AF_UNIX. */
   readonly source: string | undefined;
 }
 
-const NO_HEADER: Beginning = { length: 0, source: undefined };
+const NO_HEADER: ProxyHeader = { length: 0, source: undefined };
 
 const SIGNATURE_1 = Buffer.from("PROXY ");
 const SIGNATURE_2 = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
@@ -39,7 +39,7 @@ export function beginsProxyHeader(bytes: Buffer): boolean | undefined {
  * @returns undefined while more must come
  * @throws {SyntaxError} saying what is wrong with the header
  */
-export function readBeginning(bytes: Buffer): Beginning | undefined {
+export function readBeginning(bytes: Buffer): ProxyHeader | undefined {
   const begins = beginsProxyHeader(bytes);
   if (begins !== true) return begins === false ? NO_HEADER : undefined;
   return bytes[0] === SIGNATURE_1[0] ? readLine(bytes) : readBinary(bytes);
@@ -47,7 +47,7 @@ export function readBeginning(bytes: Buffer): Beginning | undefined {
 
 const LINE = /^PROXY TCP([46]) (\S+) (\S+) (0|[1-9]\d{0,4}) (0|[1-9]\d{0,4})$/;
 
-function readLine(bytes: Buffer): Beginning | undefined {
+function readLine(bytes: Buffer): ProxyHeader | undefined {
   const end = bytes.subarray(0, MAX_LINE).indexOf("\r\n");
   if (end < 0) {
     if (bytes.length < MAX_LINE) return undefined;
@@ -73,7 +73,7 @@ const IPV6 = 2;
 /** Unspecified, a stream or datagrams. */
 const TRANSPORTS = 3;
 
-function readBinary(bytes: Buffer): Beginning | undefined {
+function readBinary(bytes: Buffer): ProxyHeader | undefined {
   if (bytes.length < FIXED) return undefined;
   const [versionAndCommand, familyAndTransport] = bytes.subarray(SIGNATURE_2.length) as unknown as [number, number];
   const length = FIXED + bytes.readUInt16BE(FIXED - 2);

@@ -80,7 +80,7 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: ClientErrorSocket) => {
     // TLS itself has sent the client an alert.
-    if (error.code === "ERR_SSL_HTTP_REQUEST") answerPlain(socket);
+    if (error.code === "ERR_SSL_HTTP_REQUEST") respondPlain(socket);
     else socket.destroy();
   });
   tls.onChange?.(() => server.setSecureContext(contextOf(tls)));
@@ -97,7 +97,7 @@ function clientOf({ remoteAddress, remotePort }: Socket): string {
 /** The TCP socket below is no part of Node's interface. Without it the client's connection is closed. */
 type ClientErrorSocket = TLSSocket & { readonly _parent?: Socket | null };
 
-function answerPlain(socket: ClientErrorSocket): void {
+function respondPlain(socket: ClientErrorSocket): void {
   const { _parent: below } = socket;
   if (!below?.writable) {
     socket.destroy();

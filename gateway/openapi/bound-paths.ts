@@ -9,7 +9,7 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Binding } from "../../src/contract/http-rule.js";
 import { type PathTemplate, REST, type Variable } from "../../src/contract/path-template.js";
 import { described, type Schemas } from "../../src/json/schema/messages.js";
-import type { Schema } from "../../src/json/schema/scalars.js";
+import type { JsonSchema } from "../../src/json/schema/scalars.js";
 import { isHttpBody } from "../dialects/json/message.js";
 import { ANY_BYTES, jsonContent, operation, responses } from "./operations.js";
 import { queryParameters } from "./parameters.js";
@@ -59,8 +59,8 @@ export class BoundPaths {
     ]);
   }
 
-  items(): Iterable<[path: string, item: Schema]> {
-    return this.#items as Map<string, Schema>;
+  items(): Iterable<[path: string, item: JsonSchema]> {
+    return this.#items as Map<string, JsonSchema>;
   }
 }
 
@@ -115,7 +115,7 @@ function pathWith(
   return `/${written.join("/")}${verb === "" ? "" : `:${encodeURIComponent(verb)}`}`;
 }
 
-function parameterOf(name: string, { variable, field, isRest }: Wildcard, schemas: Schemas): Schema {
+function parameterOf(name: string, { variable, field, isRest }: Wildcard, schemas: Schemas): JsonSchema {
   const isAll = variable !== undefined && variable.end === variable.start + 1;
   const comment = field === undefined ? "" : commentOf(field, field.parent.file);
   const part = variable === undefined || isAll ? "" : `A part of \`${variable.fieldPath.join(".")}\`.`;
@@ -125,7 +125,7 @@ function parameterOf(name: string, { variable, field, isRest }: Wildcard, schema
 }
 
 /** The fields that come from the query: those that neither the path nor the body sets. */
-function queryOf({ method: { input } }: Endpoint, { body, variables }: Binding, schemas: Schemas): Schema[] {
+function queryOf({ method: { input } }: Endpoint, { body, variables }: Binding, schemas: Schemas): JsonSchema[] {
   if (body === "*") return [];
   const bound = new Set(variables.map((fields) => fields.map(({ jsonName }) => jsonName).join(".")));
   return queryParameters(input, schemas).filter(({ name }) => {
@@ -134,7 +134,7 @@ function queryOf({ method: { input } }: Endpoint, { body, variables }: Binding, 
   });
 }
 
-function requestBody({ method: { input } }: Endpoint, body: DescField | "*", schemas: Schemas): Schema {
+function requestBody({ method: { input } }: Endpoint, body: DescField | "*", schemas: Schemas): JsonSchema {
   const message = body === "*" ? input : body.fieldKind === "message" ? body.message : undefined;
   if (message !== undefined && isHttpBody(message)) {
     return { description: "Any bytes, of the content type they are sent with.", content: ANY_BYTES };

@@ -2,7 +2,7 @@
  * Components of every OpenAPI document: the request headers that the gateway reads, its response headers, and the error object.
  */
 import { NAME } from "../../src/contract/names.js";
-import type { Schema } from "../../src/json/schema/scalars.js";
+import type { JsonSchema } from "../../src/json/schema/scalars.js";
 
 /** Request headers of every operation. */
 export const COMMON_HEADERS = [refer("Grpc-Timeout"), refer("X-Request-Id")];
@@ -11,12 +11,12 @@ export const NAMESPACE_HEADER = refer("Platform-Namespace");
 /** Request header of operations that answer with a stream of events. */
 export const STREAM_HEADER = refer("Last-Event-ID");
 
-function refer(name: string): Schema {
+function refer(name: string): JsonSchema {
   return { $ref: `#/components/parameters/${name}` };
 }
 
 /** The request headers by name. */
-export const PARAMETERS: Readonly<Record<string, Schema>> = {
+export const PARAMETERS: Readonly<Record<string, JsonSchema>> = {
   "Platform-Namespace": header(
     "Platform-Namespace",
     "The namespace whose rules decide; without it the token's own, else `default`. A token counts only in its own.",
@@ -39,12 +39,12 @@ export const PARAMETERS: Readonly<Record<string, Schema>> = {
   ),
 };
 
-function header(name: string, description: string, schema: Schema): Schema {
+function header(name: string, description: string, schema: JsonSchema): JsonSchema {
   return { name, in: "header", description, schema };
 }
 
 /** Headers of responses, by name. */
-export const HEADERS: Readonly<Record<string, Schema>> = {
+export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   "X-Request-Id": { description: "The request's name.", schema: { type: "string" } },
   "WWW-Authenticate": { description: "`Bearer`.", schema: { type: "string" } },
   "Retry-After": { description: "Seconds to wait, with 429 and where known with 503.", schema: { type: "integer" } },
@@ -54,7 +54,7 @@ export const HEADERS: Readonly<Record<string, Schema>> = {
 export const ERROR = "gateway-error";
 
 /** The error object, as `toErrorReply` writes it. */
-export const ERROR_SCHEMA: Schema = {
+export const ERROR_SCHEMA: JsonSchema = {
   type: "object",
   description: "What went wrong, whoever found out: the gateway or a service.",
   properties: {
@@ -72,7 +72,7 @@ export const ERROR_SCHEMA: Schema = {
 };
 
 /** Error responses of every operation, by status. */
-export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
+export const ERROR_RESPONSES: Readonly<Record<string, JsonSchema>> = {
   400: { $ref: "#/components/responses/BadRequest" },
   401: { $ref: "#/components/responses/Unauthorized" },
   403: { $ref: "#/components/responses/Forbidden" },
@@ -80,7 +80,7 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
 };
 
 /** Error responses, and the response to a client that has had a stream to its end, by name. */
-export const RESPONSES: Readonly<Record<string, Schema>> = {
+export const RESPONSES: Readonly<Record<string, JsonSchema>> = {
   Complete: {
     description: "Nothing: the browser has had all of the stream, and should not come back.",
     headers: { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } },
@@ -113,7 +113,11 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
   ),
 };
 
-function failure(description: string, example: Schema, headers: Readonly<Record<string, Schema>> = {}): Schema {
+function failure(
+  description: string,
+  example: JsonSchema,
+  headers: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
   return {
     description,
     headers: { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" }, ...headers },

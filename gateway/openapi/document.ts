@@ -8,7 +8,7 @@ import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, grpcServiceOf } from "../../src/contract/endpoint.js";
 import { type Binding, bindingsOf } from "../../src/contract/http-rule.js";
 import { described, Schemas, type SchemasOptions } from "../../src/json/schema/messages.js";
-import type { Schema } from "../../src/json/schema/scalars.js";
+import type { JsonSchema } from "../../src/json/schema/scalars.js";
 import { atOnce, type Steps } from "../../src/overload/pace.js";
 import { BoundPaths } from "./bound-paths.js";
 import { ERROR, ERROR_SCHEMA, HEADERS, PARAMETERS, RESPONSES } from "./components.js";
@@ -51,11 +51,11 @@ function member(name: string, text: string): string {
  * The text of an object, a member in each step.
  * @param levels down to which objects within it have their members in steps, too
  */
-function* objectSteps(object: Schema, levels = 1): Steps<string> {
+function* objectSteps(object: JsonSchema, levels = 1): Steps<string> {
   const members: string[] = [];
   for (const [name, value] of Object.entries(object)) {
     const isParent = levels > 1 && typeof value === "object" && value !== null && !Array.isArray(value);
-    if (isParent) members.push(member(name, yield* objectSteps(value as Schema, levels - 1)));
+    if (isParent) members.push(member(name, yield* objectSteps(value as JsonSchema, levels - 1)));
     else members.push(exact(member(name, JSON.stringify(value))));
     yield;
   }
@@ -64,11 +64,11 @@ function* objectSteps(object: Schema, levels = 1): Steps<string> {
 
 interface Document {
   readonly openapi: string;
-  readonly info: Schema;
-  readonly servers: readonly Schema[];
-  readonly tags: readonly Schema[];
-  readonly paths: Schema;
-  readonly components: { readonly schemas: Schema } & Schema;
+  readonly info: JsonSchema;
+  readonly servers: readonly JsonSchema[];
+  readonly tags: readonly JsonSchema[];
+  readonly paths: JsonSchema;
+  readonly components: { readonly schemas: JsonSchema } & JsonSchema;
 }
 
 /** The document, and the text of its paths, by which its components are found. */
@@ -76,7 +76,7 @@ function* documentSteps(options: DocumentOptions): Steps<{ document: Document; p
   const { service, endpoints, server, bindings = ({ method }) => bindingsOf(method).bindings } = options;
   const ordered = mainFirst(service, endpoints);
   const schemas = new Schemas(options);
-  const own: [path: string, item: Schema][] = [];
+  const own: [path: string, item: JsonSchema][] = [];
   for (const endpoint of ordered) {
     own.push(...pathItems(endpoint, schemas));
     yield;
@@ -108,7 +108,11 @@ function* documentSteps(options: DocumentOptions): Steps<{ document: Document; p
 }
 
 /** The components that the paths refer to. */
-function used(kind: string, components: Readonly<Record<string, Schema>>, referred: string): Record<string, Schema> {
+function used(
+  kind: string,
+  components: Readonly<Record<string, JsonSchema>>,
+  referred: string,
+): Record<string, JsonSchema> {
   const entries = Object.entries(components);
   return Object.fromEntries(entries.filter(([name]) => referred.includes(`"#/components/${kind}/${name}"`)));
 }
@@ -121,7 +125,7 @@ export function summaryOfService(service: string, endpoints: readonly Endpoint[]
 const FIELD_NAMES =
   "Fields are named in lowerCamelCase. In requests the names of the .proto file, and fields that are null, are taken too.";
 
-const BEARER: Schema = {
+const BEARER: JsonSchema = {
   type: "http",
   scheme: "bearer",
   description: "An access token or an API key. Paths below `/v1` always need a valid one; elsewhere the rules decide.",
@@ -145,7 +149,7 @@ function versionOf([first]: readonly Endpoint[]): string {
   return /(?:^|\.)(v\d+[a-z0-9]*)$/.exec(first?.method.parent.file.proto.package ?? "")?.[1] ?? "v1";
 }
 
-function tagsOf(endpoints: readonly Endpoint[]): Schema[] {
+function tagsOf(endpoints: readonly Endpoint[]): JsonSchema[] {
   const parents = new Map(endpoints.map((endpoint) => [grpcServiceOf(endpoint), endpoint.method.parent]));
   return Array.from(parents, ([name, parent]) => ({
     name,

@@ -4,7 +4,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
 import { deprecation, described, type Schemas } from "../../src/json/schema/messages.js";
-import type { Schema } from "../../src/json/schema/scalars.js";
+import type { JsonSchema } from "../../src/json/schema/scalars.js";
 import { hasOwnForm } from "../../src/json/types.js";
 import { takesForms } from "../dialects/json/bodies/form.js";
 import { isHttpBody, isPlain } from "../dialects/json/message.js";
@@ -13,7 +13,7 @@ import { exampleOf } from "./examples.js";
 import { formSchema, queryParameters } from "./parameters.js";
 
 /** Every path of an endpoint, with its path item. */
-export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, item: Schema][] {
+export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, item: JsonSchema][] {
   const path = pathOf(endpoint);
   const unversioned: [path: string, id: string][] = [[path, ""]];
   // The short path of `Call`.
@@ -22,7 +22,10 @@ export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, 
   const shared = sharedOf(endpoint, schemas);
   return [
     [`/v1${path}`, describe(endpoint, shared, { versioned: true, id: "" })],
-    ...unversioned.map(([path, id]): [string, Schema] => [path, describe(endpoint, shared, { versioned: false, id })]),
+    ...unversioned.map(([path, id]): [string, JsonSchema] => [
+      path,
+      describe(endpoint, shared, { versioned: false, id }),
+    ]),
   ];
 }
 
@@ -37,11 +40,11 @@ export interface PathForm {
 
 /** What the operations at all paths have in common. */
 interface Shared {
-  readonly body: { readonly requestBody: Schema };
-  readonly answers: { readonly responses: Schema };
+  readonly body: { readonly requestBody: JsonSchema };
+  readonly answers: { readonly responses: JsonSchema };
   /** Undefined where there is no GET: its message without parameters is `{}`, which not every type can be. */
-  readonly query: readonly Schema[] | undefined;
-  readonly socket: Schema;
+  readonly query: readonly JsonSchema[] | undefined;
+  readonly socket: JsonSchema;
 }
 
 function sharedOf(endpoint: Endpoint, schemas: Schemas): Shared {
@@ -54,7 +57,11 @@ function sharedOf(endpoint: Endpoint, schemas: Schemas): Shared {
   };
 }
 
-function plainItem(endpoint: Endpoint, { body, answers, query, socket }: Shared, { versioned, id }: PathForm): Schema {
+function plainItem(
+  endpoint: Endpoint,
+  { body, answers, query, socket }: Shared,
+  { versioned, id }: PathForm,
+): JsonSchema {
   const post = { ...body, ...answers };
   if (versioned) return { ...socket, post: operation(endpoint, { versioned, id }, post) };
   return {
@@ -64,7 +71,7 @@ function plainItem(endpoint: Endpoint, { body, answers, query, socket }: Shared,
   };
 }
 
-function socketItem(endpoint: Endpoint, { body, answers, socket }: Shared, { versioned, id }: PathForm): Schema {
+function socketItem(endpoint: Endpoint, { body, answers, socket }: Shared, { versioned, id }: PathForm): JsonSchema {
   const opened = {
     101: { description: "The WebSocket is open." },
     ...ERROR_RESPONSES,
@@ -85,7 +92,7 @@ function localName({ service, name }: Endpoint): string {
 }
 
 /** The messages of a WebSocket in both directions, one a text frame: an extension, since OpenAPI cannot describe it. */
-function webSocket({ method: { input, output } }: Endpoint, schemas: Schemas): Schema {
+function webSocket({ method: { input, output } }: Endpoint, schemas: Schemas): JsonSchema {
   return {
     "x-websocket": { sends: schemas.message(input, "input"), receives: schemas.message(output, "output") },
   };
@@ -95,9 +102,9 @@ function webSocket({ method: { input, output } }: Endpoint, schemas: Schemas): S
 export function operation(
   endpoint: Endpoint,
   { versioned, bound, id }: PathForm,
-  rest: Schema,
-  query: readonly Schema[] = [],
-): Schema {
+  rest: JsonSchema,
+  query: readonly JsonSchema[] = [],
+): JsonSchema {
   const { name, resource, method, callers, shape } = endpoint;
   const { idempotency: level } = method;
   const comment = commentOf(method, method.parent.file);
@@ -162,12 +169,12 @@ const BOUND_STREAM_WORDS: Readonly<Record<Endpoint["shape"], string>> = {
 };
 
 /** OpenAPI cannot express that parameters exclude each other. */
-function oneofWords({ method: { input } }: Endpoint, query: readonly Schema[]): string {
+function oneofWords({ method: { input } }: Endpoint, query: readonly JsonSchema[]): string {
   const excludes = input.oneofs.some(({ fields }) => fields.length > 1);
   return excludes && query.length > 0 ? "Of parameters of which at most one may be given, more are refused." : "";
 }
 
-function requestBody({ method: { input } }: Endpoint, schemas: Schemas): Schema {
+function requestBody({ method: { input } }: Endpoint, schemas: Schemas): JsonSchema {
   if (isHttpBody(input))
     return { description: "Any bytes, of the content type they are sent with.", content: ANY_BYTES };
   const form = takesForms(input) ? { "multipart/form-data": { schema: formSchema(input, schemas) } } : {};
@@ -186,24 +193,24 @@ function takesObject(type: DescMessage): boolean {
 const TAKES_OBJECT: ReadonlySet<string> = new Set(["Struct", "Value", "Any"].map((name) => `google.protobuf.${name}`));
 export const ANY_BYTES = { "*/*": { schema: {} } };
 
-export function jsonContent(type: DescMessage, schemas: Schemas, direction: "input" | "output"): Schema {
+export function jsonContent(type: DescMessage, schemas: Schemas, direction: "input" | "output"): JsonSchema {
   const example = exampleOf(type, direction);
   return { schema: schemas.message(type, direction), ...(example !== undefined && { example }) };
 }
 
 /** @param field the one field of the response that is answered; default all */
-export function responses(endpoint: Endpoint, schemas: Schemas, field?: DescField): Schema {
+export function responses(endpoint: Endpoint, schemas: Schemas, field?: DescField): JsonSchema {
   const { method, shape } = endpoint;
   const output = field === undefined ? method.output : field.message;
   const after = shape === "server_streaming" && !(output !== undefined && isHttpBody(output));
   return {
-    200: answer(endpoint, schemas, field),
+    200: response(endpoint, schemas, field),
     ...(after && { 204: { $ref: "#/components/responses/Complete" } }),
     ...ERROR_RESPONSES,
   };
 }
 
-function answer({ method: { output }, shape }: Endpoint, schemas: Schemas, field: DescField | undefined): Schema {
+function response({ method: { output }, shape }: Endpoint, schemas: Schemas, field: DescField | undefined): JsonSchema {
   const headers = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
   const raw = field === undefined ? output : field.message;
   if (raw !== undefined && isHttpBody(raw)) {
@@ -222,7 +229,7 @@ function answer({ method: { output }, shape }: Endpoint, schemas: Schemas, field
 }
 
 /** The content of a stream. Its messages are described by an extension: JSON Schema can describe a line, but no body of lines. */
-function streams(message: Schema, sample: unknown): Schema {
+function streams(message: JsonSchema, sample: unknown): JsonSchema {
   const failure = { $ref: `#/components/schemas/${ERROR}` };
   const example = JSON.stringify(sample);
   const line = { type: "object", properties: { error: failure }, required: ["error"], additionalProperties: false };

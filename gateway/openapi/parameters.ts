@@ -5,7 +5,7 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
 import { deprecation, described, type Schemas, secrecy } from "../../src/json/schema/messages.js";
-import { mapKeySchema, type Schema } from "../../src/json/schema/scalars.js";
+import { type JsonSchema, mapKeySchema } from "../../src/json/schema/scalars.js";
 import { hasOwnForm, isRequired, wrapped } from "../../src/json/types.js";
 import { suchAs } from "./examples.js";
 
@@ -18,11 +18,11 @@ const MAX_LOOKED_AT = 1_000;
 interface Parameter {
   readonly field: DescField;
   readonly name: string;
-  readonly schema: Schema;
+  readonly schema: JsonSchema;
 }
 
 /** The parameters of a GET: at most 50, down to three levels of messages, and none of a message nested in itself. */
-export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
+export function queryParameters(type: DescMessage, schemas: Schemas): JsonSchema[] {
   return parametersOf(type, schemas).map(({ field, name, schema }) => {
     const example = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING ? suchAs(field) : undefined;
     return {
@@ -40,9 +40,9 @@ export function queryParameters(type: DescMessage, schemas: Schemas): Schema[] {
 }
 
 /** The schema of a form: the same fields, but bytes are files, and maps are left out, which forms cannot express. */
-export function formSchema(type: DescMessage, schemas: Schemas): Schema {
+export function formSchema(type: DescMessage, schemas: Schemas): JsonSchema {
   const parts = parametersOf(type, schemas).filter(({ field }) => field.fieldKind !== "map");
-  const properties = parts.map(({ field, name, schema }): [string, Schema] => {
+  const properties = parts.map(({ field, name, schema }): [string, JsonSchema] => {
     const more = { ...secrecy(field, "input"), ...described(commentOf(field, field.parent.file)) };
     if (field.scalar !== ScalarType.BYTES || name.includes(".")) return [name, { ...schema, ...more }];
     return [name, { ...(field.fieldKind === "list" ? { type: "array", items: FILE } : FILE), ...more }];
@@ -50,7 +50,7 @@ export function formSchema(type: DescMessage, schemas: Schemas): Schema {
   return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
 }
 
-const FILE: Schema = { type: "string", format: "binary", contentMediaType: "application/octet-stream" };
+const FILE: JsonSchema = { type: "string", format: "binary", contentMediaType: "application/octet-stream" };
 
 /** Messages at one depth, each with the messages that it is nested in. */
 type Level = { type: DescMessage; prefix: string; within: readonly DescMessage[] }[];
@@ -83,7 +83,7 @@ function isNested(field: DescField): field is DescField & { fieldKind: "message"
 }
 
 /** The schema of a parameter; undefined where the field has no form as text. */
-function schemaOf(field: DescField, schemas: Schemas): Schema | undefined {
+function schemaOf(field: DescField, schemas: Schemas): JsonSchema | undefined {
   const one = leafSchema(field, schemas);
   if (one === undefined || (field.fieldKind !== "list" && field.fieldKind !== "map")) return one;
   if (field.fieldKind === "list") return { type: "array", items: one };
@@ -91,7 +91,7 @@ function schemaOf(field: DescField, schemas: Schemas): Schema | undefined {
   return { type: "object", ...(propertyNames && { propertyNames }), additionalProperties: one };
 }
 
-function leafSchema({ message, enum: type, scalar }: DescField, schemas: Schemas): Schema | undefined {
+function leafSchema({ message, enum: type, scalar }: DescField, schemas: Schemas): JsonSchema | undefined {
   if (type?.typeName === "google.protobuf.NullValue") return { type: "string", enum: ["NULL_VALUE"] };
   if (message === undefined) return schemas.single({ enum: type, scalar }, "input");
   if (message.typeName === "google.protobuf.Value") return { type: "string" };

@@ -22,7 +22,7 @@ import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
 import { checkUnambiguous } from "../http/headers.js";
-import type { GatewayRequestHead, OwnPaths, Reply } from "../http/message.js";
+import type { BareResponse, BuiltInRoutes, GatewayRequestHead } from "../http/message.js";
 import { readCredentials } from "../stages/credentials.js";
 import { openApiSteps, summaryOfService } from "./document.js";
 
@@ -38,8 +38,8 @@ export interface ServedDocumentsOptions {
 /** Documents kept in memory. Callers who may call the same endpoints share one. */
 const MAX_KEPT = 32;
 
-export class ServedDocuments implements OwnPaths {
-  readonly roots: OwnPaths["roots"] = ["/openapi"];
+export class ServedDocuments implements BuiltInRoutes {
+  readonly roots: BuiltInRoutes["roots"] = ["/openapi"];
   readonly #routes: Routes;
   readonly #guard: Guard;
   readonly #omitZeros: boolean | undefined;
@@ -56,7 +56,7 @@ export class ServedDocuments implements OwnPaths {
     this.#server = publicUrl;
   }
 
-  reply(path: string, request: GatewayRequestHead): Promise<Reply> | undefined {
+  reply(path: string, request: GatewayRequestHead): Promise<BareResponse> | undefined {
     if (path === "/openapi") return this.#index(request);
     if (path === "/openapi/fields") return this.#fields(request);
     const service = /^\/openapi\/([^/]+)\.json$/i.exec(path)?.[1]?.toLowerCase();
@@ -66,14 +66,14 @@ export class ServedDocuments implements OwnPaths {
     return isIndex ? this.#index(request) : this.#document(service, request);
   }
 
-  async #index(request: GatewayRequestHead): Promise<Reply> {
+  async #index(request: GatewayRequestHead): Promise<BareResponse> {
     const viewer = await this.#viewer(request);
     const visible = this.#visibleServices(viewer);
     const services = await mapPaced(visible, ([name, shown]) => indexEntry(name, shown, "/openapi/"));
     return { status: 200, body: JSON.stringify({ services }) };
   }
 
-  async #fields(request: GatewayRequestHead): Promise<Reply> {
+  async #fields(request: GatewayRequestHead): Promise<BareResponse> {
     const viewer = await this.#viewer(request);
     const services = await mapPaced(this.#visibleServices(viewer), ([name, shown]) => [
       name,
@@ -82,7 +82,7 @@ export class ServedDocuments implements OwnPaths {
     return { status: 200, body: JSON.stringify({ services: Object.fromEntries(services) }) };
   }
 
-  async #document(service: string, request: GatewayRequestHead): Promise<Reply> {
+  async #document(service: string, request: GatewayRequestHead): Promise<BareResponse> {
     const viewer = await this.#viewer(request);
     const shown = this.#shown(service, viewer);
     const [first] = shown;

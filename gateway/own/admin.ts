@@ -1,32 +1,32 @@
 /** The operator's port: metrics and health of the process, apart from the port that callers and web pages reach. */
-import type { OwnRoot } from "../../src/contract/names.js";
+import type { BuiltInRoot } from "../../src/contract/names.js";
 import type { Metrics } from "../../src/metrics.js";
 import { toErrorReply } from "../http/error-object.js";
 import { HttpError } from "../http/errors.js";
 import { checkHost } from "../http/headers.js";
-import type { GatewayRequest, GatewayResponse, Handler, Reply } from "../http/message.js";
+import type { BareResponse, GatewayRequest, GatewayResponse, RequestHandler } from "../http/message.js";
 import { pathOf } from "../http/target.js";
 import { Cors, checkCors, type Hosts } from "../stages/cors.js";
-import type { Health } from "./health.js";
+import type { HealthRoutes } from "./health.js";
 
 interface AdminOptions {
   readonly metrics: Metrics;
-  readonly health: Health;
+  readonly health: HealthRoutes;
   readonly hosts: Hosts;
 }
 
 /** No page of another origin may call, whatever PORTICO_CORS says, which is about callers of services. */
 const cors = new Cors([]);
 
-const METRICS: OwnRoot = "/metrics";
+const METRICS: BuiltInRoot = "/metrics";
 /** The roots of this port. What they name is reserved at the HTTP port, too, so that a path means one thing. */
-export const ADMIN_ROOTS: readonly OwnRoot[] = [METRICS, "/livez", "/readyz"];
+export const ADMIN_ROOTS: readonly BuiltInRoot[] = [METRICS, "/livez", "/readyz"];
 
 /** Answers `/metrics`, `/livez` and `/readyz`. */
-export function createAdminHandler({ metrics, health, hosts }: AdminOptions): Handler {
+export function createAdminHandler({ metrics, health, hosts }: AdminOptions): RequestHandler {
   const reply = (request: GatewayRequest): AdminReply | Promise<AdminReply> => {
-    const { method, target, headers, fault } = request;
-    if (fault !== undefined) throw fault;
+    const { method, target, headers, error } = request;
+    if (error !== undefined) throw error;
     checkHost(headers);
     checkCors(request, { cors, hosts });
     const path = pathOf(target);
@@ -46,7 +46,7 @@ export function createAdminHandler({ metrics, health, hosts }: AdminOptions): Ha
   };
 }
 
-type AdminReply = Reply & { readonly body: string };
+type AdminReply = BareResponse & { readonly body: string };
 
 function respond({ status, body, headers = [], contentType = "application/json" }: AdminReply): GatewayResponse {
   const length = Buffer.byteLength(body);

@@ -7,11 +7,11 @@
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { first, type Metadata, requestIdOf } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Call, CallStart } from "../../src/rpc/channel.js";
+import type { CallStart, OutgoingCall } from "../../src/rpc/channel.js";
 import type { FindMethod } from "../../src/rpc/dispatch.js";
 import { MessageQueue } from "../../src/rpc/message-queue.js";
 import type { ServedMethod } from "../../src/rpc/running-call.js";
-import type { OwnContext } from "../../src/rpc/service.js";
+import type { BuiltInContext } from "../../src/rpc/service.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 import { HttpError, toCallError } from "../http/errors.js";
@@ -65,11 +65,11 @@ function methodOf(target: Target): ServedMethod {
 class ForwardedCall {
   readonly responses: MessageQueue<Uint8Array>;
   readonly #target: Target;
-  readonly #call: Call;
+  readonly #call: OutgoingCall;
   #wake: (() => void) | undefined;
   #ended = false;
 
-  constructor(target: Target, context: OwnContext) {
+  constructor(target: Target, context: BuiltInContext) {
     this.#target = target;
     this.responses = new MessageQueue((bytes) => bytes, {
       pause: () => this.#call.pause(),
@@ -123,7 +123,7 @@ class ForwardedCall {
   }
 }
 
-function startOf({ endpoint, identity, metadata: passed }: Target, context: OwnContext): CallStart {
+function startOf({ endpoint, identity, metadata: passed }: Target, context: BuiltInContext): CallStart {
   const { caller, namespace, metadata: sent } = context;
   const metadata: Metadata[number][] = [["platform-namespace", namespace]];
   const requestId = requestIdOf(sent);
@@ -139,7 +139,7 @@ function startOf({ endpoint, identity, metadata: passed }: Target, context: OwnC
   return {
     path: endpoint.path,
     metadata,
-    deadline: context.deadlineMonotonicMs,
+    deadlineMonotonicMs: context.deadlineMonotonicMs,
     repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
   };
 }

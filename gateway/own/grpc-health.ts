@@ -10,9 +10,9 @@ import {
   HealthService,
   HealthCheckResponse_ServingStatus as Serving,
 } from "../../src/gen/grpc/health/v1/health.js";
-import { type Context, type Part, part } from "../../src/rpc/service.js";
-import type { GrpcService, GrpcServices, Viewer } from "./grpc-services.js";
-import type { Health } from "./health.js";
+import { type Context, part, type ServicePart } from "../../src/rpc/service.js";
+import type { GrpcService, GrpcServices, ReflectionViewer } from "./grpc-services.js";
+import type { HealthRoutes } from "./health.js";
 
 /** How soon a watch reports a change, in milliseconds. */
 const WATCH_MS = 1_000;
@@ -21,13 +21,13 @@ const MAX_WATCHES = 10_000;
 
 export interface GrpcHealthOptions {
   readonly services: GrpcServices;
-  readonly health: Pick<Health, "isReady" | "isLeaving">;
+  readonly health: Pick<HealthRoutes, "isReady" | "isLeaving">;
   /** Who calls, as the guard knows the caller now. */
-  readonly viewerOf: (context: Context) => Promise<Viewer>;
+  readonly viewerOf: (context: Context) => Promise<ReflectionViewer>;
 }
 
 export class GrpcHealth {
-  readonly part: Part;
+  readonly part: ServicePart;
   readonly #options: GrpcHealthOptions;
   #watches = 0;
   /** Resolves when all watches are to look again. */
@@ -51,7 +51,7 @@ export class GrpcHealth {
   }
 
   /** Undefined for a name that the viewer does not see. */
-  #statusOf(name: string, viewer: Viewer): Serving | undefined {
+  #statusOf(name: string, viewer: ReflectionViewer): Serving | undefined {
     const { services, health } = this.#options;
     if (name === "") return health.isReady ? Serving.SERVING : Serving.NOT_SERVING;
     const seen = services.byName.get(name)?.filter(services.seenBy(viewer)) ?? [];
@@ -59,7 +59,7 @@ export class GrpcHealth {
     return seen.some(isReachable) ? Serving.SERVING : Serving.NOT_SERVING;
   }
 
-  #shown(name: string, viewer: Viewer): Serving {
+  #shown(name: string, viewer: ReflectionViewer): Serving {
     return this.#statusOf(name, viewer) ?? Serving.SERVICE_UNKNOWN;
   }
 

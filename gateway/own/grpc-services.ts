@@ -1,15 +1,15 @@
 /** The gRPC services that can be called at the HTTP port, and which of them a caller sees: those with an endpoint it may call. */
 import { type Admission, type Guard, isVisible } from "../../src/call/admission.js";
-import type { OwnRoot } from "../../src/contract/names.js";
+import type { BuiltInRoot } from "../../src/contract/names.js";
 import { FileIndex, type Sees } from "../../src/rpc/file-index.js";
-import type { Contract } from "../catalog/contracts.js";
+import type { CatalogContract } from "../catalog/contracts.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 
 /** The name under which the gateway's own endpoints are decided, logged and counted. No service may take it. */
-export const OWN_SERVICE = "gateway";
+export const BUILT_IN_SERVICE = "gateway";
 /** No path begins so: their paths are those of gRPC. The name is reserved all the same. */
-export const OWN_SERVICE_ROOTS: readonly OwnRoot[] = [`/${OWN_SERVICE}`];
+export const BUILT_IN_SERVICE_ROOTS: readonly BuiltInRoot[] = [`/${BUILT_IN_SERVICE}`];
 
 /** One gRPC service of a service. */
 export interface GrpcService {
@@ -21,7 +21,7 @@ export interface GrpcService {
 }
 
 /** Who asks, and where it asks for one service alone, for which. */
-export type Viewer = Pick<Admission, "caller" | "namespace"> & { readonly only: string | undefined };
+export type ReflectionViewer = Pick<Admission, "caller" | "namespace"> & { readonly only: string | undefined };
 
 interface Known {
   /** By full name, in the order of the names; several where several services have one of that name. */
@@ -53,16 +53,16 @@ export class GrpcServices {
   }
 
   /** Full names of the gRPC services that the viewer sees, in order. */
-  namesSeenBy(viewer: Viewer): string[] {
+  namesSeenBy(viewer: ReflectionViewer): string[] {
     const sees = this.seenBy(viewer);
     return [...this.byName].flatMap(([name, services]) => (services.some(sees) ? [name] : []));
   }
 
-  seenBy(viewer: Viewer): Sees<GrpcService> {
+  seenBy(viewer: ReflectionViewer): Sees<GrpcService> {
     return ({ name, service, targets }) => {
       // Without the header Portico-Service a name leads to its owner alone.
       const isMeant = viewer.only === undefined ? this.#routes.rpc.isFirst(name, service) : viewer.only === service;
-      const isAsked = isMeant || service === OWN_SERVICE;
+      const isAsked = isMeant || service === BUILT_IN_SERVICE;
       return isAsked && targets.some(({ endpoint }) => isVisible(this.#guard, viewer, endpoint));
     };
   }
@@ -105,7 +105,7 @@ function addFiles(
   targets: readonly Target[],
   grpcServices: readonly GrpcService[],
 ): void {
-  for (const contract of new Set<Contract>(targets.map((target) => target.contract))) {
+  for (const contract of new Set<CatalogContract>(targets.map((target) => target.contract))) {
     const having = grpcServices.filter(({ targets: own }) => own.some((target) => target.contract === contract));
     const owned = having.map((owner) => ({ grpcService: owner.name, owner }));
     files.add(contract.schema.descriptors, owned);

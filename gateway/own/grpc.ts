@@ -13,20 +13,20 @@ import type { CallLimits } from "../../src/rpc/call-limits.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import { REFLECTION_SERVICES, type Reflected, reflectionParts } from "../../src/rpc/reflection.js";
+import { REFLECTION_SERVICES, type ReflectionView, reflectionParts } from "../../src/rpc/reflection.js";
 import type { Context, Service } from "../../src/rpc/service.js";
 import { Contracts } from "../catalog/contracts.js";
 import { PassedMetadata } from "../catalog/passed-metadata.js";
 import type { Routes } from "../catalog/routes.js";
 import { Target } from "../catalog/target.js";
 import { GrpcHealth } from "./grpc-health.js";
-import { type GrpcService, GrpcServices, OWN_SERVICE, type Viewer } from "./grpc-services.js";
-import type { Health } from "./health.js";
+import { BUILT_IN_SERVICE, type GrpcService, GrpcServices, type ReflectionViewer } from "./grpc-services.js";
+import type { HealthRoutes } from "./health.js";
 
-export interface OwnGrpcOptions {
+export interface BuiltInGrpcOptions {
   readonly routes: Routes;
   readonly guard: Guard;
-  readonly health: Health;
+  readonly health: HealthRoutes;
   readonly limits: CallLimits;
   readonly log: Logger;
 }
@@ -35,16 +35,16 @@ export interface OwnGrpcOptions {
 export const SERVICE = "portico-service";
 
 /** Serves health and reflection at their gRPC paths. */
-export function serveOwnGrpc({ routes, guard, health, limits, log }: OwnGrpcOptions): void {
+export function serveBuiltInGrpc({ routes, guard, health, limits, log }: BuiltInGrpcOptions): void {
   const descriptors = descriptorsOf("grpc.health.v1", "grpc.reflection.v1", "grpc.reflection.v1alpha");
   const grpcServices = [HEALTH_SERVICE, ...REFLECTION_SERVICES];
-  const announced = { service: OWN_SERVICE, descriptors, grpcServices };
+  const announced = { service: BUILT_IN_SERVICE, descriptors, grpcServices };
   const contract = new Contracts({ maxMessage: limits.maxBody }).hold(announced);
   const endpoints = contract.endpoints.map((endpoint) => ({ ...endpoint, callers: Callers.PUBLIC }));
   const [anyEndpoint] = endpoints as [Endpoint];
 
   // Asked again for each message: a stream that everyone may open goes on when its caller loses a scope.
-  const viewerOf = async ({ metadata, namespace }: Context): Promise<Viewer> => {
+  const viewerOf = async ({ metadata, namespace }: Context): Promise<ReflectionViewer> => {
     const authorization = first(metadata, "authorization");
     const token = authorization === undefined ? undefined : bearerOf(authorization);
     const only = first(metadata, SERVICE);
@@ -52,13 +52,13 @@ export function serveOwnGrpc({ routes, guard, health, limits, log }: OwnGrpcOpti
     return { caller, namespace, only };
   };
   const services = new GrpcServices(routes, guard);
-  const show = async (context: Context): Promise<Reflected<GrpcService>> => {
+  const show = async (context: Context): Promise<ReflectionView<GrpcService>> => {
     const viewer = await viewerOf(context);
     const { files } = services;
     return { services: () => services.namesSeenBy(viewer), files, sees: services.seenBy(viewer) };
   };
   const parts = [new GrpcHealth({ services, health, viewerOf }).part, ...reflectionParts(show)];
-  const own: Service = { name: OWN_SERVICE, descriptors, parts };
+  const own: Service = { name: BUILT_IN_SERVICE, descriptors, parts };
   const channel = new InProcessChannel(new Dispatcher({ services: [own], unguarded: [], guard, limits, log }));
   const metadata = new PassedMetadata([SERVICE], true);
   routes.own = endpoints.map((endpoint) => new Target(endpoint, channel, "token", contract, metadata));

@@ -4,22 +4,22 @@
  */
 import { toErrorReply } from "../http/error-object.js";
 import { HttpError } from "../http/errors.js";
-import type { OwnPaths, Reply } from "../http/message.js";
+import type { BareResponse, BuiltInRoutes } from "../http/message.js";
 
 /** What the process needs, by name, and whether it is there. */
 export type Needs = Readonly<Record<string, () => boolean>>;
 
-type HealthReply = Reply & { readonly body: string };
+type HealthReply = BareResponse & { readonly body: string };
 
 interface HealthOptions {
   /** Why it is not ready, in words for the operator, which may name addresses. */
   readonly why?: (() => string | undefined) | undefined;
   /** What the operator must mend although calls are answered; whoever reaches the port may read it. */
-  readonly faults?: (() => readonly string[]) | undefined;
+  readonly errors?: (() => readonly string[]) | undefined;
 }
 
-export class Health implements OwnPaths {
-  readonly roots: OwnPaths["roots"] = ["/livez", "/readyz"];
+export class HealthRoutes implements BuiltInRoutes {
+  readonly roots: BuiltInRoutes["roots"] = ["/livez", "/readyz"];
   readonly #needs: Needs;
   readonly #options: HealthOptions;
   #leaving = false;
@@ -66,8 +66,8 @@ export class Health implements OwnPaths {
     if (missing.length > 0) {
       return toErrorReply("gateway", new HttpError(503, `Not ready: ${why() ?? `no ${missing.join(", no ")}`}`));
     }
-    const faults = this.#options.faults?.() ?? [];
-    if (faults.length > 0) return { status: 200, body: JSON.stringify({ Status: "degraded", Reasons: faults }) };
+    const errors = this.#options.errors?.() ?? [];
+    if (errors.length > 0) return { status: 200, body: JSON.stringify({ Status: "degraded", Reasons: errors }) };
     return { status: 200, body: '{"Status":"ready"}' };
   }
 }

@@ -10,7 +10,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { type Coding, preferredCoding } from "../http/content-coding.js";
 import { listOf } from "../http/headers.js";
-import type { GatewayRequestHead, OwnPaths, Reply } from "../http/message.js";
+import type { BareResponse, BuiltInRoutes, GatewayRequestHead } from "../http/message.js";
 
 const ASSETS = "/console/assets/";
 
@@ -63,8 +63,8 @@ export interface PagesOptions {
   readonly folder: string;
 }
 
-export class Pages implements OwnPaths {
-  readonly roots: OwnPaths["roots"] = ["/", "/favicon.ico", "/explore", "/console"];
+export class Pages implements BuiltInRoutes {
+  readonly roots: BuiltInRoutes["roots"] = ["/", "/favicon.ico", "/explore", "/console"];
   readonly #document: File;
   readonly #etag: string;
   readonly #assets: ReadonlyMap<string, File>;
@@ -80,7 +80,7 @@ export class Pages implements OwnPaths {
     this.#preload = preloads(JSON.parse(readFileSync(join(folder, "files.json"), "utf8")));
   }
 
-  reply(path: string, { rawHeaders }: GatewayRequestHead): Reply | undefined {
+  reply(path: string, { rawHeaders }: GatewayRequestHead): BareResponse | undefined {
     if (path === "/") return { status: 302, body: "", headers: ["Location", "/explore", ...DOCUMENT_HEADERS] };
     const asset = this.#assets.get(path);
     if (asset !== undefined) return fileReply(asset, rawHeaders, FOREVER);
@@ -89,7 +89,7 @@ export class Pages implements OwnPaths {
     return part === undefined ? undefined : this.#documentReply(part, rawHeaders);
   }
 
-  #documentReply(part: string, rawHeaders: readonly string[]): Reply {
+  #documentReply(part: string, rawHeaders: readonly string[]): BareResponse {
     // Weak: the bytes differ with the coding, the document does not.
     const etag = `W/"${this.#etag}"`;
     const own = [...DOCUMENT_HEADERS, ...(this.#preload.get(part) ?? []), "ETag", etag, "Cache-Control", "no-cache"];
@@ -118,7 +118,7 @@ function fileReply(
   { contentType, plain, compressed }: File,
   rawHeaders: readonly string[],
   own: readonly string[],
-): Reply {
+): BareResponse {
   const coding = preferredCoding(listOf(rawHeaders, "accept-encoding"), CODINGS);
   const encoding = coding === undefined ? [] : ["Content-Encoding", coding];
   return {

@@ -79,8 +79,8 @@ export class Usage {
   }
 
   /** Sends the counts to the authority. Resolves when the authority has them, or cannot be reached. */
-  report(answerMs: number): Promise<void> {
-    this.#sending ??= this.#send(answerMs).finally(() => {
+  report(timeoutMs: number): Promise<void> {
+    this.#sending ??= this.#send(timeoutMs).finally(() => {
       this.#sending = undefined;
     });
     return this.#sending;
@@ -110,7 +110,7 @@ export class Usage {
     return counted;
   }
 
-  async #send(answerMs: number): Promise<void> {
+  async #send(timeoutMs: number): Promise<void> {
     if (this.#unsent.length === 0) {
       this.#unsent = this.#take();
       if (this.#unsent.length === 0) return;
@@ -122,7 +122,7 @@ export class Usage {
       await unary(channel, UsageService.report, request, {
         metadata,
         admission,
-        deadline: performance.now() + answerMs,
+        deadlineMonotonicMs: performance.now() + timeoutMs,
       });
       this.#unsent = [];
       this.#failing = false;

@@ -12,7 +12,7 @@ import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
 import { queueAfterBody } from "./request-queue.js";
 
-export interface Admitted {
+export interface AdmittedRequest {
   readonly admission: Admission;
   /** The body, in the pieces in which it arrived; empty where the call itself reads it. */
   readonly body: readonly Uint8Array[];
@@ -30,7 +30,7 @@ export function admitAtOnce(
   credentials: Credentials,
   state: RequestState,
   options: StageOptions,
-): Admitted | undefined {
+): AdmittedRequest | undefined {
   const { target } = route;
   const { dialect } = state;
   const readsBody = mustReadBody(request, route, state);
@@ -59,7 +59,7 @@ export async function admit(
   credentials: Credentials,
   state: RequestState,
   options: StageOptions,
-): Promise<Admitted> {
+): Promise<AdmittedRequest> {
   const { target } = route;
   const { dialect } = state;
   const { guard, callQueue } = options;
@@ -76,7 +76,7 @@ export async function admit(
 
 function mustReadBody(request: GatewayRequest, route: Route, { dialect }: RequestState): boolean {
   return (
-    announcesBody(request.headers) && route.body === undefined && !dialect.takesPieces(request, route.target, route)
+    announcesBody(request.headers) && route.body === undefined && !dialect.takesChunks(request, route.target, route)
   );
 }
 

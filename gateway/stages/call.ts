@@ -16,7 +16,7 @@ import type { Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
 import { reportFailure, write } from "./respond.js";
-import type { AdmittedStart, StreamOptions } from "./stream-call.js";
+import type { AdmittedStart, StreamCallOptions } from "./stream-call.js";
 
 const HEARTBEAT_MS = 15_000;
 
@@ -30,7 +30,7 @@ export interface AdmittedRequest {
   readonly credentials: Credentials;
   readonly admission: Admission;
   /** When the call must have ended, in milliseconds of `performance.now()`. */
-  readonly deadline: number | undefined;
+  readonly deadlineMonotonicMs: number | undefined;
 }
 
 /**
@@ -71,7 +71,7 @@ async function callWithTypes(
   const { request, state, route, target, credentials } = admitted;
   const message = await target.complete(
     () => state.dialect.readMessage(request, target, body, route),
-    admitted.deadline,
+    admitted.deadlineMonotonicMs,
   );
   // Meanwhile changes may have been acknowledged.
   const admission = await options.guard.admit(credentials, target.endpoint);
@@ -126,7 +126,7 @@ class UnaryListener implements CallListener {
     const { target, state } = this.admitted;
     const { metadata, endpoint } = target;
     if (metadata.isAny) {
-      state.answer = { headers: metadata.select(this.#headers), trailers: metadata.select(status.trailers) };
+      state.response = { headers: metadata.select(this.#headers), trailers: metadata.select(status.trailers) };
     }
     if (status.code !== Code.OK) {
       const error = toCallError(endpoint.service, status);
@@ -139,8 +139,11 @@ class UnaryListener implements CallListener {
 }
 
 /** Resolves when the types of an error's details have been asked for; undefined where none is missing, or needed. */
-function completeDetails({ state, target, deadline }: AdmittedRequest, { details }: Status): Promise<void> | undefined {
-  return state.dialect.writesDetails ? target.completeDetails(details, deadline) : undefined;
+function completeDetails(
+  { state, target, deadlineMonotonicMs }: AdmittedRequest,
+  { details }: Status,
+): Promise<void> | undefined {
+  return state.dialect.writesDetails ? target.completeDetails(details, deadlineMonotonicMs) : undefined;
 }
 
 /**
@@ -162,8 +165,8 @@ async function callAnyContract(
     state.target = target;
     try {
       const message = dialect.readMessage(request, target, body, route);
-      const answer = await callOnce(admitted, message, startOf(admitted, admitted.admission, options));
-      return await write(request, state, answer, admitted.deadline);
+      const response = await callOnce(admitted, message, startOf(admitted, admitted.admission, options));
+      return await write(request, state, response, admitted.deadlineMonotonicMs);
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;
@@ -180,16 +183,16 @@ export function startOf(
   admission: Admission,
   options: Pick<StageOptions, "guard" | "enrolment">,
 ): AdmittedStart {
-  const { request, target, deadline } = admitted;
+  const { request, target, deadlineMonotonicMs: deadline } = admitted;
   const { path, method, shape } = target.endpoint;
   return {
     path,
     refusable: shape === "unary",
     repeatable: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
     metadata: metadataOf(admitted, admission, options),
-    deadline,
+    deadlineMonotonicMs: deadline,
     admission,
-    context: target.identity === "context" ? options.guard.contextOf(admission) : undefined,
+    context: target.identity === "context" ? options.guard.assertionOf(admission) : undefined,
     clientAddress: request.remoteAddress,
   };
 }
@@ -198,18 +201,18 @@ export function startOf(
  * A stream begins at its service with its first message, however late that comes; the guard decides again then. Where the
  * message was received before the stage `admit` ended, the admission is as new as the message.
  */
-function streamOptions(admitted: AdmittedRequest, options: StageOptions): StreamOptions {
-  const { request, state, route, target, credentials, admission, deadline } = admitted;
+function streamOptions(admitted: AdmittedRequest, options: StageOptions): StreamCallOptions {
+  const { request, state, route, target, credentials, admission, deadlineMonotonicMs: deadline } = admitted;
   const { guard, log, heartbeatMs = HEARTBEAT_MS } = options;
-  const isLate = request.upgrade === true || state.dialect.takesPieces(request, target, route);
+  const isLate = request.upgrade === true || state.dialect.takesChunks(request, target, route);
   const begin = async (): Promise<AdmittedStart> =>
     startOf(admitted, isLate ? await guard.admit(credentials, target.endpoint) : admission, options);
   return {
-    ...{ target, route, guard, admission, deadline, begin, heartbeatMs },
+    ...{ target, route, guard, admission, deadlineMonotonicMs: deadline, begin, heartbeatMs },
     completeDetails: (status) => completeDetails(admitted, status),
     toFailure: (error) => reportFailure(error, state, log),
     onMetadata(headers, trailers) {
-      if (headers.length + trailers.length > 0) state.answer = { headers, trailers };
+      if (headers.length + trailers.length > 0) state.response = { headers, trailers };
     },
     onEnd: ({ status, bytes, ...counts }) => record(request, state, { status, length: bytes }, options, counts),
   };

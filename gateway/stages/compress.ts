@@ -2,7 +2,7 @@
 import { compress, MAX_AT_ONCE, MIN_COMPRESSED, preferredCoding } from "../http/content-coding.js";
 import { NO_MEMORY } from "../http/errors.js";
 import { listOf } from "../http/headers.js";
-import { type GatewayRequest, isStream, type Reply } from "../http/message.js";
+import { type BareResponse, type GatewayRequest, isStream } from "../http/message.js";
 import type { RequestState } from "./record.js";
 
 /**
@@ -15,7 +15,7 @@ const NO_HEADERS: readonly string[] = [];
 const VARY: readonly string[] = ["Vary", "Accept-Encoding"];
 
 /** Whether the reply is large enough to be compressed. A stream is not: its messages are sent as they come. */
-export function isLarge({ body }: Reply): boolean {
+export function isLarge({ body }: BareResponse): boolean {
   return !isStream(body) && body.length >= MIN_COMPRESSED;
 }
 
@@ -26,7 +26,11 @@ export function isLarge({ body }: Reply): boolean {
  * @param reply a large one
  * @throws {HttpError} (rejects) 503 where there is no memory for the reply
  */
-export async function encoded(request: GatewayRequest, state: RequestState, reply: Reply): Promise<Reply> {
+export async function encoded(
+  request: GatewayRequest,
+  state: RequestState,
+  reply: BareResponse,
+): Promise<BareResponse> {
   const { headers = NO_HEADERS, contentType = "application/json", status } = reply;
   const body = reply.body as string | Uint8Array;
   if (status === 101 || !COMPRESSIBLE.test(contentType) || state.target?.hasSecrets) return reply;

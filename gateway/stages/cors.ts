@@ -12,7 +12,7 @@ import type { Address } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
 import { HttpError } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
-import type { GatewayRequest, Reply } from "../http/message.js";
+import type { BareResponse, GatewayRequest } from "../http/message.js";
 
 /**
  * Ends a request with:
@@ -24,9 +24,9 @@ import type { GatewayRequest, Reply } from "../http/message.js";
 export function checkCors(
   { method, headers }: GatewayRequest,
   { cors, hosts }: { readonly cors: Cors; readonly hosts: Hosts },
-): Reply | undefined {
+): BareResponse | undefined {
   hosts.check(headers);
-  if (cors.isForeign(headers) && !isNavigation(method, headers)) throw foreignPage(headers);
+  if (cors.isCrossOrigin(headers) && !isNavigation(method, headers)) throw crossOriginRefused(headers);
   // A CORS-preflight request asks whether a page may send a request.
   if (method !== "OPTIONS" || headers.origin === undefined || headers.requestMethod === undefined) return undefined;
   return { status: 204, headers: cors.preflight(headers), body: "" };
@@ -62,7 +62,7 @@ export class Cors {
   }
 
   /** Whether, by its headers, a page of an origin that may not call made the request. */
-  isForeign(headers: RequestHeaders): boolean {
+  isCrossOrigin(headers: RequestHeaders): boolean {
     const { fetchSite, origin } = headers;
     if (fetchSite === undefined && origin === undefined) return false;
     return isOfAnotherOrigin(headers) && !this.#allows(origin);
@@ -85,7 +85,7 @@ function isNavigation(method: string, { fetchMode }: RequestHeaders): boolean {
 }
 
 /** The refusal of a request that a page of another origin made. */
-export function foreignPage({ origin }: RequestHeaders): HttpError {
+export function crossOriginRefused({ origin }: RequestHeaders): HttpError {
   const pages = origin === undefined ? "other origins" : origin.slice(0, MAX_ORIGIN);
   return new HttpError(403, `Pages of ${pages} may not call here; PORTICO_CORS names the origins that may`);
 }

@@ -12,26 +12,26 @@
 import type { Admission, Guarded } from "../../src/call/admission.js";
 import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
-import type { OwnRoot } from "../../src/contract/names.js";
+import type { BuiltInRoot } from "../../src/contract/names.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Route, Target } from "../catalog/target.js";
 import type { Failure } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
-import type { GatewayRequest, GatewayRequestHead, Reply } from "../http/message.js";
-import type { StreamOptions } from "./stream-call.js";
+import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../http/message.js";
+import type { StreamCallOptions } from "./stream-call.js";
 
 export interface Dialect {
   /** In the log. */
   readonly name: string;
   /** The roots of the paths that are this dialect's alone: no service may have them. */
-  readonly roots: readonly OwnRoot[];
+  readonly roots: readonly BuiltInRoot[];
   /** Whether details of errors are written as JSON, for which their types are needed; else as bytes. */
   readonly writesDetails: boolean;
   /**
    * The route of the endpoint that the request names, or the reply to a request that calls none; undefined where the path is
    * none of this dialect's. It may be asked twice. @throws {Error} at a path of this dialect without an endpoint
    */
-  readonly findRoute: (request: GatewayRequestHead, routes: Routes) => Route | BodyRoute | Reply | undefined;
+  readonly findRoute: (request: GatewayRequestHead, routes: Routes) => Route | BodyRoute | BareResponse | undefined;
   /** The methods with which the endpoint can be called at the path of the request. */
   readonly methods: (request: GatewayRequestHead, endpoint: Endpoint, route: Route) => Allow;
   /** Refuses, by its headers, a body in which the endpoint's request cannot be sent. @throws {HttpError} 400, 415 */
@@ -39,7 +39,7 @@ export interface Dialect {
   /** How long the call may take, in milliseconds; undefined where no header says so. @throws {HttpError} 400 */
   readonly readTimeout: (headers: RequestHeaders) => number | undefined;
   /** Whether the body is sent on to the service piece by piece instead of being read to its end first. */
-  readonly takesPieces: (request: GatewayRequestHead, target: Target, route: Route) => boolean;
+  readonly takesChunks: (request: GatewayRequestHead, target: Target, route: Route) => boolean;
   /** Most bytes of the body in which a message of `maxMessage` bytes is sent. */
   readonly maxBody: (maxMessage: number) => number;
   /** Whether the message has to be decompressed, or taken out of an envelope: then it is made of the body by `decodeBody`. */
@@ -68,7 +68,7 @@ export interface Dialect {
     request: GatewayRequest,
     target: Target,
     message: Uint8Array,
-    answer: AnswerMetadata,
+    response: ResponseMetadata,
     route: Route,
   ): Written;
   /**
@@ -78,14 +78,14 @@ export interface Dialect {
   openStream(
     request: GatewayRequest,
     body: readonly Uint8Array[],
-    options: StreamOptions,
-  ): Reply | Promise<Reply | Uint8Array>;
+    options: StreamCallOptions,
+  ): BareResponse | Promise<BareResponse | Uint8Array>;
   /** The reply of a request that failed before its response began. */
-  readonly writeError: (request: GatewayRequestHead, failure: Failure, about: FailedRequest) => Reply;
+  readonly writeError: (request: GatewayRequestHead, failure: Failure, about: FailedRequest) => BareResponse;
 }
 
 /** A reply; where its message has to be compressed first, a function that gives the reply with the compressed message. */
-export type Written = Reply | (() => Promise<Reply>);
+export type Written = BareResponse | (() => Promise<BareResponse>);
 
 /** What a path leads to where the body names the endpoint: it is received once the guard has admitted its sender. */
 export interface BodyRoute {
@@ -94,7 +94,7 @@ export interface BodyRoute {
   /** Most bytes of the body, before and after decompression. */
   readonly maxBody: number;
   /** The route, or the reply to a body that calls no endpoint. @throws {Error} (rejects) */
-  readonly findRoute: (body: readonly Uint8Array[], sender: Admission) => Promise<Route | Reply>;
+  readonly findRoute: (body: readonly Uint8Array[], sender: Admission) => Promise<Route | BareResponse>;
 }
 
 /** The dialects of a port. */
@@ -108,12 +108,12 @@ export interface Dialects {
 }
 
 /** The metadata that a service sent with its answer, as far as its configuration lets it pass. */
-export interface AnswerMetadata {
+export interface ResponseMetadata {
   readonly headers: Metadata;
   readonly trailers: Metadata;
 }
 
-export const NO_ANSWER_METADATA: AnswerMetadata = { headers: NO_METADATA, trailers: NO_METADATA };
+export const NO_RESPONSE_METADATA: ResponseMetadata = { headers: NO_METADATA, trailers: NO_METADATA };
 
 /** What is known of a request that failed. */
 export interface FailedRequest {
@@ -124,7 +124,7 @@ export interface FailedRequest {
   readonly route: Route | undefined;
   /** Whether the guard had admitted the call. */
   readonly admission: Admission | undefined;
-  readonly answer: AnswerMetadata;
+  readonly response: ResponseMetadata;
 }
 
 /** The methods that a path takes, and the header Allow that says so. */

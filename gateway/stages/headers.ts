@@ -38,10 +38,10 @@ export function checkHeaders(request: GatewayRequest, route: Route, { dialect }:
  * - 505 a version other than HTTP/1.0 and HTTP/1.1
  */
 export function checkWellFormed(
-  { fault, headers }: GatewayRequest,
+  { error, headers }: GatewayRequest,
   { config: { maxHeaderCount } }: StageOptions,
 ): void {
-  if (fault !== undefined) throw fault;
+  if (error !== undefined) throw error;
   if (headers.count > maxHeaderCount) {
     throw new HttpError(431, `At most ${maxHeaderCount} headers are accepted`);
   }

@@ -6,7 +6,7 @@ import type { Logger } from "../../src/log.js";
 import type { Metrics } from "../../src/metrics.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
 import type { Routes } from "../catalog/routes.js";
-import type { OwnPaths } from "../http/message.js";
+import type { BuiltInRoutes } from "../http/message.js";
 import type { Cors, Hosts } from "./cors.js";
 import type { Dialects } from "./dialect.js";
 
@@ -17,7 +17,7 @@ export interface StageOptions {
   readonly cors: Cors;
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };
   /** Searched in this order, where no service has the path. */
-  readonly own: readonly OwnPaths[];
+  readonly own: readonly BuiltInRoutes[];
   readonly dialects: Dialects;
   readonly guard: SigningGuard;
   /** Without it every request begins at once. */

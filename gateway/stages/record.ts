@@ -7,7 +7,7 @@ import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import type { Route, Target } from "../catalog/target.js";
 import type { GatewayRequest, GatewayResponse } from "../http/message.js";
 import { pathOf, printablePath } from "../http/target.js";
-import { type AnswerMetadata, type Dialect, type FailedRequest, NO_ANSWER_METADATA } from "./dialect.js";
+import { type Dialect, type FailedRequest, NO_RESPONSE_METADATA, type ResponseMetadata } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { StreamEnd } from "./stream-call.js";
 
@@ -32,7 +32,7 @@ export class RequestState implements FailedRequest {
   /** The dialect of the request; from the stage `route` on for one that only its path tells. */
   dialect: Dialect;
   /** The metadata of the service's answer. */
-  answer: AnswerMetadata = NO_ANSWER_METADATA;
+  response: ResponseMetadata = NO_RESPONSE_METADATA;
   /** The guard's decision, from the stage `admit` on. */
   admission: Admission | undefined;
   /** Why the gateway or a service failed, for the operator: the caller is told less. */

@@ -5,7 +5,7 @@
 import { RESERVED_NAMES } from "../../src/contract/names.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
 import { type HttpError, OVERLOADED } from "../http/errors.js";
-import type { GatewayRequest, GatewayResponse, Handler } from "../http/message.js";
+import type { GatewayRequest, GatewayResponse, RequestHandler } from "../http/message.js";
 import { pathOf } from "../http/target.js";
 
 /** Finds the service that has a path. */
@@ -17,7 +17,12 @@ interface Routes {
 type Refuse = (request: GatewayRequest, reason: HttpError) => GatewayResponse;
 
 /** A handler that calls another one when it is the turn of the request. */
-export function queueRequests(callQueue: CallQueue, routes: Routes, handler: Handler, refuse: Refuse): Handler {
+export function queueRequests(
+  callQueue: CallQueue,
+  routes: Routes,
+  handler: RequestHandler,
+  refuse: Refuse,
+): RequestHandler {
   return (request) => {
     if (callQueue.mayBegin()) return handler(request);
     const group = groupOf(request, routes);

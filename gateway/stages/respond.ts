@@ -15,7 +15,7 @@ import {
   toFailure,
   UnreachableError,
 } from "../http/errors.js";
-import { type GatewayRequest, type GatewayResponse, isStream, type Reply } from "../http/message.js";
+import { type BareResponse, type GatewayRequest, type GatewayResponse, isStream } from "../http/message.js";
 import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
 import type { Written } from "./dialect.js";
@@ -27,35 +27,38 @@ const MAX_UNRESERVED = 16 * 1024;
 
 /**
  * The reply to an answer, where no types have to be asked for. @returns undefined where they have: then `write` writes it
- * @param answer a unary call's answer in wire bytes, or a reply from an earlier stage
+ * @param response a unary call's answer in wire bytes, or a reply from an earlier stage
  */
 export function writeAtOnce(
   request: GatewayRequest,
   state: RequestState,
-  answer: Uint8Array | Written,
+  response: Uint8Array | Written,
 ): Written | undefined {
-  if (!(answer instanceof Uint8Array)) return answer;
+  if (!(response instanceof Uint8Array)) return response;
   const { dialect } = state;
   const target = state.target as Target;
   const route = state.route as Route;
-  return target.completeAtOnce(() => dialect.writeMessage(request, target, answer, state.answer, route));
+  return target.completeAtOnce(() => dialect.writeMessage(request, target, response, state.response, route));
 }
 
 /**
  * The same, where types have to be asked for first.
- * @param deadline of the call, in milliseconds of `performance.now()`
+ * @param deadlineMonotonicMs of the call, in milliseconds of `performance.now()`
  */
 export async function write(
   request: GatewayRequest,
   state: RequestState,
-  answer: Uint8Array | Written,
-  deadline: number | undefined,
+  response: Uint8Array | Written,
+  deadlineMonotonicMs: number | undefined,
 ): Promise<Written> {
-  if (!(answer instanceof Uint8Array)) return answer;
+  if (!(response instanceof Uint8Array)) return response;
   const { dialect } = state;
   const target = state.target as Target;
   const route = state.route as Route;
-  return target.complete(() => dialect.writeMessage(request, target, answer, state.answer, route), deadline);
+  return target.complete(
+    () => dialect.writeMessage(request, target, response, state.response, route),
+    deadlineMonotonicMs,
+  );
 }
 
 /** As `respond`, where the reply is not compressed. @returns undefined where it may be */
@@ -86,7 +89,12 @@ export async function respond(
   return finish(request, state, sent, options);
 }
 
-function finish(request: GatewayRequest, state: RequestState, reply: Reply, options: StageOptions): GatewayResponse {
+function finish(
+  request: GatewayRequest,
+  state: RequestState,
+  reply: BareResponse,
+  options: StageOptions,
+): GatewayResponse {
   const response = complete(request, state, reply, options);
   if (response.length > MAX_UNRESERVED && !request.tryReserveResponse(response.length)) throw NO_MEMORY;
   return recorded(request, state, response, response.status, options);
@@ -169,7 +177,7 @@ const STANDARD = ["Cache-Control", "no-store", ...NO_SNIFFING];
 function complete(
   request: GatewayRequest,
   { requestId }: RequestState,
-  { status, body, headers: own = NO_HEADERS, contentType = "application/json", trailers, session }: Reply,
+  { status, body, headers: own = NO_HEADERS, contentType = "application/json", trailers, session }: BareResponse,
   { cors, config: { httpTlsCert } }: StageOptions,
 ): GatewayResponse {
   if (session !== undefined) return { status, headers: ["X-Request-Id", requestId], body, length: 0, session };

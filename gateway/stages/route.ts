@@ -7,9 +7,9 @@ import { Code, StatusError } from "../../src/errors.js";
 import type { Route } from "../catalog/target.js";
 import { decodeContent } from "../http/coded-body.js";
 import { HttpError } from "../http/errors.js";
-import type { GatewayRequest, GatewayRequestHead, OwnPaths, Reply } from "../http/message.js";
+import type { BareResponse, BuiltInRoutes, GatewayRequest, GatewayRequestHead } from "../http/message.js";
 import { pathOf, printablePath } from "../http/target.js";
-import { foreignPage } from "./cors.js";
+import { crossOriginRefused } from "./cors.js";
 import { readCredentials } from "./credentials.js";
 import { type Allow, allowing, type BodyRoute, type Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
@@ -33,7 +33,7 @@ export async function findRoute(
   request: GatewayRequest,
   state: RequestState,
   options: StageOptions,
-): Promise<Route | Reply> {
+): Promise<Route | BareResponse> {
   const found = find(request, state, options);
   if (found === undefined) {
     const path = pathOf(request.target);
@@ -48,12 +48,12 @@ export function findRouteAtOnce(
   request: GatewayRequestHead,
   state: RequestState,
   options: StageOptions,
-): Route | Reply | undefined {
+): Route | BareResponse | undefined {
   const found = find(request, state, options);
   return found !== undefined && "target" in found ? follow(found, request, state, options) : undefined;
 }
 
-export function isRoute(found: Route | Reply): found is Route {
+export function isRoute(found: Route | BareResponse): found is Route {
   return "target" in found;
 }
 
@@ -62,7 +62,7 @@ function find(
   request: GatewayRequestHead,
   state: RequestState,
   { catalog, dialects: { byPath } }: StageOptions,
-): Route | BodyRoute | Reply | undefined {
+): Route | BodyRoute | BareResponse | undefined {
   const { dialect } = state;
   const found = dialect.findRoute(request, catalog.routes);
   if (found !== undefined) return found;
@@ -80,7 +80,7 @@ async function routeByBody(
   request: GatewayRequest,
   { sending, maxBody, findRoute }: BodyRoute,
   { guard }: StageOptions,
-): Promise<Route | Reply> {
+): Promise<Route | BareResponse> {
   const sender = await admitSender(request, sending, guard);
   const body = await decodeContent(request, await request.body(maxBody), maxBody);
   return findRoute(body, sender);
@@ -99,14 +99,19 @@ export async function admitSender(request: GatewayRequestHead, sending: Guarded,
 }
 
 /** Checks the method, and chooses the instance's own form of the endpoint. */
-function follow(known: Route, request: GatewayRequestHead, state: RequestState, { cors }: StageOptions): Route | Reply {
+function follow(
+  known: Route,
+  request: GatewayRequestHead,
+  state: RequestState,
+  { cors }: StageOptions,
+): Route | BareResponse {
   const alternative = known.target.alternatives?.next([]);
   const target = alternative ?? known.target;
   const { endpoint } = target;
   state.target = target;
   state.route = known;
   state.service = endpoint.service;
-  if (cors.isForeign(request.headers)) throw foreignPage(request.headers);
+  if (cors.isCrossOrigin(request.headers)) throw crossOriginRefused(request.headers);
   const allow = state.dialect.methods(request, endpoint, known);
   if (request.method === "OPTIONS") return options(allow);
   checkMethod(request.method, allow);
@@ -120,15 +125,15 @@ function checkMethod(method: string, { methods, header }: Allow): void {
   throw new HttpError(405, `The method must be one of ${header[1]}, not ${method}`, { headers: header });
 }
 
-function options({ header }: Allow): Reply {
+function options({ header }: Allow): BareResponse {
   return { status: 204, headers: header, body: "" };
 }
 
 function replyFromOwn(
   request: GatewayRequest,
   path: string,
-  own: readonly OwnPaths[],
-): Reply | Promise<Reply> | undefined {
+  own: readonly BuiltInRoutes[],
+): BareResponse | Promise<BareResponse> | undefined {
   for (const paths of own) {
     if (!paths.roots.some((root) => path === root || path.startsWith(`${root}/`))) continue;
     const reply = paths.reply(path, request);
@@ -143,7 +148,7 @@ function replyFromOwn(
 }
 
 /** Not JSON: clients of Connect and gRPC-Web would take that for an error of their own. */
-const NOT_RPC: Reply = {
+const NOT_RPC: BareResponse = {
   status: 415,
   contentType: "text/plain; charset=utf-8",
   headers: ["Accept-Post", "application/proto, application/grpc, application/grpc-web"],
@@ -158,7 +163,7 @@ function noRoute(
   path: string,
   state: RequestState,
   { routes, ready }: StageOptions["catalog"],
-): Reply {
+): BareResponse {
   if (!ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
   if (contentType !== undefined && !JSON_TYPE.test(contentType) && routes.isRpc(path)) return NOT_RPC;
   const near = routes.near(path);

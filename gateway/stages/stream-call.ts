@@ -10,7 +10,7 @@
 import type { Admission, FollowedStream, Guard } from "../../src/call/admission.js";
 import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { Call, CallListener, CallStart, Status } from "../../src/rpc/channel.js";
+import type { CallListener, CallStart, OutgoingCall, Status } from "../../src/rpc/channel.js";
 import type { Route, Target } from "../catalog/target.js";
 import { type Failure, toCallError } from "../http/errors.js";
 
@@ -18,7 +18,7 @@ import { type Failure, toCallError } from "../http/errors.js";
 export type AdmittedStart = CallStart & { readonly admission: Admission };
 
 /** What a dialect needs to make a streaming call, and to tell how it went. */
-export interface StreamOptions {
+export interface StreamCallOptions {
   readonly route: Route;
   /** The endpoint as the instance has it that is called. */
   readonly target: Target;
@@ -26,7 +26,7 @@ export interface StreamOptions {
   /** The decision by which the stream was opened. */
   readonly admission: Admission;
   /** When the call must have ended, in milliseconds of `performance.now()`; undefined for never. */
-  readonly deadline: number | undefined;
+  readonly deadlineMonotonicMs: number | undefined;
   /**
    * Says how the call begins, after the guard has decided again where the first message came later than the last decision.
    * @throws {StatusError} (rejects) for a call that is refused
@@ -57,7 +57,7 @@ export interface StreamEnd {
 }
 
 /** Told of the call's events; never called from within the constructor, `send` or `end`. */
-export interface StreamListener {
+export interface StreamCallListener {
   /** The service's headers, which come before its first message; at most once. */
   onHeaders?(headers: Metadata): void;
   onMessage(message: Uint8Array): void;
@@ -68,11 +68,11 @@ export interface StreamListener {
 }
 
 export class StreamCall implements CallListener {
-  readonly #options: StreamOptions;
-  readonly #listener: StreamListener;
+  readonly #options: StreamCallOptions;
+  readonly #listener: StreamCallListener;
   #admission: Admission;
   #followed: FollowedStream;
-  #call: Call | undefined;
+  #call: OutgoingCall | undefined;
   #begun = false;
   /** Messages for the service that wait until the guard has decided, or lets messages pass again. */
   #unsent: Uint8Array[] = [];
@@ -91,15 +91,15 @@ export class StreamCall implements CallListener {
   #paused = false;
   #over = false;
 
-  constructor(options: StreamOptions, listener: StreamListener) {
-    const { admission, deadline } = options;
+  constructor(options: StreamCallOptions, listener: StreamCallListener) {
+    const { admission, deadlineMonotonicMs } = options;
     this.#options = options;
     this.#listener = listener;
     this.#admission = admission;
     this.#followed = options.guard.follow(admission, this);
-    if (deadline !== undefined) {
+    if (deadlineMonotonicMs !== undefined) {
       const late = new StatusError(Code.DEADLINE_EXCEEDED, "Deadline exceeded");
-      this.#timer = setTimeout(() => this.stop(late), Math.min(deadline - performance.now(), MAX_TIMER));
+      this.#timer = setTimeout(() => this.stop(late), Math.min(deadlineMonotonicMs - performance.now(), MAX_TIMER));
     }
   }
 
@@ -154,8 +154,8 @@ export class StreamCall implements CallListener {
   /** Passes a message on. @returns false where it has to wait, because types in it are being asked for */
   #pass(message: Uint8Array): boolean {
     if (this.#learning) return false;
-    const { target, deadline } = this.#options;
-    const asked = target.attempt(() => this.#listener.onMessage(message), this.#rounds, deadline);
+    const { target, deadlineMonotonicMs } = this.#options;
+    const asked = target.attempt(() => this.#listener.onMessage(message), this.#rounds, deadlineMonotonicMs);
     if (asked === undefined) {
       this.#rounds = 0;
       return true;

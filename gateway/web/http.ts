@@ -45,12 +45,12 @@ export interface RequestOptions {
  * @param path such as `/v1/auth/Auth/WhoAmI`
  * @throws {ApiError}
  */
-export function post<Answer>(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
+export function post<HttpResult>(path: string, body: unknown, options: RequestOptions = {}): Promise<HttpResult> {
   return json(request(path, { method: "POST", body: JSON.stringify(body) }, options));
 }
 
 /** Sends a GET, and gives the JSON object of the response. @throws {ApiError} */
-export function get<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+export function get<HttpResult>(path: string, options: RequestOptions = {}): Promise<HttpResult> {
   return json(getText(path, options));
 }
 
@@ -59,10 +59,10 @@ export function getText(path: string, options: RequestOptions = {}): Promise<str
   return request(path, { method: "GET" }, options);
 }
 
-async function json<Answer>(text: Promise<string>): Promise<Answer> {
-  const answered = await text;
+async function json<HttpResult>(text: Promise<string>): Promise<HttpResult> {
+  const responded = await text;
   try {
-    return JSON.parse(answered);
+    return JSON.parse(responded);
   } catch {
     throw new ApiError(0, "The answer is no JSON. Something between this page and the gateway may have made it.");
   }
@@ -72,14 +72,14 @@ async function request(path: string, init: RequestInit, { token, signal }: Reque
   const headers: Record<string, string> = {};
   if (init.body !== undefined) headers["Content-Type"] = "application/json";
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
-  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  const deadlineMonotonicMs = AbortSignal.timeout(DEADLINE_MS);
   try {
     const response = await fetch(path, {
       ...init,
       headers,
       credentials: "omit",
       redirect: "error",
-      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+      signal: signal === undefined ? deadlineMonotonicMs : AbortSignal.any([signal, deadlineMonotonicMs]),
     });
     // A GET may be answered from the browser's cache, with the date of then.
     if (init.method === "POST") readClock(response.headers);

@@ -21,7 +21,7 @@ import {
 } from "../../src/store/installation.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 
-import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, tellUnusedPassword } from "./bootstrap.js";
+import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, warnOfUnusedPassword } from "./bootstrap.js";
 import { accounts } from "./endpoints/accounts.js";
 import { audit } from "./endpoints/audit.js";
 import { auth } from "./endpoints/auth.js";
@@ -42,11 +42,11 @@ import { ChangeLog } from "./log/changelog/change-log.js";
 import { Changes } from "./log/changelog/changes.js";
 import { Journal } from "./log/changelog/journal.js";
 import { StoreWatch } from "./log/changelog/store-watch.js";
-import { type Claims, LocalClaims } from "./log/leases/claims.js";
+import { type LeaseRecords, LocalLeaseRecords } from "./log/leases/claims.js";
 import { Leases } from "./log/leases/leases.js";
 import { Reports } from "./log/leases/reports.js";
-import { SharedClaims } from "./log/leases/shared-claims.js";
-import { Clock, type Clocks, MACHINE_CLOCKS } from "./log/time/clock.js";
+import { SharedLeaseRecords } from "./log/leases/shared-claims.js";
+import { AuthorityClock, type Clocks, MACHINE_CLOCKS } from "./log/time/clock.js";
 import { StoredTime } from "./log/time/stored-time.js";
 import { Attempts, Slowdown } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
@@ -106,7 +106,7 @@ export interface Authority {
   /** How many authorities run on the store, with this one. */
   count(): number;
   /** What is wrong with the store or the clock, although calls go on, in words for the operator. */
-  faults(): string[];
+  errors(): string[];
   /** How many changes were refused because of the store or the clock, by reason. */
   refused(): Iterable<readonly [reason: string, count: number]>;
   /** How many records of the audit trail have given way to others of their share, by the kind of share. */
@@ -124,9 +124,9 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   if (adminPassword !== undefined) checkAdminPassword(adminPassword);
   const now = (): number => performance.now();
   const installation = readInstallation(dataFolder);
-  const clock = new Clock({ clocks, log });
+  const clock = new AuthorityClock({ clocks, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
-  const { leases, claims, stopTelling } = await openLeases(options, { journal, clock, now });
+  const { leases, leaseRecords, stopNotifying } = await openLeases(options, { journal, clock, now });
   // After the claims of others, which say what their clocks say.
   const storedTime = new StoredTime({ rows: collectionOf(store, "time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
@@ -158,7 +158,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     ],
   };
   const close = async (): Promise<void> => {
-    stopTelling();
+    stopNotifying();
     await keyUses.flush();
     await window.write({ all: true });
     await Promise.all([failedLogins.close(), auditKeeper.close()]);
@@ -172,8 +172,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     enrol: (name) => enrolLocally(journal, dataFolder, name),
     grpcNames: new GrpcNameOwners(journal),
     announceStop: () => stopping.abort(),
-    count: () => 1 + claims.others,
-    faults: () => [journal.refusals.fault, clock.fault, auditKeeper.fault].filter((fault) => fault !== undefined),
+    count: () => 1 + leaseRecords.others,
+    errors: () => [journal.refusals.error, clock.error, auditKeeper.error].filter((error) => error !== undefined),
     refused: () => journal.refusals.counts,
     droppedRecords: () => droppedRecords(journal.state.auditShares),
     close,
@@ -183,7 +183,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
 function keepAudit(
   { audit: limits = NO_LIMITS, log }: AuthorityOptions,
   { audit: trail }: Journal,
-  clock: Clock,
+  clock: AuthorityClock,
 ): AuditKeeper {
   return new AuditKeeper({ limits, trail, now: clock.now, log }).open();
 }
@@ -205,7 +205,7 @@ async function setUp(
   deletePasswordFileOnceChanged({ journal, dataFolder, log });
   if (isSetUp && adminPassword !== undefined) {
     // Not awaited: checking a password takes a third of a second.
-    tellUnusedPassword({ journal, passwords, adminPassword, log }).catch((err) =>
+    warnOfUnusedPassword({ journal, passwords, adminPassword, log }).catch((err) =>
       log.warn({ err }, "PORTICO_ADMIN_PASSWORD could not be compared with the password of admin"),
     );
   }
@@ -215,28 +215,38 @@ async function setUp(
 /** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */
 async function openLeases(
   { store, leaseMs, log, name = hostname() }: AuthorityOptions,
-  { journal, clock, now }: { journal: Journal; clock: Clock; now: () => number },
-): Promise<{ leases: Leases; claims: Claims; stopTelling: () => void }> {
+  { journal, clock, now }: { journal: Journal; clock: AuthorityClock; now: () => number },
+): Promise<{ leases: Leases; leaseRecords: LeaseRecords; stopNotifying: () => void }> {
   const common = { leaseMs, restrictions: () => journal.state.restrictions, now, log };
   const rows = collectionOf(store, "grantors");
   if (!store.mayBeStale) {
-    const claims = new LocalClaims({ rows, store: store.name, log, now, leaseMs });
-    await claims.open();
-    return { leases: new Leases({ ...common, claims }), claims, stopTelling: () => undefined };
+    const leaseRecords = new LocalLeaseRecords({ rows, store: store.name, log, now, leaseMs });
+    await leaseRecords.open();
+    return { leases: new Leases({ ...common, leaseRecords }), leaseRecords, stopNotifying: () => undefined };
   }
   // Asked at the first renewal, when there are leases.
   const lacking = () => Object.fromEntries(RESTRICTIONS.map((kind) => [kind, leases.lackingHere(kind)]));
-  const claims: SharedClaims = new SharedClaims({ store, rows, journal, clock, name, log, now, leaseMs, lacking });
-  await claims.open();
-  const leases = new Leases({ ...common, claims });
-  const reports = new Reports({ journal, leases, claims, log });
+  const leaseRecords: SharedLeaseRecords = new SharedLeaseRecords({
+    store,
+    rows,
+    journal,
+    clock,
+    name,
+    log,
+    now,
+    leaseMs,
+    lacking,
+  });
+  await leaseRecords.open();
+  const leases = new Leases({ ...common, leaseRecords });
+  const reports = new Reports({ journal, leases, leaseRecords, log });
   // Another authority has made a change: its caller waits until the guards here have applied it.
   const unfollow = store.follow("log", () => void journal.sync().catch(() => undefined));
-  const stopTelling = (): void => {
+  const stopNotifying = (): void => {
     unfollow();
     reports.close();
   };
-  return { leases, claims, stopTelling };
+  return { leases, leaseRecords, stopNotifying };
 }
 
 interface Recorded extends Pick<AuthorityOptions, "store" | "dataFolder" | "log"> {

@@ -11,8 +11,8 @@ import { type KeyValueStore, StoreError } from "../../src/store/store.js";
 import { ChangeLog } from "./log/changelog/change-log.js";
 import { Journal } from "./log/changelog/journal.js";
 import { longestSpan } from "./log/leases/claims.js";
-import { SharedClaims } from "./log/leases/shared-claims.js";
-import { Clock, MACHINE_CLOCKS } from "./log/time/clock.js";
+import { SharedLeaseRecords } from "./log/leases/shared-claims.js";
+import { AuthorityClock, MACHINE_CLOCKS } from "./log/time/clock.js";
 import { StoredTime } from "./log/time/stored-time.js";
 
 /** An open store. */
@@ -29,7 +29,7 @@ const LEASE_MS = 5_000;
 /** @throws {StoreError} when the store cannot be used, or no authority has set it up yet. */
 export async function openBeside({ store, log }: { store: KeyValueStore; log: Logger }): Promise<Beside> {
   const now = (): number => performance.now();
-  const clock = new Clock({ clocks: MACHINE_CLOCKS, log });
+  const clock = new AuthorityClock({ clocks: MACHINE_CLOCKS, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   if (journal.state.revision === 0) {
     throw new StoreError(`store ${store.name} is not set up yet; start portico authority or portico server first`);
@@ -42,14 +42,22 @@ export async function openBeside({ store, log }: { store: KeyValueStore; log: Lo
   if (store.mayBeStale) {
     const lacking = () => ({}); // It has no guards, and writes no claim.
     const about = { clock, name: "a command", lacking };
-    const claims = new SharedClaims({ store, rows: grantors, journal, log, now, leaseMs: LEASE_MS, ...about });
-    settled = (revision) => claims.settled(revision);
+    const leaseRecords = new SharedLeaseRecords({
+      store,
+      rows: grantors,
+      journal,
+      log,
+      now,
+      leaseMs: LEASE_MS,
+      ...about,
+    });
+    settled = (revision) => leaseRecords.settled(revision);
     close = async () => {
       await journal.close();
-      await claims.withdraw(0);
+      await leaseRecords.withdraw(0);
     };
     // It compares the clock of this machine with others.
-    await claims.open();
+    await leaseRecords.open();
   }
   const stored = await new StoredTime({ rows: collectionOf(store, "time"), journal, clock }).read();
   clock.start({ stored, accept: false });

@@ -104,7 +104,7 @@ export function deletePasswordFile(dataFolder: string, log: Logger): void {
  * Says in the log where a setting for the first start is not the administrator's password: whoever has set it since expects
  * that it is.
  */
-export async function tellUnusedPassword(options: {
+export async function warnOfUnusedPassword(options: {
   journal: Journal;
   passwords: Passwords;
   adminPassword: string;

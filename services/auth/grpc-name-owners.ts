@@ -1,6 +1,6 @@
 /** The gRPC names and their owners, as the registry uses them: the log keeps them, so all authorities on a store agree. */
 import { unauthenticated } from "../../src/errors.js";
-import { type Follower, type Journal, PORTICO } from "./log/changelog/journal.js";
+import { type Journal, PORTICO, type StateListener } from "./log/changelog/journal.js";
 import type { GrpcNames } from "./log/state/grpc-names.js";
 
 /**
@@ -14,7 +14,7 @@ export type OwnersListener = (
 ) => void;
 
 /** Which service each full name of a gRPC service belongs to. */
-export class GrpcNameOwners implements Follower {
+export class GrpcNameOwners implements StateListener {
   readonly #journal: Journal;
   readonly #listeners = new Set<OwnersListener>();
   /** As it was told last. */

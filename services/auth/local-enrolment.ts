@@ -12,7 +12,7 @@ import type { KeyValueStore } from "../../src/store/store.js";
 
 import { changeStore } from "./change-store.js";
 import { checkName } from "./endpoints/checks.js";
-import { checkRoom, enrolmentCreated } from "./endpoints/enrolments.js";
+import { checkQuota, enrolmentCreated } from "./endpoints/enrolments.js";
 import { type Journal, PORTICO } from "./log/changelog/journal.js";
 import type { State } from "./log/state/state.js";
 
@@ -32,7 +32,7 @@ export async function enrolLocally(journal: Journal, dataFolder: string, name: s
   writeOnce(file, () => createToken("enrolment"));
   const token = readToken(file);
   await journal.commit(PORTICO, (state) => {
-    checkRoom(state, name);
+    checkQuota(state, name);
     return [enrolmentCreated(name, token, { beside: true })];
   });
   return token;

@@ -10,7 +10,7 @@ import {
   type Write,
 } from "../../src/kit/index.js";
 import { checkBytes, checkDuration, checkNumber, checkPrintable, PAGE } from "../patterns/checks.js";
-import { Room } from "../patterns/room.js";
+import { StorageLimit } from "../patterns/room.js";
 
 const DAY = 86_400_000;
 const KEY = { min: 1, max: 256 };
@@ -22,7 +22,7 @@ const WHOLE_NUMBER = /^(0|-?[1-9]\d{0,15})$/;
 /** The largest number that JSON's numbers hold exactly, as the store keeps them. */
 const MAX_NUMBER = BigInt(Number.MAX_SAFE_INTEGER);
 
-const room = new Room(100_000, "entries in the cache of the namespace");
+const storageLimit = new StorageLimit(100_000, "entries in the cache of the namespace");
 
 /** The service `cache`. */
 export const parts = [
@@ -37,17 +37,17 @@ export const parts = [
       checkKey("key", key);
       checkBytes("value", value, VALUE);
       const ttlMs = checkDuration("lifetime", lifetime, LIFETIME);
-      const condition = await enterRoom(call);
+      const condition = await enterStorageLimit(call);
       const expires = toTimestamp(Date.now() + ttlMs);
       const write = { set: key, value: storedValue(value), ttlMs, ...condition };
-      if (!(await entriesOf(call).commit([write])).committed) throw room.full();
+      if (!(await entriesOf(call).commit([write])).committed) throw storageLimit.full();
       return { expires };
     },
 
     async delete({ key }, call) {
       checkKey("key", key);
       const deleted = await entriesOf(call).delete(key);
-      if (deleted) room.leave(call.namespace, "");
+      if (deleted) storageLimit.leave(call.namespace, "");
       return { deleted };
     },
 
@@ -83,8 +83,8 @@ function checkKey(field: string, key: string): void {
   checkPrintable(field, key);
 }
 
-function enterRoom(call: Call): Promise<Precondition> {
-  return room.enter(call.namespace, entriesOf(call), "");
+function enterStorageLimit(call: Call): Promise<Precondition> {
+  return storageLimit.enter(call.namespace, entriesOf(call), "");
 }
 
 function storedValue(value: string): string | number {
@@ -96,11 +96,11 @@ async function add(call: Call, { key, by, ttlMs }: { key: string; by: bigint; tt
   checkKey("key", key);
   if (by < -MAX_NUMBER || by > MAX_NUMBER)
     throw invalidArgument(`by: must be from -${MAX_NUMBER} to ${MAX_NUMBER}, got ${by}`);
-  const condition = await enterRoom(call);
+  const condition = await enterStorageLimit(call);
   const isFull = condition.ifPresent === true;
   const check: Write[] = isFull ? [{ check: key, ...condition }] : [];
   const result = await entriesOf(call).commit([...check, { increment: key, by: Number(by), ttlMs }]);
   if (result.committed) return BigInt(result.values.at(-1) as number);
-  if (isFull && result.failed === 0) throw room.full();
+  if (isFull && result.failed === 0) throw storageLimit.full();
   throw failedPrecondition(`The value of ${key} would be beyond ${MAX_NUMBER}`);
 }

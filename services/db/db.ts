@@ -18,9 +18,9 @@ import {
 } from "../../src/kit/index.js";
 import { checkAfter, checkName, checkNumber, PAGE } from "../patterns/checks.js";
 import { retry } from "../patterns/retry.js";
-import { emptyTrash, trashWrite } from "../patterns/trash.js";
+import { deferDelete, deleteExpired } from "../patterns/trash.js";
 import { checkNumbers, compileFilter, type JsonObject } from "./filter.js";
-import { type Indexed, indexKeys } from "./indexes.js";
+import { type IndexedTable, indexKeys } from "./indexes.js";
 import { countRecords, type Found, findRecords } from "./search.js";
 import {
   checkIndexes,
@@ -174,22 +174,22 @@ export const parts = [
 ];
 
 /** Deletes the records of a table, with what else happens to it. @param writes to `tables`, unless they name another collection */
-function discard(call: Call, table: string, writes: (entry: Entry<Indexed>) => Write[]): Promise<object> {
+function discard(call: Call, table: string, writes: (entry: Entry<IndexedTable>) => Write[]): Promise<object> {
   return retry(call, table, async () => {
     const entry = await tableOf(call, table);
     const { committed } = await tablesOf(call).commit([
       ...writes(entry),
-      trashWrite(entry.value.id, KEPT_BY_TABLE),
+      deferDelete(entry.value.id, KEPT_BY_TABLE),
       { delete: entry.value.id, collection: "counts" },
     ]);
     if (!committed) return undefined;
-    await emptyTrash(call);
+    await deleteExpired(call);
     return {};
   });
 }
 
 /** The table; one without indexes is created where there is none. */
-async function tableOrNew(call: Call, name: string): Promise<Entry<Indexed>> {
+async function tableOrNew(call: Call, name: string): Promise<Entry<IndexedTable>> {
   const entry = await tablesOf(call).getEntry(name);
   if (entry !== undefined) return entry;
   try {
@@ -201,7 +201,7 @@ async function tableOrNew(call: Call, name: string): Promise<Entry<Indexed>> {
   return tableOf(call, name);
 }
 
-async function recordOf(call: Call, { id: table }: Indexed, id: string): Promise<Entry<StoredRecord>> {
+async function recordOf(call: Call, { id: table }: IndexedTable, id: string): Promise<Entry<StoredRecord>> {
   checkName("id", id);
   const entry = await recordsOf(call).getEntry(`${table}/${id}`);
   if (entry === undefined) throw notFound(`There is no record ${id}`);
@@ -225,7 +225,7 @@ function merged(fields: JsonObject, changes: JsonObject): JsonObject {
 
 /** Moves a record from where the indexes have it to where they shall. */
 function indexWrites(
-  table: Indexed,
+  table: IndexedTable,
   id: string,
   before: StoredRecord | undefined,
   after: StoredRecord | undefined,

@@ -6,7 +6,7 @@ import { type Filter, Operator } from "../../src/gen/db/db.js";
 import { type Json, type JsonObject, valueAt } from "./filter.js";
 
 /** A table, as records and indexes are kept for it. */
-export interface Indexed {
+export interface IndexedTable {
   /** What keys begin with: a name of the table that nobody chooses, so that a renamed table keeps its records. */
   readonly id: string;
   /** The fields, in the order that keys number them by. */
@@ -24,7 +24,7 @@ const MAX_TEXT = 64;
 const CUT = /[\0\u0001]/;
 
 /** The keys that index a record. */
-export function indexKeys({ id: table, indexes }: Indexed, id: string, fields: JsonObject): string[] {
+export function indexKeys({ id: table, indexes }: IndexedTable, id: string, fields: JsonObject): string[] {
   return indexes.flatMap((field, number) => {
     const value = keyOf(valueAt(fields, field.split(".")));
     return value === undefined ? [] : [`${table}/${number}/${value}${END}${id}`];
@@ -32,14 +32,14 @@ export function indexKeys({ id: table, indexes }: Indexed, id: string, fields: J
 }
 
 /** Where in an index the records are that may match. */
-export interface Place {
+export interface IndexRange {
   readonly prefix: string;
   readonly after?: string;
   readonly reverse?: boolean;
 }
 
 /** The places of an index that have every record which may match a filter; undefined where no index serves it. */
-export function placesFor(table: Indexed, filter: Filter | undefined): readonly Place[] | undefined {
+export function placesFor(table: IndexedTable, filter: Filter | undefined): readonly IndexRange[] | undefined {
   for (const part of filter === undefined ? [] : filter.and.length > 0 ? filter.and : [filter]) {
     const number = table.indexes.indexOf(part.field);
     const places = number === -1 ? undefined : placesOf(`${table.id}/${number}/`, part);
@@ -48,7 +48,7 @@ export function placesFor(table: Indexed, filter: Filter | undefined): readonly 
   return undefined;
 }
 
-function placesOf(index: string, { operator, value }: Filter): readonly Place[] | undefined {
+function placesOf(index: string, { operator, value }: Filter): readonly IndexRange[] | undefined {
   if (operator === Operator.IN) {
     const prefixes = (value as Json[]).map(prefixOf);
     return prefixes.includes(undefined) ? undefined : prefixes.map((prefix) => ({ prefix: `${index}${prefix}` }));

@@ -3,7 +3,7 @@ import type { Filter } from "../../src/gen/db/db.js";
 import type { Call, Entry } from "../../src/kit/index.js";
 import { MAX_PAGE } from "../patterns/pages.js";
 import { compileFilter, type Matcher } from "./filter.js";
-import { type Indexed, placesFor } from "./indexes.js";
+import { type IndexedTable, placesFor } from "./indexes.js";
 import { recordsOf, type StoredRecord } from "./tables.js";
 
 /** What one call reads at most. A record costs 1, and a page of 4 MiB as much as if 16 were all. */
@@ -42,7 +42,7 @@ interface Search {
  * The records that match, in the order of their IDs.
  * @throws {StatusError} INVALID_ARGUMENT for a filter that is wrong by itself
  */
-async function* search(call: Call, table: Indexed, { filter, after, limit }: Search): AsyncGenerator<Piece> {
+async function* search(call: Call, table: IndexedTable, { filter, after, limit }: Search): AsyncGenerator<Piece> {
   const matches = compileFilter(filter);
   const ids = await indexedIds(call, table, filter);
   if (ids === undefined) {
@@ -59,7 +59,7 @@ async function* search(call: Call, table: Indexed, { filter, after, limit }: Sea
 }
 
 /** Which records may match, by an index; undefined where none serves the filter, or it serves too little. */
-async function indexedIds(call: Call, table: Indexed, filter: Filter | undefined): Promise<string[] | undefined> {
+async function indexedIds(call: Call, table: IndexedTable, filter: Filter | undefined): Promise<string[] | undefined> {
   const places = placesFor(table, filter);
   if (places === undefined) return undefined;
   const ids = new Set<string>();
@@ -84,7 +84,7 @@ interface Scan {
 
 async function* scan(
   call: Call,
-  { id: table }: Indexed,
+  { id: table }: IndexedTable,
   { matches, after: start, page: limit }: Scan,
 ): AsyncGenerator<Piece> {
   const prefix = `${table}/`;
@@ -103,7 +103,7 @@ async function* scan(
   } while (after !== undefined);
 }
 
-async function* pick(call: Call, { id: table }: Indexed, matches: Matcher, ids: string[]): AsyncGenerator<Piece> {
+async function* pick(call: Call, { id: table }: IndexedTable, matches: Matcher, ids: string[]): AsyncGenerator<Piece> {
   for (let start = 0; start < ids.length; start += MAX_GET) {
     const some = ids.slice(start, start + MAX_GET);
     const records = await recordsOf(call).getMany(some.map((id) => `${table}/${id}`));
@@ -118,7 +118,7 @@ async function* pick(call: Call, { id: table }: Indexed, matches: Matcher, ids: 
 /** As many records as fit into a response, and the ID to read on from; empty at the end. */
 export async function findRecords(
   call: Call,
-  table: Indexed,
+  table: IndexedTable,
   wanted: Required<Search>,
 ): Promise<{ found: Found[]; next: string }> {
   const { limit } = wanted;
@@ -139,7 +139,7 @@ export async function findRecords(
 /** How many records match, as far as one call may count, and the ID to count on from; empty at the end. */
 export async function countRecords(
   call: Call,
-  table: Indexed,
+  table: IndexedTable,
   wanted: Search,
 ): Promise<{ count: number; next: string }> {
   let [count, total] = [0, 0];

@@ -10,7 +10,7 @@ import {
 } from "../../src/kit/index.js";
 import { checkName } from "../patterns/checks.js";
 import { checkField, type JsonObject } from "./filter.js";
-import type { Indexed } from "./indexes.js";
+import type { IndexedTable } from "./indexes.js";
 
 /** Tables of a namespace. */
 const MAX_TABLES = 1000;
@@ -27,7 +27,7 @@ export interface StoredRecord {
 }
 
 export function tablesOf(call: Call) {
-  return call.store<Indexed>("tables");
+  return call.store<IndexedTable>("tables");
 }
 
 export function recordsOf(call: Call) {
@@ -40,7 +40,7 @@ export function countsOf(call: Call) {
 }
 
 /** A table that must exist. @throws {StatusError} NOT_FOUND */
-export async function tableOf(call: Call, name: string, field = "table"): Promise<Entry<Indexed>> {
+export async function tableOf(call: Call, name: string, field = "table"): Promise<Entry<IndexedTable>> {
   checkName(field, name);
   const entry = await tablesOf(call).getEntry(name);
   if (entry === undefined) throw notFound(`There is no table ${name}`);
@@ -57,7 +57,7 @@ export function checkIndexes(indexes: readonly string[]): void {
 
 /** Creates a table. @throws {StatusError} ALREADY_EXISTS, RESOURCE_EXHAUSTED */
 export async function createTable(call: Call, name: string, indexes: readonly string[]): Promise<void> {
-  const table: Indexed = { id: nanoid(), indexes };
+  const table: IndexedTable = { id: nanoid(), indexes };
   const result = await tablesOf(call).commit([
     { set: name, value: table, ifAbsent: true },
     { increment: "tables", by: 1, max: MAX_TABLES, collection: "counts" },

@@ -10,7 +10,7 @@ import {
   timestampMs,
   toTimestamp,
 } from "../../src/kit/index.js";
-import { Bell } from "../patterns/bell.js";
+import { Notifier } from "../patterns/bell.js";
 import { checkAfter, checkName, checkNumber, PAGE } from "../patterns/checks.js";
 import { pageOf } from "../patterns/pages.js";
 import {
@@ -30,7 +30,7 @@ const MAX_PAYLOAD = 65_536;
 /** Events that a stream reads at once. */
 const MAX_READ = 20;
 
-const bell = new Bell();
+const notifier = new Notifier();
 
 /** The service `event`. */
 export const parts = [
@@ -40,7 +40,7 @@ export const parts = [
       if (payload === undefined) throw invalidArgument("payload: is missing");
       if (JSON.stringify(payload).length > MAX_PAYLOAD) throw invalidArgument("payload: has more than 64 KiB as JSON");
       const offset = await append(call, topic, { payload, time: Date.now() });
-      bell.ring(bellOf(call, topic));
+      notifier.ring(notifierOf(call, topic));
       return { offset: BigInt(offset) };
     },
 
@@ -104,13 +104,13 @@ export const parts = [
     async deleteTopic({ topic }, call) {
       checkName("topic", topic);
       await deleteTopic(call, topic);
-      bell.ring(bellOf(call, topic));
+      notifier.ring(notifierOf(call, topic));
       return {};
     },
   }),
 ];
 
-function bellOf(call: Call, topic: string): string {
+function notifierOf(call: Call, topic: string): string {
   return `${call.namespace}/${topic}`;
 }
 
@@ -136,7 +136,7 @@ async function nextOf(call: Call, topic: string): Promise<number> {
  * @throws {StatusError} NOT_FOUND when the topic is deleted
  */
 async function* follow(call: Call, topic: string, start: number, turn?: Turn): AsyncGenerator<ConsumeResponse> {
-  const { sleep, end } = bell.listen(bellOf(call, topic), call.signal);
+  const { sleep, end } = notifier.listen(notifierOf(call, topic), call.signal);
   try {
     let next = start;
     let id: string | undefined;

@@ -10,7 +10,7 @@ import {
   type Write,
 } from "../../src/kit/index.js";
 import { retry } from "../patterns/retry.js";
-import { emptyTrash, trashWrite } from "../patterns/trash.js";
+import { deferDelete, deleteExpired } from "../patterns/trash.js";
 
 /** Topics of a namespace. */
 const MAX_TOPICS = 1000;
@@ -104,10 +104,10 @@ export function deleteTopic(call: Call, name: string): Promise<true> {
     const { committed } = await topicsOf(call).commit([
       { delete: name, ifVersion: entry.version },
       { increment: "topics", by: -1, collection: "counts" },
-      trashWrite(entry.value.id, ["events", "groups"]),
+      deferDelete(entry.value.id, ["events", "groups"]),
     ]);
     if (!committed) return undefined;
-    await emptyTrash(call);
+    await deleteExpired(call);
     return true;
   });
 }

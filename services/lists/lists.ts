@@ -8,7 +8,7 @@ import { type Call, type Entry, invalidArgument, part, resourceExhausted, type W
 import { checkAfter, checkBytes, checkName, checkNumber, PAGE } from "../patterns/checks.js";
 import { pageOf } from "../patterns/pages.js";
 import { retry } from "../patterns/retry.js";
-import { emptyTrash, trashWrite } from "../patterns/trash.js";
+import { deferDelete, deleteExpired } from "../patterns/trash.js";
 
 /** Items that a call adds or takes: as many as fit into a commit beside the list itself. */
 const MAX_PUSH = 64;
@@ -100,10 +100,10 @@ export const parts = [
         if (entry === undefined) return { deleted: false };
         const { committed } = await listsOf(call).commit([
           ...writesOf(list, entry, { ...entry.value, length: 0 }),
-          trashWrite(entry.value.id, ["items"]),
+          deferDelete(entry.value.id, ["items"]),
         ]);
         if (!committed) return undefined;
-        await emptyTrash(call);
+        await deleteExpired(call);
         return { deleted: true };
       });
     },

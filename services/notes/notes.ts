@@ -15,7 +15,7 @@ import {
   toTimestamp,
   type Write,
 } from "../../src/kit/index.js";
-import { Bell } from "../patterns/bell.js";
+import { Notifier } from "../patterns/bell.js";
 import { accountOf, checkBytes, checkName, checkNumber, checkText } from "../patterns/checks.js";
 import { pageOf } from "../patterns/pages.js";
 import { retry } from "../patterns/retry.js";
@@ -34,7 +34,7 @@ const MAX_EVENTS = 20;
 const DIGITS = 16;
 
 const ulid = monotonicFactory();
-const bell = new Bell();
+const notifier = new Notifier();
 
 /** A note, under its account and ID. Times are in milliseconds since 1970. */
 interface StoredNote {
@@ -122,7 +122,7 @@ export const parts = [
 
     async *events({ position }, call) {
       const account = accountOf(call, "Notes");
-      const { sleep, end } = bell.listen(bellOf(call), call.signal);
+      const { sleep, end } = notifier.listen(notifierOf(call), call.signal);
       try {
         let last = position === undefined ? (await journalOf(call)).position : checkPosition(position);
         while (!call.signal.aborted) {
@@ -159,7 +159,7 @@ async function journalOf(call: Call): Promise<Journal> {
 }
 
 /** The bell that rings for the changes of the caller's account. */
-function bellOf(call: Call): string {
+function notifierOf(call: Call): string {
   return `${call.namespace}/${accountOf(call, "Notes")}`;
 }
 
@@ -193,7 +193,7 @@ async function change(call: Call, id: string, change: Change, writes: () => Prom
     ]);
     return committed ? true : undefined;
   });
-  bell.ring(bellOf(call));
+  notifier.ring(notifierOf(call));
 }
 
 function changeKey(account: string, position: number): string {

@@ -5,7 +5,7 @@ import { OtpService } from "../../src/gen/otp/otp.js";
 import { type Entry, invalidArgument, part, toTimestamp, type Write } from "../../src/kit/index.js";
 import { accountOf, checkDuration, checkNumber, checkText } from "../patterns/checks.js";
 import { once } from "../patterns/once.js";
-import { Room } from "../patterns/room.js";
+import { StorageLimit } from "../patterns/room.js";
 
 const SUBJECT = { min: 1, max: 256 };
 const LIFETIME = { min: 30_000, max: 86_400_000, absent: 300_000 };
@@ -14,7 +14,7 @@ const MAX_FAILURES = 5;
 /** How long an idempotency key is remembered. */
 const KEY_TTL_MS = 3_600_000;
 
-const room = new Room(100_000, "subjects with a code");
+const storageLimit = new StorageLimit(100_000, "subjects with a code");
 
 /** A code, under its account and a hash of its subject. */
 interface Code {
@@ -42,11 +42,11 @@ export const parts = [
         async (record) => {
           const code: Code = { secret: generateSecret(), digits, expires: Date.now() + ttlMs, failures: 0 };
           const response = { code: generateSync(hotp(code)), expires: code.expires };
-          const condition = await room.enter(call.namespace, codes, `${account}/`);
+          const condition = await storageLimit.enter(call.namespace, codes, `${account}/`);
           const recorded = record(response);
           const writes = [...recorded, { set: keyOf(account, subject), value: code, ttlMs, ...condition }];
           const result = await codes.commit(writes);
-          if (!result.committed && result.failed === recorded.length) throw room.full();
+          if (!result.committed && result.failed === recorded.length) throw storageLimit.full();
           return result.committed ? response : undefined;
         },
       );
@@ -68,7 +68,7 @@ export const parts = [
           const right = entry !== undefined && isRight(entry.value, code);
           const write = afterAttempt(key, entry, right);
           const { committed } = await codes.commit([write, ...record(right)]);
-          if (committed && "delete" in write) room.leave(call.namespace, `${account}/`);
+          if (committed && "delete" in write) storageLimit.leave(call.namespace, `${account}/`);
           return committed ? right : undefined;
         },
       );

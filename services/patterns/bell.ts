@@ -3,7 +3,7 @@
 /** How long a stream sleeps when another process may have written, which rings no bell here. */
 const POLL_MS = 1000;
 
-export class Bell {
+export class Notifier {
   readonly #waiting = new Map<string, Set<() => void>>();
 
   /** To be called when what `key` stands for was written. */
@@ -23,8 +23,8 @@ export class Bell {
       rung = true;
       wake();
     };
-    const bells = this.#waiting.get(key) ?? new Set();
-    this.#waiting.set(key, bells.add(ring));
+    const notifiers = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, notifiers.add(ring));
     signal.addEventListener("abort", ring);
     const sleep = async () => {
       if (!rung && !signal.aborted) {
@@ -40,8 +40,8 @@ export class Bell {
     };
     const end = () => {
       signal.removeEventListener("abort", ring);
-      bells.delete(ring);
-      if (bells.size === 0) this.#waiting.delete(key);
+      notifiers.delete(ring);
+      if (notifiers.size === 0) this.#waiting.delete(key);
     };
     return { sleep, end };
   }

@@ -10,7 +10,7 @@ import { retry } from "./retry.js";
 const COLLECTION = "answers";
 const KEY = { min: 1, max: 64 };
 
-interface Answer<T> {
+interface StoredResponse<T> {
   /** A hash of the endpoint and the request. */
   readonly request: string;
   readonly response: T;
@@ -40,13 +40,13 @@ export function once<T>(
   if (idempotencyKey === "") return retry(call, account, () => attempt(() => []));
   checkText("idempotencyKey", idempotencyKey, KEY);
   checkPrintable("idempotencyKey", idempotencyKey);
-  const answers = call.store<Answer<T>>(COLLECTION);
+  const responses = call.store<StoredResponse<T>>(COLLECTION);
   const key = `${account}/${idempotencyKey}`;
   const hash = createHash("sha256")
     .update(JSON.stringify([call.endpoint, ...request.map(String)]))
     .digest("base64");
   return retry(call, account, async () => {
-    const answer = await answers.get(key);
+    const answer = await responses.get(key);
     if (answer === undefined) {
       return attempt((response) => [
         { set: key, value: { request: hash, response }, ttlMs, ifAbsent: true, collection: COLLECTION },

@@ -14,7 +14,7 @@ const MAX_ROOMS = 10_000;
 const PAUSE = 20;
 
 /** The time, in milliseconds; a test has one that it moves by hand. */
-export interface Clock {
+export interface TimeSource {
   now(): number;
 }
 
@@ -28,15 +28,15 @@ interface Known {
   counting: Promise<void> | undefined;
 }
 
-export class Room {
+export class StorageLimit {
   readonly #max: number;
   readonly #entries: string;
-  readonly #clock: Clock;
+  readonly #clock: TimeSource;
   /** By namespace and prefix. */
   readonly #known = new Map<string, Known>();
 
   /** @param entries what a message calls the entries */
-  constructor(max: number, entries: string, clock: Clock = performance) {
+  constructor(max: number, entries: string, clock: TimeSource = performance) {
     this.#max = max;
     this.#entries = entries;
     this.#clock = clock;

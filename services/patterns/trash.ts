@@ -10,24 +10,24 @@ const COLLECTION = "trash";
 const MAX_PIECE = 100;
 
 /** What belongs to an ID: all entries of these collections whose key begins with the ID and `/`. */
-interface Trash {
+interface DeferredDelete {
   readonly collections: readonly string[];
 }
 
 /** The write that puts what belongs to an ID into the trash. */
-export function trashWrite(id: string, collections: readonly string[]): Write {
-  const value: Trash = { collections };
+export function deferDelete(id: string, collections: readonly string[]): Write {
+  const value: DeferredDelete = { collections };
   return { set: id, value, collection: COLLECTION };
 }
 
 /** Deletes all that is in the trash, until the call ends. */
-export async function emptyTrash(call: Call): Promise<void> {
-  const trash = call.store<Trash>(COLLECTION);
-  const { entries } = await trash.range();
+export async function deleteExpired(call: Call): Promise<void> {
+  const deferred = call.store<DeferredDelete>(COLLECTION);
+  const { entries } = await deferred.range();
   for (const { key: id, value } of entries) {
     for (const collection of value.collections) await deleteAll(call, collection, `${id}/`);
     if (call.signal.aborted) return;
-    await trash.delete(id);
+    await deferred.delete(id);
   }
 }
 

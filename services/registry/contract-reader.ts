@@ -7,7 +7,7 @@ import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { inTurns } from "../../src/overload/pace.js";
-import { type Contract, readingSteps } from "./contract.js";
+import { type CheckedContract, readingSteps } from "./contract.js";
 import { ContractReadings, keyOfContract } from "./contract-readings.js";
 
 /** A contract as an instance gives it. */
@@ -22,7 +22,7 @@ export interface ReaderOptions {
 
 export class ContractReader {
   readonly #budget: MemoryBudget;
-  readonly #readings: ContractReadings<Contract>;
+  readonly #readings: ContractReadings<CheckedContract>;
 
   constructor({ budget = new MemoryBudget(), log }: ReaderOptions = {}) {
     this.#budget = budget;
@@ -33,12 +33,12 @@ export class ContractReader {
    * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED where there is no memory now, or the service's contract changes too often
    * @throws {Error} (rejects) with a message for the service's owner, where the contract is refused
    */
-  read(given: Given): Promise<Contract> {
+  read(given: Given): Promise<CheckedContract> {
     const key = keyOfContract(given.descriptors, given.grpcServices);
     return this.#readings.read(given.service, key, () => this.#read(given));
   }
 
-  async #read({ service, descriptors, grpcServices, bindingPrefix: prefix }: Given): Promise<Contract> {
+  async #read({ service, descriptors, grpcServices, bindingPrefix: prefix }: Given): Promise<CheckedContract> {
     const memory = this.#budget.openUpstream();
     const reserve = (bytes: number): void => {
       if (memory.tryReserve(bytes)) return;

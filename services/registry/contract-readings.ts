@@ -19,7 +19,7 @@ interface Readings<T> {
   readonly open: Map<string, Promise<T>>;
   last: { readonly key: string; readonly result: Promise<T> } | undefined;
   /** When a refusal was last told to the operator. */
-  told: number;
+  reported: number;
 }
 
 export class ContractReadings<T> {
@@ -64,7 +64,7 @@ export class ContractReadings<T> {
   #of(service: string): Readings<T> {
     let readings = this.#services.get(service);
     if (readings === undefined) {
-      readings = { times: [], open: new Map(), last: undefined, told: Number.NEGATIVE_INFINITY };
+      readings = { times: [], open: new Map(), last: undefined, reported: Number.NEGATIVE_INFINITY };
       this.#services.set(service, readings);
     }
     return readings;
@@ -79,8 +79,8 @@ export class ContractReadings<T> {
     const seconds = Math.ceil(waitMs / 1_000);
     const reason = `the contract of ${service} changed ${MAX_READINGS} times within a minute; the next one is read in ${seconds} s`;
     const now = performance.now();
-    if (now - readings.told >= WINDOW) {
-      readings.told = now;
+    if (now - readings.reported >= WINDOW) {
+      readings.reported = now;
       this.#log?.warn({ service, reason }, "a contract is refused: it changes too often");
     }
     return resourceExhausted(reason);

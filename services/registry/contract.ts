@@ -20,7 +20,7 @@ import { type DescriptorSize, sizeOf } from "../../src/contract/descriptor-size.
 import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { bindingsOf } from "../../src/contract/http-rule.js";
 import { isReservedGrpcName } from "../../src/contract/names.js";
-import { isOwnSet } from "../../src/contract/own-files.js";
+import { isBuiltInSet } from "../../src/contract/own-files.js";
 import { MAX_SEARCH, SearchCost } from "../../src/contract/search-cost.js";
 import { atOnce, type Steps } from "../../src/overload/pace.js";
 import { asBuffer } from "../../src/wire/buffer.js";
@@ -48,7 +48,7 @@ const INFRASTRUCTURE = /^grpc\.(?:health|reflection|channelz)\./;
 const DOTTED_NAME = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 
 /** A service's contract, checked and put in order. */
-export interface Contract {
+export interface CheckedContract {
   /** Its files and types. */
   readonly set: DescriptorSet;
   /** The descriptors and gRPC services as they were given, to know them again. */
@@ -83,7 +83,7 @@ export function* readingSteps(
   descriptors: Uint8Array,
   grpcServices: readonly string[],
   { prefix = "", reserve = () => {} }: ReadingOptions = {},
-): Steps<Contract> {
+): Steps<CheckedContract> {
   if (descriptors.length > MAX_DESCRIPTORS) {
     throw new Error(`descriptors are ${descriptors.length} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
   }
@@ -97,7 +97,11 @@ export function* readingSteps(
 }
 
 /** Reads and checks the same at once. @throws {Error} with a message for the service's owner. */
-export function readContract(service: string, descriptors: Uint8Array, grpcServices: readonly string[]): Contract {
+export function readContract(
+  service: string,
+  descriptors: Uint8Array,
+  grpcServices: readonly string[],
+): CheckedContract {
   return atOnce(readingSteps(service, descriptors, grpcServices));
 }
 
@@ -124,7 +128,7 @@ function* readSet(descriptors: Uint8Array, reserve: Reserve): Steps<ReadSet> {
   if (known !== undefined) return known;
   const given = asBuffer(descriptors);
   // Those of Portico's own files are in order.
-  const isOwn = isOwnSet(given);
+  const isOwn = isBuiltInSet(given);
   const found = isOwn ? { given, ordered: given, set: new DescriptorSet(given) } : yield* readAndOrder(given, reserve);
   read.set(descriptors, found);
   return found;
@@ -159,7 +163,11 @@ export function grpcServicesOf(descriptors: Uint8Array): string[] {
 }
 
 /** Whether the contract is what these would be read as. */
-export function isContractOf(contract: Contract, descriptors: Uint8Array, grpcServices: readonly string[]): boolean {
+export function isContractOf(
+  contract: CheckedContract,
+  descriptors: Uint8Array,
+  grpcServices: readonly string[],
+): boolean {
   const { given } = contract;
   return (
     given.grpcServices.length === grpcServices.length &&

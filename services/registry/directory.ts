@@ -17,12 +17,12 @@ import {
 } from "../../src/errors.js";
 import { type GrpcNames, Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
-import { type Contract, isContractOf, readContract } from "./contract.js";
+import { type CheckedContract, isContractOf, readContract } from "./contract.js";
 import { ContractReader, type ReaderOptions } from "./contract-reader.js";
-import type { Entry, JoinOptions } from "./entry.js";
+import type { InstanceEntry, JoinOptions } from "./entry.js";
 import { HeldFiles } from "./held-files.js";
 import type { NameOwners, OwnersListener } from "./name-owners.js";
-import { type Problem, SharedNames } from "./shared-names.js";
+import { type NameProblem, SharedNames } from "./shared-names.js";
 
 const MAX_INSTANCES = 10_000;
 const MAX_INSTANCES_OF_SERVICE = 1_000;
@@ -58,10 +58,10 @@ export interface DirectoryOptions extends ReaderOptions {
 /** The instances of one registry. */
 export class Directory {
   /** In the order in which they joined. */
-  readonly #entries = new Map<string, Entry>();
-  readonly #services = new Map<string, readonly Entry[]>();
+  readonly #entries = new Map<string, InstanceEntry>();
+  readonly #services = new Map<string, readonly InstanceEntry[]>();
   /** How many entries hold each contract. */
-  readonly #contracts = new Map<Contract, number>();
+  readonly #contracts = new Map<CheckedContract, number>();
   readonly #names: SharedNames;
   readonly #owners: NameOwners;
   readonly #unfollow: () => void;
@@ -81,7 +81,7 @@ export class Directory {
   }
 
   /** Entries by service, oldest first: the last one's contract is the service's. */
-  get services(): ReadonlyMap<string, readonly Entry[]> {
+  get services(): ReadonlyMap<string, readonly InstanceEntry[]> {
     return this.#services;
   }
 
@@ -120,7 +120,13 @@ export class Directory {
       bindingPrefix,
       metadata,
     });
-    const entry: Entry = { instance, contract, token, store: given.store, onPutOut: options.onPutOut ?? nothing };
+    const entry: InstanceEntry = {
+      instance,
+      contract,
+      token,
+      store: given.store,
+      onDeregistered: options.onDeregistered ?? nothing,
+    };
     this.#checkRoom(entry);
     this.#checkStore(entry);
 
@@ -146,12 +152,12 @@ export class Directory {
         "instances differ in their contract: each is called by its own",
       );
     }
-    replaced?.onPutOut(aborted(`another instance of ${service} registered with the id ${id}`));
+    replaced?.onDeregistered(aborted(`another instance of ${service} registered with the id ${id}`));
     return () => this.#leave(entry);
   }
 
   /** What is not served as the newest instance of a service declares it. */
-  problemsOf(service: string): Problem[] {
+  problemsOf(service: string): NameProblem[] {
     const entry = this.#services.get(service)?.at(-1);
     return entry === undefined ? [] : this.#names.problemsOf(service, entry.contract, entry.instance.bindingPrefix);
   }
@@ -198,7 +204,7 @@ export class Directory {
     this.#watches.clear();
     for (const entry of [...this.#entries.values()]) {
       this.#remove(entry);
-      entry.onPutOut(closing());
+      entry.onDeregistered(closing());
     }
   }
 
@@ -206,7 +212,7 @@ export class Directory {
    * Checks an instance that will join, and reads its contract: the one of an instance that has an equal one, or by the reader.
    * @throws {StatusError} (rejects) as `join` throws, and as the reader's `read`
    */
-  async read(given: Instance): Promise<Contract> {
+  async read(given: Instance): Promise<CheckedContract> {
     try {
       checkInstance(given, false);
       return this.#knownContract(given) ?? (await this.#reader.read(given));
@@ -215,7 +221,7 @@ export class Directory {
     }
   }
 
-  #check(given: Instance, local: boolean): Contract {
+  #check(given: Instance, local: boolean): CheckedContract {
     try {
       checkInstance(given, local);
       const { service, descriptors, grpcServices } = given;
@@ -225,12 +231,12 @@ export class Directory {
     }
   }
 
-  #knownContract({ service, descriptors, grpcServices }: Instance): Contract | undefined {
+  #knownContract({ service, descriptors, grpcServices }: Instance): CheckedContract | undefined {
     const known = new Set(this.#services.get(service)?.map((entry) => entry.contract));
     return [...known].find((contract) => isContractOf(contract, descriptors, grpcServices));
   }
 
-  #checkRoom({ instance, contract }: Entry): void {
+  #checkRoom({ instance, contract }: InstanceEntry): void {
     const full = (what: string) => resourceExhausted(`the registry is full: ${what}`);
     const more = this.#contracts.has(contract) ? 0 : contract.descriptors.length;
     if (this.#bytes + more > MAX_BYTES) throw full(`${MAX_BYTES} bytes of descriptors`);
@@ -244,7 +250,7 @@ export class Directory {
   }
 
   /** What one instance was given, callers would not find at another. */
-  #checkStore({ instance, store }: Entry): void {
+  #checkStore({ instance, store }: InstanceEntry): void {
     if (store === undefined) return;
     const { service, id } = instance;
     for (const other of this.#services.get(service) ?? []) {
@@ -264,7 +270,7 @@ export class Directory {
     }
   }
 
-  #insert(entry: Entry): void {
+  #insert(entry: InstanceEntry): void {
     const { instance, contract } = entry;
     this.#entries.set(keyOf(instance), entry);
     this.#services.set(instance.service, [...(this.#services.get(instance.service) ?? []), entry]);
@@ -277,7 +283,7 @@ export class Directory {
     this.#names.add(instance.service, contract, instance.bindingPrefix);
   }
 
-  #remove(entry: Entry): void {
+  #remove(entry: InstanceEntry): void {
     const { instance, contract } = entry;
     this.#entries.delete(keyOf(instance));
     this.#names.delete(instance.service, contract, instance.bindingPrefix);
@@ -294,7 +300,7 @@ export class Directory {
     }
   }
 
-  #leave(entry: Entry): void {
+  #leave(entry: InstanceEntry): void {
     const key = keyOf(entry.instance);
     if (this.#entries.get(key) !== entry) return;
     this.#remove(entry);
@@ -302,7 +308,7 @@ export class Directory {
     this.#log.info({ service: entry.instance.service, id: entry.instance.id }, "instance left");
   }
 
-  #announce({ instance }: Entry): void {
+  #announce({ instance }: InstanceEntry): void {
     const key = keyOf(instance);
     for (const watch of this.#watches) {
       watch.changed.delete(key);

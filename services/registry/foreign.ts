@@ -8,16 +8,16 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
 import { ConfigError, SETTINGS } from "../../src/config/config.js";
-import type { ForeignService } from "../../src/config/configured-services.js";
+import type { ExternalService } from "../../src/config/configured-services.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { onFileChange } from "../../src/file-changes.js";
-import { type Attempt, follow } from "../../src/follow.js";
+import { type FollowAttempt, follow } from "../../src/follow.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { checkServiceName } from "./check-instance.js";
-import { type Contract, grpcServicesOf, MAX_DESCRIPTORS } from "./contract.js";
+import { type CheckedContract, grpcServicesOf, MAX_DESCRIPTORS } from "./contract.js";
 import type { Directory } from "./directory.js";
-import { type Reflected, reflect } from "./reflection-client.js";
+import { type ReflectedContract, reflect } from "./reflection-client.js";
 
 /** Of one reading, in milliseconds. */
 const READ_TIME = 10_000;
@@ -25,7 +25,7 @@ const READ_TIME = 10_000;
 const FIRST_RETRY = 500;
 
 /** How services that join by the configuration are reached. */
-export interface ForeignOptions {
+export interface ExternalOptions {
   readonly directory: Directory;
   /** Opens a channel to a target, for one reading. */
   readonly connect: (target: GrpcTarget) => Channel;
@@ -35,13 +35,13 @@ export interface ForeignOptions {
 }
 
 /** The services that join by the configuration, followed until they are closed. */
-export class ForeignServices {
-  readonly #options: ForeignOptions;
+export class ExternalServices {
+  readonly #options: ExternalOptions;
   /** By the service's entry as JSON. */
   #followed = new Map<string, Followed>();
   #names: ReadonlySet<string> = new Set();
 
-  constructor(options: ForeignOptions) {
+  constructor(options: ExternalOptions) {
     this.#options = options;
   }
 
@@ -49,7 +49,7 @@ export class ForeignServices {
    * Follows these services in place of those before. One whose entry is the same goes on undisturbed.
    * @throws {ConfigError} when a service has a name that it cannot have; then nothing has changed.
    */
-  set(services: readonly ForeignService[]): void {
+  set(services: readonly ExternalService[]): void {
     checkNames(services);
     this.#names = new Set(services.map(({ name }) => name));
     const before = this.#followed;
@@ -81,7 +81,7 @@ interface Followed {
 }
 
 /** Follows every target of a service until it is stopped. */
-function followService(service: ForeignService, options: ForeignOptions): Followed {
+function followService(service: ExternalService, options: ExternalOptions): Followed {
   // One for each target, as each listens to its own signal several times.
   const targets = service.targets.map((target) => ({ target, closing: new AbortController() }));
   const tried = targets.map(
@@ -95,7 +95,7 @@ function followService(service: ForeignService, options: ForeignOptions): Follow
 }
 
 /** @throws {ConfigError} when a service has a name that it cannot have, or that is there twice. */
-export function checkNames(services: readonly ForeignService[]): void {
+export function checkNames(services: readonly ExternalService[]): void {
   const seen = new Set<string>();
   for (const { name } of services) {
     try {
@@ -116,10 +116,10 @@ export function checkNames(services: readonly ForeignService[]): void {
  * @throws {Error} (rejects) with what went wrong at the first target and what to do, for the operator
  */
 export async function readOnce(
-  service: ForeignService,
-  connect: ForeignOptions["connect"],
+  service: ExternalService,
+  connect: ExternalOptions["connect"],
   timeMs: number,
-): Promise<Reflected> {
+): Promise<ReflectedContract> {
   const decided = new AbortController();
   const reading = service.targets.map((target) => read(service, () => connect(target), decided.signal, timeMs));
   try {
@@ -134,18 +134,18 @@ export async function readOnce(
 
 /** Reads a target's contract again and again, and keeps its instance as it was read last. */
 async function followTarget(
-  service: ForeignService,
+  service: ExternalService,
   target: GrpcTarget,
-  { directory, connect, refresh, log, onTried }: ForeignOptions & { readonly onTried: () => void },
+  { directory, connect, refresh, log, onTried }: ExternalOptions & { readonly onTried: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   const address = formatGrpcTarget(target);
   const about = { service: service.name, target: address };
-  let held: { readonly contract: Reflected; readonly leave: () => void } | undefined;
+  let held: { readonly contract: ReflectedContract; readonly leave: () => void } | undefined;
   let trouble: string | undefined;
   const pauses = new Pauses(service.descriptors, signal);
   signal.addEventListener("abort", () => held?.leave());
-  const readAgain = async ({ answered }: Attempt): Promise<void> => {
+  const readAgain = async ({ responded: answered }: FollowAttempt): Promise<void> => {
     while (!signal.aborted) {
       const contract = await read(service, () => connect(target), signal);
       if (signal.aborted) return;
@@ -183,7 +183,7 @@ async function followTarget(
 /** What kept an instance from joining, although its contract could be read. */
 class JoinError extends Error {}
 
-async function joined(directory: Directory, instance: Instance, contract: Contract): Promise<() => void> {
+async function joined(directory: Directory, instance: Instance, contract: CheckedContract): Promise<() => void> {
   try {
     return await directory.claimAndJoin(instance, { local: false, contract });
   } catch (error) {
@@ -221,11 +221,11 @@ class Pauses {
 }
 
 async function read(
-  service: ForeignService,
+  service: ExternalService,
   connect: () => Channel,
   signal: AbortSignal,
   timeMs = READ_TIME,
-): Promise<Reflected> {
+): Promise<ReflectedContract> {
   if (service.descriptors !== undefined) return readDescriptorFile(service.descriptors);
   // A new channel each time, as one that failed would wait before it tries again.
   const channel = connect();
@@ -236,21 +236,21 @@ async function read(
   }
 }
 
-async function readDescriptorFile(path: string): Promise<Reflected> {
+async function readDescriptorFile(path: string): Promise<ReflectedContract> {
   const { size } = await stat(path);
   if (size > MAX_DESCRIPTORS) throw new Error(`the file has ${size} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
   const descriptors = await readFile(path);
   return { descriptors, grpcServices: grpcServicesOf(descriptors) };
 }
 
-function isSame(one: Reflected, other: Reflected): boolean {
+function isSame(one: ReflectedContract, other: ReflectedContract): boolean {
   return one.descriptors.equals(other.descriptors) && `${one.grpcServices}` === `${other.grpcServices}`;
 }
 
 function instanceOf(
-  { name, identity, metadata = [], descriptors: file, bindingPrefix }: ForeignService,
+  { name, identity, metadata = [], descriptors: file, bindingPrefix }: ExternalService,
   address: string,
-  { descriptors, grpcServices }: Reflected,
+  { descriptors, grpcServices }: ReflectedContract,
 ): Instance {
   return Instance.fromPartial({
     service: name,
@@ -266,7 +266,7 @@ function instanceOf(
 }
 
 /** What went wrong and what to do, for the operator. */
-function explain({ descriptors }: ForeignService, address: string, error: unknown): string {
+function explain({ descriptors }: ExternalService, address: string, error: unknown): string {
   const { message, cause } = error as Error;
   // The store cannot take the names of its gRPC services: no fault of the service.
   if (error instanceof JoinError && cause instanceof StatusError && cause.code === Code.UNAVAILABLE) return message;

@@ -1,6 +1,6 @@
 /** The parsed files of all contracts, each counted once, since contracts with files of equal content share them. */
 import type { SharedFile } from "../../src/contract/descriptor-set.js";
-import type { Contract } from "./contract.js";
+import type { CheckedContract } from "./contract.js";
 
 export class HeldFiles {
   /** In all, as `sizeOf` counts them. */
@@ -9,11 +9,11 @@ export class HeldFiles {
   readonly #holders = new Map<SharedFile, number>();
 
   /** How many elements a contract would add. */
-  moreBy({ set }: Contract): number {
+  moreBy({ set }: CheckedContract): number {
     return set.files.reduce((sum, file) => sum + (this.#holders.has(file) ? 0 : file.elements), 0);
   }
 
-  add({ set }: Contract): void {
+  add({ set }: CheckedContract): void {
     for (const file of set.files) {
       const holders = this.#holders.get(file) ?? 0;
       if (holders === 0) this.elements += file.elements;
@@ -21,7 +21,7 @@ export class HeldFiles {
     }
   }
 
-  delete({ set }: Contract): void {
+  delete({ set }: CheckedContract): void {
     for (const file of set.files) {
       const holders = (this.#holders.get(file) ?? 0) - 1;
       if (holders > 0) {

@@ -5,9 +5,9 @@
  */
 import { connect } from "node:net";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
-import type { ForeignService } from "../../src/config/configured-services.js";
+import type { ExternalService } from "../../src/config/configured-services.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
-import type { Entry } from "./entry.js";
+import type { InstanceEntry } from "./entry.js";
 
 /** How long a target may take to accept a connection, in milliseconds. */
 const CONNECT_MS = 500;
@@ -32,7 +32,7 @@ export class Reach {
   }
 
   /** Takes the targets of these services in place of those before. */
-  set(services: readonly ForeignService[]): void {
+  set(services: readonly ExternalService[]): void {
     this.#targets.clear();
     for (const { targets } of services) {
       for (const target of targets) {
@@ -46,7 +46,7 @@ export class Reach {
    * How many of a service's instances are there: all that registered, and the configured ones that accept a connection. Of
    * the authorities' own services, each authority has one.
    */
-  async count(service: string, entries: readonly Entry[]): Promise<number> {
+  async count(service: string, entries: readonly InstanceEntry[]): Promise<number> {
     if (SELF_GOVERNED.has(service)) return this.#authorities();
     const reachable = await Promise.all(entries.map(({ instance }) => this.#isReachable(instance.id)));
     return reachable.filter(Boolean).length;

@@ -17,7 +17,7 @@ import { stream } from "../../src/rpc/client.js";
 import { isInfrastructure, MAX_DESCRIPTORS, MAX_FILES } from "./contract.js";
 
 /** A contract as a server or a file gives it. */
-export interface Reflected {
+export interface ReflectedContract {
   /** google.protobuf.FileDescriptorSet; files of google/protobuf/ may be missing, and the order is any. */
   readonly descriptors: Buffer;
   /** Full names, without infrastructure. */
@@ -31,11 +31,15 @@ type Question = NonNullable<ServerReflectionRequest["messageRequest"]>;
 type Ask = (question: Question) => Promise<NonNullable<ServerReflectionResponse["messageResponse"]>>;
 
 /**
- * @param deadline for everything, in milliseconds of `performance.now()`
+ * @param deadlineMonotonicMs for everything, in milliseconds of `performance.now()`
  * @throws {StatusError} UNIMPLEMENTED when the server has no reflection; whatever else the call failed with.
  */
-export function reflect(channel: Channel, deadline: number, signal: AbortSignal): Promise<Reflected> {
-  return converse(channel, deadline, signal, describeServices);
+export function reflect(
+  channel: Channel,
+  deadlineMonotonicMs: number,
+  signal: AbortSignal,
+): Promise<ReflectedContract> {
+  return converse(channel, deadlineMonotonicMs, signal, describeServices);
 }
 
 /**
@@ -43,22 +47,22 @@ export function reflect(channel: Channel, deadline: number, signal: AbortSignal)
  * @returns google.protobuf.FileDescriptorSet, as `Reflected` has it
  * @throws {StatusError} as `reflect`
  */
-export function reflectTypes(channel: Channel, names: readonly string[], deadline: number): Promise<Buffer> {
-  return converse(channel, deadline, new AbortController().signal, (ask) => describeTypes(ask, names));
+export function reflectTypes(channel: Channel, names: readonly string[], deadlineMonotonicMs: number): Promise<Buffer> {
+  return converse(channel, deadlineMonotonicMs, new AbortController().signal, (ask) => describeTypes(ask, names));
 }
 
 async function converse<T>(
   channel: Channel,
-  deadline: number,
+  deadlineMonotonicMs: number,
   signal: AbortSignal,
   conversation: (ask: Ask) => Promise<T>,
 ): Promise<T> {
   for (const path of PATHS) {
-    const call = stream(channel, { ...V1, path }, { deadline, signal });
-    const answers = call.responses[Symbol.asyncIterator]();
+    const call = stream(channel, { ...V1, path }, { deadlineMonotonicMs, signal });
+    const responses = call.responses[Symbol.asyncIterator]();
     const ask: Ask = async (messageRequest) => {
       call.send(ServerReflectionRequest.fromPartial({ messageRequest }));
-      const { value, done } = await answers.next();
+      const { value, done } = await responses.next();
       if (done || value.messageResponse === undefined) throw broken("ended in the middle");
       return value.messageResponse;
     };
@@ -73,15 +77,15 @@ async function converse<T>(
   throw new StatusError(Code.UNIMPLEMENTED, "the server has no reflection");
 }
 
-async function describeServices(ask: Ask): Promise<Reflected> {
+async function describeServices(ask: Ask): Promise<ReflectedContract> {
   const listed = await ask({ $case: "listServices", value: "" });
   if (listed.$case !== "listServicesResponse") throw refused("list its services", listed);
   const grpcServices = listed.value.service.map(({ name }) => name).filter((name) => !isInfrastructure(name));
   const files = new Files();
   for (const name of grpcServices) {
-    const answer = await ask({ $case: "fileContainingSymbol", value: name });
-    if (answer.$case !== "fileDescriptorResponse") throw refused(`describe ${name}, which it lists`, answer);
-    files.add(answer.value.fileDescriptorProto);
+    const response = await ask({ $case: "fileContainingSymbol", value: name });
+    if (response.$case !== "fileDescriptorResponse") throw refused(`describe ${name}, which it lists`, response);
+    files.add(response.value.fileDescriptorProto);
   }
   await addMissing(ask, files);
   return { descriptors: files.toSet(), grpcServices };
@@ -90,8 +94,8 @@ async function describeServices(ask: Ask): Promise<Reflected> {
 async function describeTypes(ask: Ask, names: readonly string[]): Promise<Buffer> {
   const files = new Files();
   for (const name of names) {
-    const answer = await ask({ $case: "fileContainingSymbol", value: name });
-    if (answer.$case === "fileDescriptorResponse") files.add(answer.value.fileDescriptorProto);
+    const response = await ask({ $case: "fileContainingSymbol", value: name });
+    if (response.$case === "fileDescriptorResponse") files.add(response.value.fileDescriptorProto);
   }
   await addMissing(ask, files);
   return files.toSet();
@@ -100,9 +104,9 @@ async function describeTypes(ask: Ask, names: readonly string[]): Promise<Buffer
 /** Asks for the imports that have not come by themselves. */
 async function addMissing(ask: Ask, files: Files): Promise<void> {
   for (let missing = files.missing(); missing !== undefined; missing = files.missing()) {
-    const answer = await ask({ $case: "fileByFilename", value: missing });
+    const response = await ask({ $case: "fileByFilename", value: missing });
     // One that the server lacks may be well known; if it is not, the contract's check says who imports it.
-    if (answer.$case === "fileDescriptorResponse") files.add(answer.value.fileDescriptorProto);
+    if (response.$case === "fileDescriptorResponse") files.add(response.value.fileDescriptorProto);
   }
 }
 
@@ -165,7 +169,7 @@ function broken(what: string): StatusError {
   return new StatusError(Code.INTERNAL, `the server's reflection ${what}`);
 }
 
-function refused(what: string, answer: NonNullable<ServerReflectionResponse["messageResponse"]>): StatusError {
-  if (answer.$case !== "errorResponse") return broken(`answers something else when asked to ${what}`);
-  return broken(`does not ${what}: ${answer.value.errorMessage.slice(0, 200)}`);
+function refused(what: string, response: NonNullable<ServerReflectionResponse["messageResponse"]>): StatusError {
+  if (response.$case !== "errorResponse") return broken(`answers something else when asked to ${what}`);
+  return broken(`does not ${what}: ${response.value.errorMessage.slice(0, 200)}`);
 }

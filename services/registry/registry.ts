@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { KnownCaller } from "../../src/access/callers/known-caller.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address/address.js";
 import { type Guard, isAdmin, isVisible } from "../../src/call/admission.js";
-import type { ForeignService } from "../../src/config/configured-services.js";
+import type { ExternalService } from "../../src/config/configured-services.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
 import { GATEWAY } from "../../src/contract/names.js";
@@ -27,14 +27,14 @@ import {
 import type { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { inTurns } from "../../src/overload/pace.js";
 import type { Channel } from "../../src/rpc/channel.js";
-import { type OwnContext, part, type Service } from "../../src/rpc/service.js";
+import { type BuiltInContext, part, type Service } from "../../src/rpc/service.js";
 import { Directory } from "./directory.js";
-import type { Entry } from "./entry.js";
-import { ForeignServices } from "./foreign.js";
+import type { InstanceEntry } from "./entry.js";
+import { ExternalServices } from "./foreign.js";
 import type { NameOwners } from "./name-owners.js";
 import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";
-import type { Problem } from "./shared-names.js";
+import type { NameProblem } from "./shared-names.js";
 
 /** How long a stream may be open before its first message, in milliseconds. */
 const REGISTER_TIME = 10_000;
@@ -44,9 +44,9 @@ interface RegistryOptions {
   /** Says what each caller may see. */
   readonly guard: Pick<Guard, "allows">;
   /** Services that join by configuration. */
-  readonly foreign: readonly ForeignService[];
+  readonly external: readonly ExternalService[];
   /** How often their contracts are read again, in milliseconds; default 30 s. */
-  readonly foreignRefresh?: number;
+  readonly externalRefresh?: number;
   /** Which service each gRPC name belongs to. */
   readonly owners: NameOwners;
   /** Opens a channel to one of their targets. */
@@ -72,7 +72,7 @@ export interface Registry {
    * Follows these services in place of those that joined by configuration until now.
    * @throws {ConfigError} when one has a name that it cannot have; then nothing has changed.
    */
-  configure(services: readonly ForeignService[]): void;
+  configure(services: readonly ExternalService[]): void;
   /** Resolves when the contract of each of them was read once, or could not be. */
   tried(): Promise<void>;
   /** Ends every registration and watch with UNAVAILABLE. */
@@ -81,19 +81,19 @@ export interface Registry {
 
 /** @throws {ConfigError} when a foreign service has a name that it cannot have. */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { guard, foreign, foreignRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
+  const { guard, external, externalRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
   const directory = new Directory({ owners, log, budget });
-  const configured = new ForeignServices({ directory, connect, refresh: foreignRefresh, log });
+  const configured = new ExternalServices({ directory, connect, refresh: externalRefresh, log });
   const reach = new Reach(authorities);
-  const configure = (services: readonly ForeignService[]): void => {
+  const configure = (services: readonly ExternalService[]): void => {
     configured.set(services);
     reach.set(services);
   };
-  configure(foreign);
+  configure(external);
 
-  const visibleTo = (context: OwnContext) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
+  const visibleTo = (context: BuiltInContext) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
 
-  const describe = async ({ service }: DescribeRequest, context: OwnContext): Promise<DescribeResponse> => {
+  const describe = async ({ service }: DescribeRequest, context: BuiltInContext): Promise<DescribeResponse> => {
     const name = service.toLowerCase();
     const entries = directory.services.get(name) ?? [];
     const endpoints = endpointsOf(entries).filter(visibleTo(context));
@@ -136,7 +136,7 @@ export function createRegistry(options: RegistryOptions): Registry {
 async function list(
   directory: Directory,
   reach: Reach,
-  { caller, system }: OwnContext,
+  { caller, system }: BuiltInContext,
   isVisible: (endpoint: Endpoint) => boolean,
 ): Promise<ListResponse> {
   const visible = [...directory.services].flatMap(([name, entries]) => {
@@ -146,17 +146,17 @@ async function list(
   const names = new Set(visible.map(({ name }) => name));
   // Whether a service that is away may be seen cannot be asked: its endpoints are not known.
   const seesAway = system || (caller !== undefined && isAdmin(caller));
-  const isTold = (other: string): boolean => names.has(other) || (seesAway && !directory.services.has(other));
+  const isShown = (other: string): boolean => names.has(other) || (seesAway && !directory.services.has(other));
   const services = await Promise.all(
     visible.map(async ({ name, entries, endpoints }) => {
-      const problems = directory.problemsOf(name).filter(({ other }) => other === undefined || isTold(other));
+      const problems = directory.problemsOf(name).filter(({ other }) => other === undefined || isShown(other));
       return listService({ name, endpoints, problems, instances: await reach.count(name, entries) });
     }),
   );
   return { services: services.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
-function watch(directory: Directory, context: OwnContext): AsyncGenerator<WatchResponse, void, undefined> {
+function watch(directory: Directory, context: BuiltInContext): AsyncGenerator<WatchResponse, void, undefined> {
   checkGateway(context);
   return directory.watch(context.signal);
 }
@@ -165,24 +165,29 @@ function watch(directory: Directory, context: OwnContext): AsyncGenerator<WatchR
 async function* register(
   directory: Directory,
   requests: AsyncIterable<RegisterRequest>,
-  context: OwnContext,
+  context: BuiltInContext,
 ): AsyncGenerator<RegisterResponse, void, undefined> {
   const stream = requests[Symbol.asyncIterator]();
   const instance = await firstInstance(stream);
   checkEnrolment(instance, context);
   checkReach(instance);
-  let putOut: (why: StatusError) => void = () => {};
-  const isPutOut = new Promise<never>((_resolve, reject) => {
-    putOut = reject;
+  let deregister: (why: StatusError) => void = () => {};
+  const isDeregistered = new Promise<never>((_resolve, reject) => {
+    deregister = reject;
   });
-  isPutOut.catch(() => {}); // The stream may be over when it happens.
+  isDeregistered.catch(() => {}); // The stream may be over when it happens.
   const token = context.system ? undefined : (context.caller as KnownCaller).sha256;
   // In turns, but for a service of this process, which may take a name that no other may.
   const contract = context.system ? undefined : await directory.read(instance);
-  const leave = await directory.claimAndJoin(instance, { local: context.system, token, onPutOut: putOut, contract });
+  const leave = await directory.claimAndJoin(instance, {
+    local: context.system,
+    token,
+    onDeregistered: deregister,
+    contract,
+  });
   try {
     yield { problems: directory.problemsOf(instance.service).map(({ text }) => text) };
-    const { done } = await Promise.race([stream.next(), isPutOut]);
+    const { done } = await Promise.race([stream.next(), isDeregistered]);
     if (!done) throw invalidArgument("a stream registers one instance; open another stream");
   } finally {
     leave();
@@ -207,12 +212,12 @@ async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<In
 }
 
 /** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: an enrolled service need not know of others. */
-function checkGateway({ caller, system, endpoint }: OwnContext): void {
+function checkGateway({ caller, system, endpoint }: BuiltInContext): void {
   if (system || caller?.enrolment === GATEWAY) return;
   throw permissionDenied(`Forbidden call made to ${endpoint}: only gateways may`);
 }
 
-function checkEnrolment({ service }: Instance, { caller, system }: OwnContext): void {
+function checkEnrolment({ service }: Instance, { caller, system }: BuiltInContext): void {
   if (system || (caller?.enrolment !== undefined && caller.enrolment === service)) return;
   const shown = JSON.stringify(service.slice(0, 80));
   const has = caller?.enrolment === undefined ? "none was given" : `this one is for "${caller.enrolment}"`;
@@ -226,13 +231,13 @@ function checkReach({ addresses }: Instance): void {
   throw invalidArgument(`a service cannot register a unix socket: ${how}`);
 }
 
-function addressesOf(entries: readonly Entry[]): string[] {
+function addressesOf(entries: readonly InstanceEntry[]): string[] {
   const addresses = entries.flatMap(({ instance }) => instance.addresses);
   return [...new Set(addresses.filter((address) => !isUnixSocket(address)))];
 }
 
 /** The endpoints of all instances; where several have one, that of the newest. */
-function endpointsOf(entries: readonly Entry[]): readonly Endpoint[] {
+function endpointsOf(entries: readonly InstanceEntry[]): readonly Endpoint[] {
   const newest = entries.at(-1)?.contract;
   if (newest === undefined || entries.every(({ contract }) => contract === newest)) return newest?.endpoints ?? [];
   const found = new Map<string, Endpoint>();
@@ -249,7 +254,7 @@ function endpointsOf(entries: readonly Entry[]): readonly Endpoint[] {
 interface Shown {
   readonly name: string;
   readonly endpoints: readonly Endpoint[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly NameProblem[];
   readonly instances: number;
 }
 

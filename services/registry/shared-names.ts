@@ -4,13 +4,13 @@
  * name for the service that it belongs to. So the operators are told.
  */
 import { bindingsOf } from "../../src/contract/http-rule.js";
-import { ownOverlapOf } from "../../src/contract/own-paths.js";
+import { builtInOverlapOf } from "../../src/contract/own-paths.js";
 import { shapeOf } from "../../src/contract/path-template.js";
-import type { Contract } from "./contract.js";
+import type { CheckedContract } from "./contract.js";
 import type { NameOwners } from "./name-owners.js";
 
 /** Something that is not served as it is declared. */
-export interface Problem {
+export interface NameProblem {
   /** For the operator of the service. */
   readonly text: string;
   /** The other service, where there is one. */
@@ -24,7 +24,7 @@ interface Names {
   /** Method and shape of each path, `GET /shelves/*`. */
   readonly paths: readonly string[];
   /** What is wrong with its annotations. */
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 }
 
 /** Most problems that are told of a service. */
@@ -44,14 +44,14 @@ export class SharedNames {
     return [...(this.#holders.get(name)?.keys() ?? [])];
   }
 
-  add(service: string, contract: Contract, prefix: string): void {
+  add(service: string, contract: CheckedContract, prefix: string): void {
     for (const name of allOf(namesOf(contract, prefix))) {
       const holders = this.#holders.get(name) ?? new Map<string, number>();
       this.#holders.set(name, holders.set(service, (holders.get(service) ?? 0) + 1));
     }
   }
 
-  delete(service: string, contract: Contract, prefix: string): void {
+  delete(service: string, contract: CheckedContract, prefix: string): void {
     for (const name of allOf(namesOf(contract, prefix))) {
       const holders = this.#holders.get(name);
       const left = (holders?.get(service) ?? 0) - 1;
@@ -62,9 +62,9 @@ export class SharedNames {
   }
 
   /** What is not served as a contract of the service declares it. */
-  problemsOf(service: string, contract: Contract, prefix: string): Problem[] {
-    const { grpcServices, paths, faults } = namesOf(contract, prefix);
-    const problems: Problem[] = faults.map((text) => ({ text, other: undefined }));
+  problemsOf(service: string, contract: CheckedContract, prefix: string): NameProblem[] {
+    const { grpcServices, paths, errors } = namesOf(contract, prefix);
+    const problems: NameProblem[] = errors.map((text) => ({ text, other: undefined }));
     for (const name of grpcServices) {
       const other = this.#owners.ownerOf(name);
       if (other === undefined) problems.push({ text: notOwned(name, service), other });
@@ -99,28 +99,28 @@ function allOf({ grpcServices, paths }: Names): Iterable<string> {
 }
 
 /** Those that were read last. Instances of one contract share it. */
-const read = new WeakMap<Contract, Names>();
+const read = new WeakMap<CheckedContract, Names>();
 
 /** What is wrong with the annotations of a contract, or does not reach all its paths. */
-export function faultsOf(contract: Contract, prefix: string): readonly string[] {
-  return namesOf(contract, prefix).faults;
+export function problemsOf(contract: CheckedContract, prefix: string): readonly string[] {
+  return namesOf(contract, prefix).errors;
 }
 
-function namesOf(contract: Contract, prefix: string): Names {
+function namesOf(contract: CheckedContract, prefix: string): Names {
   const known = read.get(contract);
   if (known?.prefix === prefix) return known;
   const paths = new Set<string>();
-  const faults: string[] = [];
+  const errors: string[] = [];
   for (const { name, method } of contract.endpoints) {
     const { bindings, problems } = bindingsOf(method, prefix);
-    faults.push(...problems.map((problem) => `${name}: ${problem}`));
+    errors.push(...problems.map((problem) => `${name}: ${problem}`));
     for (const { httpMethod, template } of bindings) {
-      const own = ownOverlapOf(template, httpMethod);
-      if (own !== undefined) faults.push(`${name}: ${own.text}`);
+      const own = builtInOverlapOf(template, httpMethod);
+      if (own !== undefined) errors.push(`${name}: ${own.text}`);
       if (!own?.isWhole) paths.add(`${httpMethod} ${shapeOf(template)}`);
     }
   }
-  const names = { prefix, grpcServices: contract.grpcServices, paths: [...paths], faults };
+  const names = { prefix, grpcServices: contract.grpcServices, paths: [...paths], errors };
   read.set(contract, names);
   return names;
 }

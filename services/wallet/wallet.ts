@@ -19,7 +19,7 @@ import {
 import { accountOf, checkAfter, checkName, checkNumber, checkText, PAGE } from "../patterns/checks.js";
 import { once } from "../patterns/once.js";
 import { retry } from "../patterns/retry.js";
-import { emptyTrash, trashWrite } from "../patterns/trash.js";
+import { deferDelete, deleteExpired } from "../patterns/trash.js";
 
 const DAY = 86_400_000;
 const TEXT = { min: 0, max: 200 };
@@ -95,10 +95,10 @@ export const parts = [
         const { committed } = await walletsOf(call).commit([
           { delete: `${account}/${id}`, ifVersion: version },
           { increment: account, by: -1, collection: "counts" },
-          trashWrite(value.key, ["transactions"]),
+          deferDelete(value.key, ["transactions"]),
         ]);
         if (!committed) return undefined;
-        await emptyTrash(call);
+        await deleteExpired(call);
         return {};
       });
     },

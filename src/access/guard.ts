@@ -14,7 +14,7 @@
  * This room knows no password.
  */
 
-import type { Decision, Judgement } from "../call/admission.js";
+import type { AuthorizationResult, Decision } from "../call/admission.js";
 import {
   type Admission,
   authorityUnreachable,
@@ -24,7 +24,7 @@ import {
   isAdmin,
   namespaceReplaced,
   refusal,
-  type SignedContext,
+  type SignedAssertion,
   type SigningGuard,
   type StreamListener,
   serviceScope,
@@ -32,7 +32,7 @@ import {
 import type { Caller } from "../call/caller.js";
 import { Callers } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
-import { badContext, ContextCache, lateContext, type Verified } from "./assertions/context-cache.js";
+import { AssertionCache, badAssertion, lateAssertion, type Verified } from "./assertions/context-cache.js";
 import { CallerCache, UNKNOWN_TOKEN } from "./callers/caller-cache.js";
 import type { KnownCaller } from "./callers/known-caller.js";
 import { withinLimits } from "./decide/limits.js";
@@ -44,12 +44,12 @@ export * from "../call/admission.js";
 
 const EVERY_CALLER = { has: () => true };
 
-type ContextCredentials = Credentials & { readonly context: string };
+type AssertionCredentials = Credentials & { readonly context: string };
 
 /** A guard that follows its authority until it is closed. */
 export class OpenGuard implements SigningGuard {
   readonly #callers: CallerCache;
-  readonly #contexts: ContextCache;
+  readonly #contexts: AssertionCache;
   readonly #streams: OpenStreams;
   readonly #policy: Policy;
   readonly #listeners: (() => void)[] = [];
@@ -63,7 +63,7 @@ export class OpenGuard implements SigningGuard {
       callers: this.#callers,
       now: () => this.#policy.timeAt(performance.now()),
       hasLease: () => this.#policy.lease.runs(performance.now()),
-      judge: (admission, caller) => {
+      authorize: (admission, caller) => {
         try {
           const decision = this.#judgeBoth(admission, caller);
           return decision === "granted" ? undefined : refusal(decision, admission.endpoint, caller);
@@ -76,19 +76,19 @@ export class OpenGuard implements SigningGuard {
       onRevision: (revision, changed) => {
         if (changed !== undefined) this.#callers.change(revision, changed);
         this.#tellOfChange();
-        return this.#streams.judgeAgain(changed);
+        return this.#streams.reauthorize(changed);
       },
       onSnapshot: (revision) => {
         this.#callers.forgetAll(revision);
         this.#contexts.clear();
         this.#tellOfChange();
-        return this.#streams.judgeAgain(EVERY_CALLER);
+        return this.#streams.reauthorize(EVERY_CALLER);
       },
       onLeaseRunning: () => this.#streams.resumeAll(),
       onCutOff: () => this.#streams.refuseAll(authorityUnreachable()),
       takeUsedKeys: () => this.#callers.takeUsed(),
     });
-    this.#contexts = new ContextCache(this.#policy, this.#callers);
+    this.#contexts = new AssertionCache(this.#policy, this.#callers);
   }
 
   /** Whether decisions can be made: not yet, now, not at the moment, never again. */
@@ -97,8 +97,8 @@ export class OpenGuard implements SigningGuard {
   }
 
   /** Why each authority that could not be followed the last time could not, by its address, until it answers again. */
-  get faults(): ReadonlyMap<string, Error> {
-    return this.#policy.faults;
+  get errors(): ReadonlyMap<string, Error> {
+    return this.#policy.errors;
   }
 
   /** Resolves when decisions can be made; rejects with CANCELLED when closed before. */
@@ -116,7 +116,7 @@ export class OpenGuard implements SigningGuard {
   }
 
   admit(credentials: Credentials, endpoint: Guarded): Admission | Promise<Admission> {
-    if (credentials.context !== undefined) return this.#admitByContext(credentials as ContextCredentials, endpoint);
+    if (credentials.context !== undefined) return this.#admitByContext(credentials as AssertionCredentials, endpoint);
     return this.admitAtOnce(credentials, endpoint) ?? this.#lookUpAndAdmit(credentials, endpoint);
   }
 
@@ -147,7 +147,7 @@ export class OpenGuard implements SigningGuard {
     const decision =
       credentials.tokenRequired && caller === undefined
         ? "unauthorized"
-        : this.#judge(endpoint, namespace, caller?.namespaceId, caller);
+        : this.#authorize(endpoint, namespace, caller?.namespaceId, caller);
     if (decision !== "granted") {
       const isForbidden = decision === "unauthorized" && credentials.forbidsKnown === true;
       throw refusal(isForbidden ? "forbidden" : decision, endpoint, caller);
@@ -164,28 +164,32 @@ export class OpenGuard implements SigningGuard {
     for (const listener of this.#listeners) listener();
   }
 
-  contextOf(admission: Admission): SignedContext {
-    return this.#contexts.contextOf(admission);
+  assertionOf(admission: Admission): SignedAssertion {
+    return this.#contexts.assertionOf(admission);
   }
 
   /** @throws {StatusError} (or rejects with one) as `admit`. */
-  #admitByContext(credentials: ContextCredentials, endpoint: Guarded): Admission | Promise<Admission> {
+  #admitByContext(credentials: AssertionCredentials, endpoint: Guarded): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     // Endpoints of the authority take tokens alone: with a service's key, a context could be signed for any caller.
-    if (endpoint.callers !== undefined) throw badContext(endpoint);
+    if (endpoint.callers !== undefined) throw badAssertion(endpoint);
     const known = this.#contexts.find(credentials.context);
     if (known === undefined) return this.#verifyAndAdmit(credentials, endpoint);
     this.#checkContext(known, credentials, endpoint, now);
     return this.#admitVerified(known, endpoint);
   }
 
-  async #verifyAndAdmit(credentials: ContextCredentials, endpoint: Guarded): Promise<Admission> {
+  async #verifyAndAdmit(credentials: AssertionCredentials, endpoint: Guarded): Promise<Admission> {
     return this.#admitFresh(credentials, await this.#contexts.verify(credentials.context, endpoint), endpoint);
   }
 
   /** Admits by a context that is not known yet, or whose caller may have changed. */
-  #admitFresh(credentials: ContextCredentials, verified: Verified, endpoint: Guarded): Admission | Promise<Admission> {
+  #admitFresh(
+    credentials: AssertionCredentials,
+    verified: Verified,
+    endpoint: Guarded,
+  ): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     this.#checkContext(verified, credentials, endpoint, now);
@@ -199,7 +203,7 @@ export class OpenGuard implements SigningGuard {
 
   /** The caller may have changed since the context was signed: the authority knows. */
   async #renewAndAdmit(
-    credentials: ContextCredentials,
+    credentials: AssertionCredentials,
     verified: Verified,
     outdated: KnownCaller,
     endpoint: Guarded,
@@ -217,16 +221,18 @@ export class OpenGuard implements SigningGuard {
    * @throws {StatusError} UNAUTHENTICATED for a context that is not of this endpoint, or whose caller's token has expired;
    * UNAVAILABLE where the lease has run out in which it was signed: the caller is as good as before.
    */
-  #checkContext(verified: Verified, { opened }: ContextCredentials, endpoint: Guarded, now: number): void {
-    if (verified.resource !== endpoint.resource) throw badContext(endpoint);
+  #checkContext(verified: Verified, { opened }: AssertionCredentials, endpoint: Guarded, now: number): void {
+    if (verified.resource !== endpoint.resource) throw badAssertion(endpoint);
     const time = this.#policy.timeAt(now);
     if (verified.expires > time || opened === true) return;
-    throw (verified.caller?.expires ?? Number.POSITIVE_INFINITY) > time ? lateContext(endpoint) : badContext(endpoint);
+    throw (verified.caller?.expires ?? Number.POSITIVE_INFINITY) > time
+      ? lateAssertion(endpoint)
+      : badAssertion(endpoint);
   }
 
   #admitVerified({ caller, namespace, namespaceId, service }: Verified, endpoint: Guarded): Admission {
     const counts = caller === undefined || caller.enrolment !== undefined || caller.namespace === namespace;
-    if (!counts) throw badContext(endpoint);
+    if (!counts) throw badAssertion(endpoint);
     const admission = { endpoint, caller, namespace, namespaceId, service };
     const decision = this.#judgeBoth(admission, caller);
     if (decision !== "granted") throw refusal(decision, endpoint, caller);
@@ -234,15 +240,18 @@ export class OpenGuard implements SigningGuard {
   }
 
   /** Judges the caller, and the service that acts for it. @throws {StatusError} as `#judge` */
-  #judgeBoth({ endpoint, namespace, namespaceId, service }: Admission, caller: Caller | undefined): Judgement {
-    const decision = this.#judge(endpoint, namespace, namespaceId, caller);
+  #judgeBoth(
+    { endpoint, namespace, namespaceId, service }: Admission,
+    caller: Caller | undefined,
+  ): AuthorizationResult {
+    const decision = this.#authorize(endpoint, namespace, namespaceId, caller);
     if (decision !== "granted" || service === undefined) return decision;
     return this.#policy.current.rulesOf(namespace).decide(endpoint.segments, [serviceScope(service)]);
   }
 
   allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean {
     const counted = countsAt(endpoint, namespace, caller) ? caller : undefined;
-    return this.#judge(endpoint, namespace, undefined, counted) === "granted";
+    return this.#authorize(endpoint, namespace, undefined, counted) === "granted";
   }
 
   follow(admission: Admission, listener: StreamListener): FollowedStream {
@@ -255,7 +264,12 @@ export class OpenGuard implements SigningGuard {
    * @throws {StatusError} UNAVAILABLE where the rules would grant it, but are those of another namespace of the same name: of
    * this guard and of who decided before it, one has not heard yet that the namespace was created anew.
    */
-  #judge(endpoint: Guarded, namespace: string, namespaceId: string | undefined, caller: Caller | undefined): Judgement {
+  #authorize(
+    endpoint: Guarded,
+    namespace: string,
+    namespaceId: string | undefined,
+    caller: Caller | undefined,
+  ): AuthorizationResult {
     const { callers, segments } = endpoint;
     if (callers === Callers.PUBLIC) return "granted";
     if (callers === undefined && this.#service !== undefined && segments.name !== this.#service) {

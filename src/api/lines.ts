@@ -9,16 +9,16 @@ export class LineSplitter {
   }
 
   /** Takes the next piece, and gives the lines that it ends, without their line feeds. */
-  push(piece: Uint8Array): Uint8Array[] {
+  push(chunk: Uint8Array): Uint8Array[] {
     const lines: Uint8Array[] = [];
     let start = 0;
-    for (let end = piece.indexOf(LINE_FEED); end >= 0; end = piece.indexOf(LINE_FEED, start)) {
-      lines.push(this.#finish(piece.subarray(start, end)));
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+      lines.push(this.#finish(chunk.subarray(start, end)));
       start = end + 1;
     }
-    if (start < piece.length) {
-      this.#unfinished.push(piece.subarray(start));
-      this.#length += piece.length - start;
+    if (start < chunk.length) {
+      this.#unfinished.push(chunk.subarray(start));
+      this.#length += chunk.length - start;
     }
     return lines;
   }

@@ -110,11 +110,11 @@ export interface SigningGuard extends Guard {
   onChange(listener: () => void): void;
 
   /** The signed context that stands for an admission in another process. To be asked for in the turn of the admission. */
-  contextOf(admission: Admission): SignedContext;
+  assertionOf(admission: Admission): SignedAssertion;
 }
 
 /** A context of a call that is signed when it is first read: a call within the process needs none, unless it is delegated. */
-export interface SignedContext {
+export interface SignedAssertion {
   /** One entry; none where the service has no key. However late it is read, it says what held when the call was admitted. */
   readonly metadata: Metadata;
 }
@@ -123,11 +123,11 @@ export interface SignedContext {
 export type Decision = "granted" | "unauthorized" | "forbidden";
 
 /** A decision on a caller's token. `limited` is 403: rules grant the call, but the API key does not reach it (src/access/decide/limits.ts). */
-export type Judgement = Decision | "limited";
+export type AuthorizationResult = Decision | "limited";
 
 /** The error for a refused call: UNAUTHENTICATED or PERMISSION_DENIED, with the endpoint and the caller. */
 export function refusal(
-  decision: Exclude<Judgement, "granted">,
+  decision: Exclude<AuthorizationResult, "granted">,
   endpoint: Guarded,
   caller: Caller | undefined,
 ): StatusError {

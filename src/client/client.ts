@@ -98,7 +98,7 @@ export class PorticoClient {
     requests: Messages<unknown>,
     options?: CallOptions,
   ): Promise<unknown> {
-    for await (const answer of this.#converse(service, endpoint, requests, options)) return answer;
+    for await (const response of this.#converse(service, endpoint, requests, options)) return response;
     const Detail = "The call ended without an answer";
     throw new PorticoError({ Id: service, Code: 502, Detail, Status: "Bad Gateway" });
   }

@@ -51,8 +51,8 @@ async function* linesOf(scope: CallScope, response: Response): AsyncGenerator<st
   const decoder = new TextDecoder();
   let rest: string[] = [];
   let size = 0;
-  for await (const piece of piecesOf(scope, response)) {
-    const text = decoder.decode(piece, { stream: true });
+  for await (const chunk of piecesOf(scope, response)) {
+    const text = decoder.decode(chunk, { stream: true });
     const end = text.lastIndexOf("\n");
     if (end >= 0) {
       yield* `${rest.join("")}${text.slice(0, end)}`.split("\n");

@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parseAddress, parseGrpcTargets } from "../address/address.js";
 import { TrustedProxies } from "../address/client-address.js";
-import { type ForeignService, parseForeignServices } from "./configured-services.js";
+import { type ExternalService, parseExternalServices } from "./configured-services.js";
 import { GRPC_PORT, HTTP_PORT, JOINING, SERVICE_STORE, type Setting, STORE, secret, setting } from "./setting.js";
 import {
   boolean,
@@ -253,7 +253,7 @@ export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]:
 } & {
   /** The configuration file, which need not be there unless it was asked for. */
   readonly configFile: string;
-  readonly services: readonly ForeignService[];
+  readonly services: readonly ExternalService[];
 };
 
 /** The flags of the command line, as text, by the names of settings. */
@@ -268,7 +268,7 @@ export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.e
   const named = read("config", flags, env, {}) as string | undefined;
   const path = named ?? join((read("data", flags, env, {}) as string | undefined) ?? usual, "portico.json");
   const file = readFile(path, named !== undefined);
-  const services = foreignServices(file.services, dirname(path));
+  const services = externalServices(file.services, dirname(path));
   const config: Record<string, unknown> = { configFile: path, services };
   for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) config[key] = read(key, flags, env, file);
   config.data ??= usual;
@@ -285,8 +285,8 @@ export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.e
  * The services that a configuration file names now.
  * @throws {ConfigError} also when there is no such file.
  */
-export function readServices(path: string): ForeignService[] {
-  return foreignServices(readFile(path, true).services, dirname(path));
+export function readServices(path: string): ExternalService[] {
+  return externalServices(readFile(path, true).services, dirname(path));
 }
 
 function dataHome(env: NodeJS.ProcessEnv): string {
@@ -362,9 +362,9 @@ function checkNames(file: Record<string, unknown>, path: string): void {
 }
 
 /** @param folder from which their files are named */
-function foreignServices(value: unknown, folder: string): ForeignService[] {
+function externalServices(value: unknown, folder: string): ExternalService[] {
   try {
-    return parseForeignServices(value, folder);
+    return parseExternalServices(value, folder);
   } catch (error) {
     throw new ConfigError((error as Error).message);
   }

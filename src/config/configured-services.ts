@@ -6,7 +6,7 @@ import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import { isObject } from "./setting-values.js";
 
 /** A service in any language that joins by configuration, without code of ours. */
-export interface ForeignService {
+export interface ExternalService {
   readonly name: string;
   /** Where it is served. */
   readonly targets: readonly GrpcTarget[];
@@ -24,12 +24,12 @@ export interface ForeignService {
  * @param folder from which their files are named
  * @throws {Error} with a message for the author of the file
  */
-export function parseForeignServices(value: unknown, folder: string): ForeignService[] {
+export function parseExternalServices(value: unknown, folder: string): ExternalService[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw new Error('"services" in the configuration file must be a list');
   return value.map((entry, index) => {
     try {
-      return parseForeignService(entry, folder);
+      return parseExternalService(entry, folder);
     } catch (error) {
       throw new Error(`services[${index}] in the configuration file: ${(error as Error).message}`);
     }
@@ -42,7 +42,7 @@ export function parseForeignServices(value: unknown, folder: string): ForeignSer
  * @param folder from which its file is named
  * @throws {Error} with a message for who wrote it
  */
-export function parseForeignService(entry: unknown, folder: string): ForeignService {
+export function parseExternalService(entry: unknown, folder: string): ExternalService {
   if (!isObject(entry)) throw new Error("must be an object with name and target");
   const { name, target, descriptors, identity = false, metadata = [], bindings, ...rest } = entry;
   const extra = Object.keys(rest)[0];

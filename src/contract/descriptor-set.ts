@@ -125,7 +125,7 @@ class DescriptorFile implements SharedFile {
   constructor(
     key: string,
     bytes: Buffer,
-    { name, scope, services }: Head,
+    { name, scope, services }: FileHead,
     imports: ReadonlyMap<string, DescriptorFile>,
   ) {
     this.key = key;
@@ -200,7 +200,7 @@ function fileOf(bytes: Uint8Array, before: ReadonlyMap<string, DescriptorFile>):
 }
 
 /** What is read of a google.protobuf.FileDescriptorProto without parsing its types. */
-export interface Head {
+export interface FileHead {
   readonly name: string;
   /** Its package; empty for none. */
   readonly scope: string;
@@ -221,7 +221,7 @@ export const SOURCE_CODE_INFO = 9;
  * @param bytes a serialized google.protobuf.FileDescriptorProto
  * @throws {Error} when they are not one
  */
-export function headOf(bytes: Uint8Array): Head {
+export function headOf(bytes: Uint8Array): FileHead {
   let [name, scope] = ["", ""];
   const imports: string[] = [];
   const services: Uint8Array[] = [];
@@ -256,7 +256,7 @@ export function withoutSourceInfo(bytes: Uint8Array): {
   readonly sourceInfo: Uint8Array | undefined;
 } {
   const reader = new BinaryReader(bytes);
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let sourceInfo: Uint8Array | undefined;
   let start = 0;
   while (reader.pos < reader.len) {
@@ -267,8 +267,8 @@ export function withoutSourceInfo(bytes: Uint8Array): {
       continue;
     }
     sourceInfo = reader.bytes();
-    pieces.push(bytes.subarray(start, pos));
+    chunks.push(bytes.subarray(start, pos));
     start = reader.pos;
   }
-  return { rest: sourceInfo === undefined ? bytes : Buffer.concat([...pieces, bytes.subarray(start)]), sourceInfo };
+  return { rest: sourceInfo === undefined ? bytes : Buffer.concat([...chunks, bytes.subarray(start)]), sourceInfo };
 }

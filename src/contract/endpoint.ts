@@ -13,7 +13,7 @@ import { Callers } from "../gen/portico/options/v1/options.js";
 import { DescriptorSet } from "./descriptor-set.js";
 import { hasHttpRule } from "./http-rule.js";
 import { SELF_GOVERNED } from "./names.js";
-import { maxOwnRequest } from "./own-requests.js";
+import { maxBuiltInRequest } from "./own-requests.js";
 import type { Resource } from "./resource.js";
 
 export { Callers };
@@ -157,7 +157,7 @@ function endpointOf(
     path,
     shape: shapeOf(declared),
     callers,
-    maxRequest: callers === undefined ? undefined : maxOwnRequest(path, callers),
+    maxRequest: callers === undefined ? undefined : maxBuiltInRequest(path, callers),
     destructive: own && isDestructive(method(), types()),
     deprecated: (declared.options?.deprecated ?? false) || (proto.options?.deprecated ?? false),
     postOnly: own && declared.options?.idempotencyLevel !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,

@@ -23,7 +23,7 @@ export interface Binding {
   readonly responseBody: DescField | undefined;
 }
 
-export interface Bindings {
+export interface HttpRuleBindings {
   readonly bindings: readonly Binding[];
   /** What is wrong with those that are left out, for the author of the .proto file. */
   readonly problems: readonly string[];
@@ -33,13 +33,13 @@ export interface Bindings {
 const HTTP = 72_295_728;
 /** Most bindings of a method. */
 const MAX_BINDINGS = 64;
-const NONE: Bindings = { bindings: [], problems: [] };
+const NONE: HttpRuleBindings = { bindings: [], problems: [] };
 
 /** By method: those that were read last. */
-const known = new WeakMap<DescMethod, { readonly prefix: string; readonly bindings: Bindings }>();
+const known = new WeakMap<DescMethod, { readonly prefix: string; readonly bindings: HttpRuleBindings }>();
 
 /** The bindings of a method, with a prefix such as `/api` before each path. */
-export function bindingsOf(method: DescMethod, prefix = ""): Bindings {
+export function bindingsOf(method: DescMethod, prefix = ""): HttpRuleBindings {
   const before = known.get(method);
   if (before?.prefix === prefix) return before.bindings;
   const bindings = readBindings(method, prefix);
@@ -47,7 +47,7 @@ export function bindingsOf(method: DescMethod, prefix = ""): Bindings {
   return bindings;
 }
 
-function readBindings(method: DescMethod, prefix: string): Bindings {
+function readBindings(method: DescMethod, prefix: string): HttpRuleBindings {
   const bytes = annotationOf(method.proto);
   if (bytes === undefined) return NONE;
   const bindings: Binding[] = [];

@@ -32,15 +32,15 @@ export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
  * The roots of the paths that the gateway answers itself. Each dialect and each other part of the gateway declares which of
  * them are its own; one that is not listed cannot be declared. The list is here for the registry, which imports no gateway.
  */
-export const OWN_ROOTS = [
+export const BUILT_IN_ROOTS = [
   ...(["/", "/.well-known", "/console", "/explore", "/favicon.ico", "/gateway", "/livez", "/mcp"] as const),
   ...(["/metrics", "/openapi", "/readyz", "/v1"] as const),
 ] as const;
-export type OwnRoot = (typeof OWN_ROOTS)[number];
+export type BuiltInRoot = (typeof BUILT_IN_ROOTS)[number];
 
 /** No service may take these names, because paths of the gateway begin with them. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(
-  OWN_ROOTS.map((root) => root.slice(1)).filter((name) => NAME.test(name)),
+  BUILT_IN_ROOTS.map((root) => root.slice(1)).filter((name) => NAME.test(name)),
 );
 
 /**

@@ -26,7 +26,7 @@ export function descriptorsOf(...packages: readonly string[]): Buffer {
 }
 
 /** Whether `descriptorsOf` gave it. */
-export function isOwnSet(set: Uint8Array): boolean {
+export function isBuiltInSet(set: Uint8Array): boolean {
   return [...sets.values()].some((known) => known === set);
 }
 

@@ -2,19 +2,19 @@
  * The paths that Portico answers itself: its pages, documents, health and metadata, `/mcp`, and those of its services `auth` and
  * `registry`. No binding of `google.api.http` is called there, neither by its literals nor by a wildcard.
  */
-import { OWN_ROOTS, RESERVED_PACKAGES, SELF_GOVERNED } from "./names.js";
+import { BUILT_IN_ROOTS, RESERVED_PACKAGES, SELF_GOVERNED } from "./names.js";
 import { decodePart, type PathTemplate } from "./path-template.js";
 
-const ROOTS: readonly string[] = OWN_ROOTS.filter((root) => root !== "/");
+const ROOTS: readonly string[] = BUILT_IN_ROOTS.filter((root) => root !== "/");
 /** First segments, in lower case: all paths below are Portico's. Of `/v1`, see below. */
-const OWN: ReadonlySet<string> = new Set([...ROOTS.map((root) => root.slice(1)), ...SELF_GOVERNED]);
+const BUILT_IN: ReadonlySet<string> = new Set([...ROOTS.map((root) => root.slice(1)), ...SELF_GOVERNED]);
 
 /** Whether a path as sent, without the query, is `/`, or is or lies below one of Portico's own. */
-export function isOwnPath(path: string): boolean {
+export function isBuiltInRoute(path: string): boolean {
   if (path === "/") return true;
   const end = path.indexOf("/", 1);
   const first = literal(end < 0 ? path.slice(1) : path.slice(1, end));
-  if (first !== "v1") return isOwnFirst(first);
+  if (first !== "v1") return isBuiltInFirst(first);
   const next = end < 0 ? end : path.indexOf("/", end + 1);
   return end >= 0 && SELF_GOVERNED.has(literal(next < 0 ? path.slice(end + 1) : path.slice(end + 1, next)));
 }
@@ -23,12 +23,12 @@ function literal(segment: string): string {
   return decodePart(segment)?.toLowerCase() ?? "";
 }
 
-function isOwnFirst(first: string): boolean {
-  return first !== "v1" && (OWN.has(first) || RESERVED_PACKAGES.test(first));
+function isBuiltInFirst(first: string): boolean {
+  return first !== "v1" && (BUILT_IN.has(first) || RESERVED_PACKAGES.test(first));
 }
 
 /** What of the paths of a template is Portico's own. */
-export interface OwnOverlap {
+export interface BuiltInOverlap {
   /** All its paths, so that a binding is never called. */
   readonly isWhole: boolean;
   /** For the author of the binding. */
@@ -36,7 +36,7 @@ export interface OwnOverlap {
 }
 
 /** Undefined where none of the paths that the template matches is Portico's own. */
-export function ownOverlapOf({ text, segments }: PathTemplate, httpMethod: string): OwnOverlap | undefined {
+export function builtInOverlapOf({ text, segments }: PathTemplate, httpMethod: string): BuiltInOverlap | undefined {
   const [first, second] = segments.map((segment) => (typeof segment === "string" ? segment.toLowerCase() : segment));
   const shown = `${httpMethod} ${text}`;
   const below = (path: string) => ({ isWhole: true, text: `${shown} is below ${path}, which is Portico's own` });
@@ -45,7 +45,7 @@ export function ownOverlapOf({ text, segments }: PathTemplate, httpMethod: strin
     text: `${shown} also matches paths that are Portico's own, such as ${paths}: there Portico answers`,
   });
   if (typeof first !== "string") return beside("/console and /v1/auth");
-  if (first !== "v1") return isOwnFirst(first) ? below(`/${first}`) : undefined;
+  if (first !== "v1") return isBuiltInFirst(first) ? below(`/${first}`) : undefined;
   if (typeof second === "string") return SELF_GOVERNED.has(second) ? below(`/v1/${second}`) : undefined;
   return second === undefined ? undefined : beside("/v1/auth and /v1/registry");
 }

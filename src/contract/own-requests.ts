@@ -20,6 +20,6 @@ const MAX_REQUESTS: ReadonlyMap<string, number> = new Map([
  * The most bytes of a request to an endpoint of the authority or the registry.
  * @returns undefined for endpoints that only enrolled processes call, which send contracts and batches: the port's limit holds
  */
-export function maxOwnRequest(path: string, callers: Callers): number | undefined {
+export function maxBuiltInRequest(path: string, callers: Callers): number | undefined {
   return callers === Callers.ENROLLED ? undefined : (MAX_REQUESTS.get(path) ?? MAX_REQUEST);
 }

@@ -160,6 +160,6 @@ export function decodePart(text: string): string | undefined {
 /** Several segments with all percent-encodings decoded except that of the slash, so that segments stay apart. */
 function decodeParts(text: string): string | undefined {
   if (!text.includes("%")) return text;
-  const pieces = text.split(/(%2[Ff])/).map((piece, index) => (index % 2 === 1 ? piece : decodePart(piece)));
-  return pieces.includes(undefined) ? undefined : pieces.join("");
+  const chunks = text.split(/(%2[Ff])/).map((chunk, index) => (index % 2 === 1 ? chunk : decodePart(chunk)));
+  return chunks.includes(undefined) ? undefined : chunks.join("");
 }

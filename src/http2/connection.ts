@@ -27,7 +27,7 @@ import { ClosedStreams, type Ending, StreamTable } from "./stream-table.js";
 /** How long a peer may take to read the GOAWAY that ends the connection, in milliseconds. */
 const GOAWAY_MS = 1_000;
 
-export interface ConnectionOptions {
+export interface Http2ConnectionOptions {
   /** The end of the connection at which the peer is. */
   readonly peer: "client" | "server";
   /** Of the protocol above. */
@@ -53,7 +53,7 @@ export abstract class Connection implements FrameHandler, StreamConnection {
   /** Set by a subclass that tests the connection. */
   protected keepAlive: KeepAlive | undefined;
   readonly #socket: Duplex;
-  readonly #peerEnd: ConnectionOptions["peer"];
+  readonly #peerEnd: Http2ConnectionOptions["peer"];
   readonly #queue: SendQueue;
   readonly #reader = new FrameReader(this);
   readonly #decoder: HpackDecoder;
@@ -65,7 +65,7 @@ export abstract class Connection implements FrameHandler, StreamConnection {
   /** The peer's first SETTINGS have come. */
   #settled = false;
 
-  constructor(socket: Duplex, { peer, names, maxHeaders, memory }: ConnectionOptions) {
+  constructor(socket: Duplex, { peer, names, maxHeaders, memory }: Http2ConnectionOptions) {
     this.#socket = socket;
     this.#peerEnd = peer;
     this.#decoder = new HpackDecoder(maxHeaders, names);

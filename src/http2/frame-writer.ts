@@ -6,11 +6,11 @@ import { type Allowance, EARNED_BY_WORK } from "./allowance.js";
 import { Flag, FRAME_HEADER_SIZE, FrameType, MAX_FRAME_SIZE, writeFrameHeader } from "./frames.js";
 import type { HeaderNames } from "./header-fields.js";
 import { HpackEncoder, SIZE_UPDATE } from "./hpack-encoder.js";
-import { Output } from "./output.js";
+import { OutputBuffer } from "./output.js";
 import { DEFAULT_WINDOW } from "./settings.js";
 
 export class FrameWriter {
-  readonly output = new Output();
+  readonly output = new OutputBuffer();
   readonly encoder: HpackEncoder;
   /** Bytes of DATA that the peer takes on all streams together: the connection's flow-control window. */
   window = DEFAULT_WINDOW;

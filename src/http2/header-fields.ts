@@ -3,10 +3,10 @@
  * list is malformed. HTTP/2 has some kinds of its own; the protocol above it, such as gRPC, gives the others. The kind of
  * a name is a bit, found once for each name, since the same names come with every request.
  */
-import { type Field, STATIC_TABLE } from "./static-table.js";
+import { type HeaderField, STATIC_TABLE } from "./static-table.js";
 
 /** A header field as it was received. */
-export interface HeaderField extends Field {
+export interface ReceivedField extends HeaderField {
   readonly kind: number;
   /** Whether it was found to be well-formed: a field in a table is checked once, not each time it comes. */
   checked: boolean;
@@ -62,7 +62,7 @@ export interface HeaderNamesOptions {
 export class HeaderNames {
   readonly indexed: ReadonlySet<string>;
   /** HPACK's static table (RFC 7541, Appendix A). */
-  readonly staticFields: readonly HeaderField[];
+  readonly staticFields: readonly ReceivedField[];
   readonly #kindOfOther: (name: string) => number;
   readonly #kinds = new Map(KINDS.flatMap(([kind, ...names]) => names.map((name) => [name, kind])));
 
@@ -72,7 +72,7 @@ export class HeaderNames {
     this.staticFields = STATIC_TABLE.map(({ name, value }) => this.field(name, value));
   }
 
-  field(name: string, value: string): HeaderField {
+  field(name: string, value: string): ReceivedField {
     return { name, value, kind: this.kindOf(name), checked: false };
   }
 
@@ -91,7 +91,7 @@ export class HeaderNames {
 }
 
 export interface HeaderList {
-  readonly fields: readonly HeaderField[];
+  readonly fields: readonly ReceivedField[];
   /** Bytes, as RFC 9113, section 6.5.2 counts them; those of dropped fields included. */
   readonly size: number;
   /** The list is larger than allowed; fields beyond the limit have been dropped. */
@@ -113,7 +113,7 @@ const PSEUDO_HEADERS: Record<ListType, { readonly allowed: number; readonly requ
 };
 
 /** Whether a list is malformed (section 8.1.1). */
-export function isMalformed(fields: readonly HeaderField[], type: ListType): boolean {
+export function isMalformed(fields: readonly ReceivedField[], type: ListType): boolean {
   const { allowed, required } = PSEUDO_HEADERS[type];
   let regular = false;
   let seen = 0;
@@ -136,7 +136,7 @@ export function isMalformed(fields: readonly HeaderField[], type: ListType): boo
 
 const FORBIDDEN_IN_VALUE = /[\0\r\n]/;
 
-function isMalformedField({ kind, name, value }: HeaderField): boolean {
+function isMalformedField({ kind, name, value }: ReceivedField): boolean {
   if (kind === Kind.FORBIDDEN) return true;
   if (isSpace(value.charCodeAt(0)) || isSpace(value.charCodeAt(value.length - 1))) return true;
   return FORBIDDEN_IN_VALUE.test(value) || (name === "te" && value !== "trailers");
@@ -145,7 +145,7 @@ function isMalformedField({ kind, name, value }: HeaderField): boolean {
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x09;
 
 /** The value of the first field of a name. */
-export function headerOf(fields: readonly HeaderField[], wanted: string): string | undefined {
+export function headerOf(fields: readonly ReceivedField[], wanted: string): string | undefined {
   for (const { name, value } of fields) if (name === wanted) return value;
   return undefined;
 }

@@ -7,7 +7,7 @@
  */
 import { SHORT_TEXT, shortText } from "../wire/short-text.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
-import type { HeaderField, HeaderList, HeaderNames } from "./header-fields.js";
+import type { HeaderList, HeaderNames, ReceivedField } from "./header-fields.js";
 import { decodeHuffman } from "./huffman.js";
 import { DEFAULT_TABLE_SIZE, sizeOf } from "./static-table.js";
 
@@ -17,7 +17,7 @@ const RING = DEFAULT_TABLE_SIZE / 32;
 export class HpackDecoder {
   readonly #maxListSize: number;
   readonly #names: HeaderNames;
-  readonly #ring: HeaderField[] = new Array(RING);
+  readonly #ring: ReceivedField[] = new Array(RING);
   /** Where the newest field is, and how many there are. */
   #newest = 0;
   #count = 0;
@@ -46,7 +46,7 @@ export class HpackDecoder {
     this.#at = start;
     this.#end = end;
     this.#updates();
-    const fields: HeaderField[] = [];
+    const fields: ReceivedField[] = [];
     let size = 0;
     while (this.#at < end) {
       const field = this.#field();
@@ -67,7 +67,7 @@ export class HpackDecoder {
   }
 
   /** Section 6. */
-  #field(): HeaderField {
+  #field(): ReceivedField {
     const first = this.#buffer[this.#at] as number;
     if (first & 0x80) return this.#entry(this.#integer(7));
     if (first & 0x40) return this.#add(this.#literal(6));
@@ -75,23 +75,23 @@ export class HpackDecoder {
     return this.#literal(4);
   }
 
-  #literal(prefix: number): HeaderField {
+  #literal(prefix: number): ReceivedField {
     const index = this.#integer(prefix);
     if (index === 0) return this.#names.field(this.#string(), this.#string());
     const { name, kind } = this.#entry(index);
     return { name, value: this.#string(), kind, checked: false };
   }
 
-  #entry(index: number): HeaderField {
+  #entry(index: number): ReceivedField {
     const { staticFields } = this.#names;
-    if (index > 0 && index < staticFields.length) return staticFields[index] as HeaderField;
+    if (index > 0 && index < staticFields.length) return staticFields[index] as ReceivedField;
     const age = index - staticFields.length;
     if (index === 0 || age >= this.#count) throw malformed(`no field has the index ${index}`);
-    return this.#ring[(this.#newest - age + RING) % RING] as HeaderField;
+    return this.#ring[(this.#newest - age + RING) % RING] as ReceivedField;
   }
 
   /** Section 4.4: a field larger than the table empties it. */
-  #add(field: HeaderField): HeaderField {
+  #add(field: ReceivedField): ReceivedField {
     const size = sizeOf(field);
     this.#evict(size);
     if (size > this.#maxSize) return field;
@@ -106,7 +106,7 @@ export class HpackDecoder {
     while (this.#count > 0 && this.#size + room > this.#maxSize) {
       this.#count--;
       const oldest = (this.#newest - this.#count + RING) % RING;
-      this.#size -= sizeOf(this.#ring[oldest] as HeaderField);
+      this.#size -= sizeOf(this.#ring[oldest] as ReceivedField);
     }
   }
 

@@ -10,8 +10,8 @@
  * Strings are written without Huffman coding, which saves few bytes and costs more time than all other encoding. The caller
  * has reserved room in the output: `sizeOf` of all fields of the block, and SIZE_UPDATE.
  */
-import type { Output } from "./output.js";
-import { DEFAULT_TABLE_SIZE, type Field, STATIC_TABLE, sizeOf } from "./static-table.js";
+import type { OutputBuffer } from "./output.js";
+import { DEFAULT_TABLE_SIZE, type HeaderField, STATIC_TABLE, sizeOf } from "./static-table.js";
 
 declare module "node:buffer" {
   interface Buffer {
@@ -80,7 +80,7 @@ export class HpackEncoder {
   }
 
   /** Begins each block: a new table size is announced by emptying the table (section 4.2). */
-  begin(output: Output): void {
+  begin(output: OutputBuffer): void {
     if (!this.#sizeChanged) return;
     this.#sizeChanged = false;
     writeInteger(output, TABLE_SIZE, 0);
@@ -88,7 +88,7 @@ export class HpackEncoder {
   }
 
   /** Writes fields that are the same each time for this key. */
-  list(output: Output, key: string, fields: readonly Field[]): void {
+  list(output: OutputBuffer, key: string, fields: readonly HeaderField[]): void {
     const kept = this.#lists.get(key);
     if (kept !== undefined) {
       output.copy(kept);
@@ -103,7 +103,7 @@ export class HpackEncoder {
   }
 
   /** Writes a field whose value belongs to this request. The value has no character above 255. */
-  field(output: Output, name: string, value: string): void {
+  field(output: OutputBuffer, name: string, value: string): void {
     const kept = this.#names.get(name);
     if (kept !== undefined) output.copy(kept);
     else if (this.#indexed.has(name) && !this.#addedNames.has(name) && this.#fits(name, value)) {
@@ -114,7 +114,7 @@ export class HpackEncoder {
     writeString(output, value);
   }
 
-  #repeated(output: Output, { name, value }: Field): void {
+  #repeated(output: OutputBuffer, { name, value }: HeaderField): void {
     const added = this.#added.get(keyOf(name, value));
     const index = added === undefined ? STATIC_FIELDS.get(keyOf(name, value)) : this.#indexOf(added);
     if (index !== undefined) {
@@ -158,7 +158,7 @@ export class HpackEncoder {
   }
 }
 
-type Target = Pick<Output, "buffer" | "at">;
+type Target = Pick<OutputBuffer, "buffer" | "at">;
 
 /** No name has a space. */
 function keyOf(name: string, value: string): string {

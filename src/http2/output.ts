@@ -11,14 +11,14 @@ const MAX_SLAB = 65_536;
 /** Payloads below this size, in bytes, are copied. */
 const COPY_BELOW = 4_096;
 
-export class Output {
+export class OutputBuffer {
   /** The slab, and the position of the next byte. Whoever writes into it has called `reserve` first. */
   buffer: Buffer = Buffer.alloc(0);
   at = 0;
   #from = 0;
   /** Bytes of the next slab. */
   #nextSlab = FIRST_SLAB;
-  readonly #pieces: Uint8Array[] = [];
+  readonly #chunks: Uint8Array[] = [];
   /** Bytes in the pieces. */
   #bytes = 0;
 
@@ -51,29 +51,29 @@ export class Output {
       return;
     }
     this.#cut();
-    this.#pieces.push(bytes.subarray(start, end));
+    this.#chunks.push(bytes.subarray(start, end));
     this.#bytes += end - start;
   }
 
   /** Gives everything to the socket, as one write. */
   flush(socket: Duplex): void {
     this.#cut();
-    const pieces = this.#pieces;
-    if (pieces.length === 0) return;
-    if (pieces.length === 1) {
-      socket.write(pieces[0] as Uint8Array);
+    const chunks = this.#chunks;
+    if (chunks.length === 0) return;
+    if (chunks.length === 1) {
+      socket.write(chunks[0] as Uint8Array);
     } else {
       socket.cork();
-      for (const piece of pieces) socket.write(piece);
+      for (const chunk of chunks) socket.write(chunk);
       socket.uncork();
     }
-    pieces.length = 0;
+    chunks.length = 0;
     this.#bytes = 0;
   }
 
   #cut(): void {
     if (this.at === this.#from) return;
-    this.#pieces.push(this.buffer.subarray(this.#from, this.at));
+    this.#chunks.push(this.buffer.subarray(this.#from, this.at));
     this.#bytes += this.at - this.#from;
     this.#from = this.at;
   }

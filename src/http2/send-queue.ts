@@ -6,7 +6,7 @@
  */
 import type { Duplex } from "node:stream";
 import type { ConnectionMemory } from "../memory/memory-budget.js";
-import type { Output } from "./output.js";
+import type { OutputBuffer } from "./output.js";
 import type { Stream } from "./stream.js";
 
 /** Bytes that wait for the socket, above which no stream writes. */
@@ -25,7 +25,7 @@ export interface SendQueueOptions {
 
 export class SendQueue {
   readonly #options: SendQueueOptions;
-  readonly #output: Output;
+  readonly #output: OutputBuffer;
   /** Streams that have something to write, in order. */
   #ready: Stream[] = [];
   /** Streams that wait for the connection's window, in order. */
@@ -35,7 +35,7 @@ export class SendQueue {
   /** Bytes that the socket had not taken at the last flush, which are reserved. */
   #reserved = 0;
 
-  constructor(output: Output, options: SendQueueOptions) {
+  constructor(output: OutputBuffer, options: SendQueueOptions) {
     this.#output = output;
     this.#options = options;
     options.socket.on("drain", this.#flush);

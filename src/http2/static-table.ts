@@ -1,13 +1,13 @@
 /** The static table of HPACK (RFC 7541, Appendix A), and the size of a field, for encoder and decoder. */
 
 /** A header field. */
-export interface Field {
+export interface HeaderField {
   readonly name: string;
   readonly value: string;
 }
 
 /** Bytes that a field counts for in a table, and in a header list (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
-export function sizeOf({ name, value }: Field): number {
+export function sizeOf({ name, value }: HeaderField): number {
   return name.length + value.length + 32;
 }
 
@@ -16,7 +16,7 @@ export const DEFAULT_TABLE_SIZE = 4096;
 
 /** Index 0 is not used. */
 // biome-ignore format: a table
-export const STATIC_TABLE: readonly Field[] = (
+export const STATIC_TABLE: readonly HeaderField[] = (
   [
     ["", ""], [":authority", ""], [":method", "GET"], [":method", "POST"], [":path", "/"], [":path", "/index.html"],
     [":scheme", "http"], [":scheme", "https"], [":status", "200"], [":status", "204"], [":status", "206"],

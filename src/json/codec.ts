@@ -4,7 +4,7 @@
  *
  * This room knows neither HTTP nor gRPC.
  */
-export interface Codec {
+export interface MessageCodec {
   /**
    * Converts JSON text, as UTF-8, to wire bytes: part of a larger block of memory, so do not keep them.
    * @throws {JsonError}

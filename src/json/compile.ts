@@ -9,9 +9,9 @@
  */
 import { Buffer, constants } from "node:buffer";
 import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
-import type { Codec } from "./codec.js";
+import type { MessageCodec } from "./codec.js";
 import { FieldCodec, fieldValueReader, typeOfField } from "./field-codec.js";
-import type { MessageReader, MessageReaders } from "./read/field.js";
+import type { JsonMessageReader, MessageReaders } from "./read/field.js";
 import { ObjectReader } from "./read/message.js";
 import { queryJson } from "./read/query.js";
 import { Scanner } from "./read/scanner.js";
@@ -49,7 +49,7 @@ const MAX_COPIES = 4;
 export type CodecType = DescMessage | DescField;
 
 /** Gives a function from a type to its codec, which is the same one each time. */
-export function compileCodecs(registry: Registry, options: CodecOptions = {}): (type: CodecType) => Codec {
+export function compileCodecs(registry: Registry, options: CodecOptions = {}): (type: CodecType) => MessageCodec {
   const extensions = extensionsByType(registry);
   const extensionsOf = ({ typeName }: DescMessage) => extensions.get(typeName) ?? [];
   const find = (name: string) => registry.getMessage(name) ?? options.findOther?.(name);
@@ -83,12 +83,12 @@ const wireWriter = new WireWriter();
 const wireReader = new WireReader();
 const textWriter = new TextWriter();
 
-class CompiledCodec implements Codec {
+class CompiledCodec implements MessageCodec {
   readonly #maxText: number;
 
   constructor(
     readonly type: DescMessage,
-    readonly reader: MessageReader,
+    readonly reader: JsonMessageReader,
     readonly writer: MessageWriter,
     readonly maxMessage: number,
   ) {

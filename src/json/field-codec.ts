@@ -5,8 +5,8 @@
 import { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { LOWER_N } from "./bytes.js";
-import type { Codec } from "./codec.js";
-import { fieldReader, type MessageReader, type MessageReaders, takesNull } from "./read/field.js";
+import type { MessageCodec } from "./codec.js";
+import { fieldReader, type JsonMessageReader, type MessageReaders, takesNull } from "./read/field.js";
 import { NULL } from "./read/scalars.js";
 
 /** The message type that has only this field, and no oneof. It has a name of its own, so no extensions belong to it. */
@@ -17,7 +17,7 @@ export function typeOfField(field: DescField): DescMessage {
 }
 
 /** Reads the value of a field, and writes it with its tag. Null means that the field is absent, unless it is a value. */
-export function fieldValueReader(field: DescField, readers: MessageReaders): MessageReader {
+export function fieldValueReader(field: DescField, readers: MessageReaders): JsonMessageReader {
   const read = fieldReader(field, readers);
   const nullable = !takesNull(field);
   return {
@@ -29,8 +29,8 @@ export function fieldValueReader(field: DescField, readers: MessageReaders): Mes
 }
 
 /** Takes the field's value from the JSON of a message that has only this field. */
-export class FieldCodec implements Codec {
-  readonly #codec: Codec;
+export class FieldCodec implements MessageCodec {
+  readonly #codec: MessageCodec;
   readonly #before: string;
   readonly #bytesBefore: number;
   readonly #absent: () => string;
@@ -39,7 +39,7 @@ export class FieldCodec implements Codec {
    * @param codec of the type that has only this field, which reads the value alone
    * @param absent gives the JSON of a field that is not there
    */
-  constructor(codec: Codec, { jsonName }: DescField, absent: () => string) {
+  constructor(codec: MessageCodec, { jsonName }: DescField, absent: () => string) {
     this.#codec = codec;
     this.#before = `{${JSON.stringify(jsonName)}:`;
     this.#bytesBefore = Buffer.byteLength(this.#before);

@@ -44,13 +44,13 @@ export interface Call extends model.Context {
 }
 
 /** The handler of a method, by the method's kind. */
-export type Handler<M> = model.Handler<M, Call>;
+export type Handler<M> = model.MethodHandler<M, Call>;
 
 /** A handler for each method of a definition. What it throws that is no StatusError, the caller sees as INTERNAL. */
-export type Implementation<D> = model.Implementation<D, Call>;
+export type Implementation<D> = model.ServiceImplementation<D, Call>;
 
 /** One gRPC service of a service. */
-export type Part = model.Part<Call>;
+export type Part = model.ServicePart<Call>;
 
 /**
  * Pairs a definition with its implementation, whose types are checked.

@@ -13,7 +13,7 @@ import { Balancer } from "../rpc/balancer.js";
 import type { Channel } from "../rpc/channel.js";
 import { type CallOptions, repeated, stream, unary } from "../rpc/client.js";
 import type { ClientDefinition, MethodDefinition } from "../rpc/definition.js";
-import type { OwnContext } from "../rpc/service.js";
+import type { BuiltInContext } from "../rpc/service.js";
 import type { Client } from "./client.js";
 
 /** Contexts that are kept. */
@@ -57,7 +57,7 @@ export class Clients {
   }
 
   /** A client that acts for the caller of the call with this context. */
-  clientOf<D extends ClientDefinition>(definition: D, service: string, context: OwnContext): Client<D> {
+  clientOf<D extends ClientDefinition>(definition: D, service: string, context: BuiltInContext): Client<D> {
     const methods = Object.entries(definition).map(([key, method]) => [key, this.#methodOf(method, service, context)]);
     return Object.fromEntries(methods) as Client<D>;
   }
@@ -67,7 +67,7 @@ export class Clients {
     this.#targets.clear();
   }
 
-  #methodOf(method: MethodDefinition<unknown, unknown>, service: string, context: OwnContext) {
+  #methodOf(method: MethodDefinition<unknown, unknown>, service: string, context: BuiltInContext) {
     const open = async () => {
       const [channel, options] = await Promise.all([
         this.#channelTo(service),
@@ -102,7 +102,7 @@ export class Clients {
   async #callOptions(
     { path }: MethodDefinition<unknown, unknown>,
     service: string,
-    context: OwnContext,
+    context: BuiltInContext,
   ): Promise<CallOptions> {
     const resource = resourceOf(service, path);
     const key = `${resource} ${first(context.metadata, CONTEXT)}`;
@@ -116,7 +116,7 @@ export class Clients {
     const client = [CLIENT_ADDRESS, context.clientAddress] as const;
     return {
       metadata: [...delegated.metadata, ...passedOn, client],
-      deadline: context.deadlineMonotonicMs,
+      deadlineMonotonicMs: context.deadlineMonotonicMs,
       signal: context.signal,
     };
   }

@@ -52,10 +52,10 @@ export function namespaceSegment(name: string, id: string | undefined): string {
 export function listNamespacesOf(access: Pick<AuthorityAccess, "channel" | "metadata" | "admission">): ListNamespaces {
   const { channel, metadata, admission } = access;
   return async () => {
-    const answer = await repeated(channel, PolicyService.listNamespaceIds, {}, { metadata, admission });
+    const response = await repeated(channel, PolicyService.listNamespaceIds, {}, { metadata, admission });
     return {
-      installation: answer.installationId,
-      ids: new Map(answer.namespaces.map(({ name, id }) => [name, id])),
+      installation: response.installationId,
+      ids: new Map(response.namespaces.map(({ name, id }) => [name, id])),
     };
   };
 }
@@ -149,12 +149,12 @@ function isGone(segment: string, ids: ReadonlyMap<string, string>): boolean {
 async function markOrDelete(store: KeyValueStore, place: Place, options: SweepOptions): Promise<void> {
   const { service, segment, mark } = place;
   const now = (options.now ?? Date.now)();
-  const told = { service, namespace: segment };
+  const reported = { service, namespace: segment };
   if (mark === undefined) {
     if (!(await setMark(store, place, { since: now, counted: now, days: 0 }))) return;
     const entries = await store.count(`${service}/${segment}/`, endOf(`${service}/${segment}/`));
     const what = `the authority does not know this namespace: what is kept for it is deleted in ${TRASH_DAYS} days`;
-    options.log.warn({ ...told, entries }, what);
+    options.log.warn({ ...reported, entries }, what);
     return;
   }
   let { since, counted, days } = JSON.parse(mark.value) as Mark;
@@ -166,7 +166,7 @@ async function markOrDelete(store: KeyValueStore, place: Place, options: SweepOp
   const entries = await deleteAll(store, `${service}/${segment}/`, options.signal);
   await store.commit([{ kind: "delete", key: mark.key }]);
   const what = "deleted what was kept for a namespace that the authority has not known for so long";
-  options.log.warn({ ...told, entries, days }, what);
+  options.log.warn({ ...reported, entries, days }, what);
 }
 
 /** The namespace is there again. */

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { CallerIdentity } from "../call/caller.js";
 import { type Metadata, requestIdOf } from "../call/metadata.js";
 import type { ClientDefinition } from "../rpc/definition.js";
-import type { OwnContext } from "../rpc/service.js";
+import type { BuiltInContext } from "../rpc/service.js";
 import type { Call } from "./call.js";
 import type { Client } from "./client.js";
 import type { Clients } from "./clients.js";
@@ -24,12 +24,12 @@ export interface Environment {
 
 /** A call, over the context that src/rpc has made of it. */
 export class ServiceCall implements Call {
-  readonly #context: OwnContext;
+  readonly #context: BuiltInContext;
   readonly #environment: Environment;
   #log: Logger | undefined;
   #reads: CallReads | undefined;
 
-  constructor(context: OwnContext, environment: Environment) {
+  constructor(context: BuiltInContext, environment: Environment) {
     this.#context = context;
     this.#environment = environment;
   }

@@ -1,7 +1,7 @@
 /** Makes a service of parts that are written on the kit, so that src/rpc can serve it. */
 import { readDescriptors } from "../contract/endpoint.js";
 import { Code, StatusError } from "../errors.js";
-import { grpcServiceOf, type OwnContext, type Part as OwnPart, type Service } from "../rpc/service.js";
+import { type BuiltInContext, grpcServiceOf, type ServicePart as OwnPart, type Service } from "../rpc/service.js";
 import type { Call, Part } from "./call.js";
 import { type Environment, ServiceCall } from "./service-call.js";
 
@@ -66,7 +66,7 @@ function byName(parts: readonly OwnPart[]): ReadonlyMap<string, OwnPart> {
 
 /** The part as the dispatcher serves it: each handler gets a Call over the context. */
 function bindPart({ definition, implementation }: Part, environment: Environment): OwnPart {
-  const bound: Record<string, (request: unknown, context: OwnContext) => unknown> = {};
+  const bound: Record<string, (request: unknown, context: BuiltInContext) => unknown> = {};
   for (const key of Object.keys(definition)) {
     const handler = implementation[key] ?? notImplemented;
     bound[key] = (request, context) => handler.call(implementation, request, new ServiceCall(context, environment));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { createLog } from "../log.js";
-import type { OwnContext } from "../rpc/service.js";
+import type { BuiltInContext } from "../rpc/service.js";
 import type { Call } from "./call.js";
 import { ServiceCall } from "./service-call.js";
 import { type SharedStore, sharedStore } from "./shared-store.js";
@@ -26,7 +26,7 @@ export interface TestCallOptions {
 export function testCall(options: TestCallOptions = {}): Call {
   const { account, scopes = [], namespace = DEFAULT_NAMESPACE, signal = new AbortController().signal } = options;
   const identity = { namespace, scopes, expires: Number.POSITIVE_INFINITY, resources: [] };
-  const context: OwnContext = {
+  const context: BuiltInContext = {
     caller: account === undefined ? undefined : { account, ...identity },
     namespace,
     system: false,

@@ -47,7 +47,7 @@ export class ConcurrencyLimit {
 
   // The calls that have ended in this window.
   #windowStart = 0;
-  #answered = 0;
+  #responded = 0;
   #lost = 0;
   #quickest = Number.POSITIVE_INFINITY;
   #total = 0;
@@ -82,14 +82,14 @@ export class ConcurrencyLimit {
     if (this.#inFlight === 0) this.#first = undefined;
     const took = now - began;
     if (ending === "other") return;
-    if (this.#answered + this.#lost === 0) this.#openWindow(now);
+    if (this.#responded + this.#lost === 0) this.#openWindow(now);
     if (began < this.#since) return;
     if (ending === "answered") {
-      this.#answered++;
+      this.#responded++;
       this.#total += took;
       if (took < this.#quickest) this.#quickest = took;
     } else if (took > this.#usualTime + MAX_QUEUE_MS) this.#lost++;
-    if (this.#answered + this.#lost >= MIN_ENDS && now - this.#windowStart >= WINDOW_MS) this.#closeWindow(now);
+    if (this.#responded + this.#lost >= MIN_ENDS && now - this.#windowStart >= WINDOW_MS) this.#closeWindow(now);
   }
 
   /** @returns whether there was a limit that had not been reached for a while, or under which calls hang */
@@ -106,13 +106,13 @@ export class ConcurrencyLimit {
 
   /** What calls of this window took; without an answer, no time is too long. */
   get #meanTime(): number {
-    return this.#answered === 0 ? Number.POSITIVE_INFINITY : this.#total / this.#answered;
+    return this.#responded === 0 ? Number.POSITIVE_INFINITY : this.#total / this.#responded;
   }
 
   #closeWindow(now: number): void {
     // Where none was answered, all have waited too long.
-    const wait = this.#answered === 0 ? Number.POSITIVE_INFINITY : this.#quickest - this.#usualTime;
-    const rate = this.#answered / (now - this.#windowStart);
+    const wait = this.#responded === 0 ? Number.POSITIVE_INFINITY : this.#quickest - this.#usualTime;
+    const rate = this.#responded / (now - this.#windowStart);
     if (this.#limit === Number.POSITIVE_INFINITY) {
       this.#compare(wait, rate, now);
       this.#learnUsual(now);
@@ -126,7 +126,7 @@ export class ConcurrencyLimit {
   }
 
   #clearWindow(): void {
-    this.#answered = 0;
+    this.#responded = 0;
     this.#lost = 0;
     this.#quickest = Number.POSITIVE_INFINITY;
     this.#total = 0;
@@ -151,18 +151,18 @@ export class ConcurrencyLimit {
 
   /** Whether all calls have waited, and not only some. */
   #isCommon(wait: number): boolean {
-    return this.#answered === 0 || wait >= MIN_COMMON_WAIT * (this.#meanTime - this.#usualTime);
+    return this.#responded === 0 || wait >= MIN_COMMON_WAIT * (this.#meanTime - this.#usualTime);
   }
 
   /** How many calls in flight are answered at this rate where they wait for MAX_QUEUE_MS (Little's law). */
   #sustained(wait: number, rate: number): number {
-    if (this.#answered === 0) return Math.min(this.#limit, this.#inFlight) / 2;
+    if (this.#responded === 0) return Math.min(this.#limit, this.#inFlight) / 2;
     return rate * (this.#meanTime - wait + MAX_QUEUE_MS);
   }
 
   #adjust(wait: number, rate: number, now: number): void {
     if (wait <= MAX_QUEUE_MS) this.#uselessSince = undefined;
-    else if (this.#answered > 0) {
+    else if (this.#responded > 0) {
       this.#uselessSince ??= now;
       if (now - this.#uselessSince > MAX_USELESS_MS) {
         this.#usual = this.#quickest;

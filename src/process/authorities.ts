@@ -2,13 +2,13 @@
  * Connects a process to the authorities of PORTICO_AUTHORITY: a channel to each, and where a host name has several
  * addresses, a channel to each of these. The names are resolved again and again, and the authorities follow.
  */
-import { Authorities, type Authority } from "../access/follow/authorities.js";
+import { Authorities, type AuthorityLink } from "../access/follow/authorities.js";
 import { formatGrpcTarget, type GrpcTarget } from "../address/address.js";
 import { hostNameOf, type Lookup, lookupAll, ResolvedNames } from "../address/resolved-names.js";
 import type { Logger } from "../log.js";
 import type { Channel } from "../rpc/channel.js";
 import type { Transport } from "../rpc/transport.js";
-import type { Part } from "./process.js";
+import type { ProcessPart } from "./process.js";
 
 /** How soon a lost authority is connected to again, in milliseconds: within a lease, so that its restart fails no call. */
 const RECONNECT_MS = 200;
@@ -19,7 +19,7 @@ const ROUNDS = 6;
 /** How long those that follow an authority have to leave it after its address has gone, in milliseconds. */
 const LEAVE_MS = 10_000;
 
-export interface ConnectOptions {
+export interface AuthorityConnectOptions {
   readonly targets: readonly GrpcTarget[];
   readonly transport: Pick<Transport, "connect">;
   readonly log: Logger;
@@ -40,9 +40,11 @@ interface Place {
  * Resolves when the names have been resolved once, or cannot be. Nothing waits for a connection. What it gives closes the
  * connections.
  */
-export async function connectAuthorities(options: ConnectOptions): Promise<Part & { authorities: Authorities }> {
+export async function connectAuthorities(
+  options: AuthorityConnectOptions,
+): Promise<ProcessPart & { authorities: Authorities }> {
   const { targets, transport, log, lookup = lookupAll, resolveMs = RESOLVE_MS } = options;
-  const known = new Map<string, Authority>();
+  const known = new Map<string, AuthorityLink>();
   let authorities: Authorities | undefined;
   const names = new ResolvedNames(lookup, () => authorities?.set(connectAll()));
   const hosts = new Set(targets.flatMap((target) => hostNameOf(formatGrpcTarget(target)) ?? []));
@@ -53,7 +55,7 @@ export async function connectAuthorities(options: ConnectOptions): Promise<Part 
     if (ips.length < 2) return [{ name, target, ip: undefined }];
     return ips.map((ip) => ({ name: `${name} (${ip})`, target, ip }));
   };
-  const connectAll = (): Authority[] => {
+  const connectAll = (): AuthorityLink[] => {
     const places = targets.flatMap(placesOf);
     for (const [name, { channel }] of known) {
       if (places.some((place) => place.name === name)) continue;

@@ -14,13 +14,13 @@ import { grpcServiceOf, type Service } from "../rpc/service.js";
 import type { Transport } from "../rpc/transport.js";
 import { asBuffer } from "../wire/buffer.js";
 import { listening } from "./listen.js";
-import { messageLimits, type Part } from "./process.js";
+import { messageLimits, type ProcessPart } from "./process.js";
 
 /** How often gRPC health is brought up to date, in milliseconds. */
 const HEALTH_INTERVAL_MS = 500;
 
 /** A gRPC port that is open, and what answers the calls on it. */
-export interface GrpcPort extends Part {
+export interface GrpcPort extends ProcessPart {
   readonly dispatcher: Dispatcher;
   /** How other processes reach it, unless PORTICO_ADVERTISE names another address. */
   readonly target: GrpcTarget;
@@ -89,7 +89,7 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
 }
 
 /** Keeps gRPC health equal to `/readyz`: a process whose guard cannot decide does not serve. */
-export function keepGrpcHealth({ health }: Dispatcher, guard: OpenGuard): Part {
+export function keepGrpcHealth({ health }: Dispatcher, guard: OpenGuard): ProcessPart {
   let stopping = false;
   const update = () => {
     health.serving = !stopping && guard.state === "ready";

@@ -11,10 +11,10 @@ import type { Logger } from "../log.js";
 import type { Channel } from "../rpc/channel.js";
 import type { Transport } from "../rpc/transport.js";
 import { connectAuthorities } from "./authorities.js";
-import type { Part, Process } from "./process.js";
+import type { Process, ProcessPart } from "./process.js";
 
 /** The connections to the authorities. */
-export interface Joined extends Part {
+export interface Joined extends ProcessPart {
   /** To any of them. */
   readonly channel: Channel;
   readonly authorities: Authorities;

@@ -13,7 +13,7 @@ import { loadTransport } from "../rpc/load-transport.js";
 import type { Transport } from "../rpc/transport.js";
 
 /** What a process opens, and closes. */
-export interface Part {
+export interface ProcessPart {
   /** Called when the process has been told to stop, before anything is closed. */
   leave?(): void;
   /** Closes the part. `drainMs` is what is left of the time in which calls may finish. */
@@ -32,7 +32,7 @@ export class Process {
   readonly metrics = new Metrics();
   /** Of the bodies and messages on all ports. */
   readonly budget: MemoryBudget;
-  readonly #parts: Part[] = [];
+  readonly #parts: ProcessPart[] = [];
   readonly #closed = new AbortController();
   #closing = false;
 
@@ -49,14 +49,14 @@ export class Process {
   }
 
   /** Owns the part. After closing has begun, as where a start was given up, the part is closed at once. */
-  readonly own = <T extends Part>(part: T): T => {
+  readonly own = <T extends ProcessPart>(part: T): T => {
     if (this.#closing) void this.#close(part, 0);
     else this.#parts.push(part);
     return part;
   };
 
   /** The same for a part that is closed after all others. */
-  readonly ownLast = <T extends Part>(part: T): T => {
+  readonly ownLast = <T extends ProcessPart>(part: T): T => {
     if (this.#closing) void this.#close(part, 0);
     else this.#parts.unshift(part);
     return part;
@@ -92,7 +92,7 @@ export class Process {
     this.#closed.abort();
   }
 
-  async #close(part: Part, drainMs: number): Promise<void> {
+  async #close(part: ProcessPart, drainMs: number): Promise<void> {
     try {
       await part.close(drainMs);
     } catch (err) {

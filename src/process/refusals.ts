@@ -2,12 +2,12 @@
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import { CallQueue } from "../overload/call-queue.js";
-import type { Part } from "./process.js";
+import type { ProcessPart } from "./process.js";
 
 /** How often the log says how many calls were refused, in milliseconds. */
 const REPORT_MS = 10_000;
 
-export interface OpenCallQueue extends Part {
+export interface OpenCallQueue extends ProcessPart {
   /** The turns of a port's calls, which are refused where this process has more than it can answer. */
   readonly callQueue: CallQueue;
 }

@@ -1,5 +1,5 @@
 /** Keeps an instance of a service registered with each of the authorities, as these come and go. */
-import type { Authorities, Authority } from "../access/follow/authorities.js";
+import type { Authorities, AuthorityLink } from "../access/follow/authorities.js";
 import { ConfigError } from "../config/config.js";
 import { type Registration, type RegistrationOptions, register, registrationClosed } from "../rpc/registration.js";
 
@@ -10,7 +10,7 @@ export interface Options extends Omit<RegistrationOptions, "channel" | "log"> {
 
 /** Keeps the instance registered with each until the registration is closed. It is registered where one authority has it. */
 export function registerWithEach({ authorities, ...options }: Options): Registration {
-  const held = new Map<Authority, Registration>();
+  const held = new Map<AuthorityLink, Registration>();
   const isClosed = new AbortController();
   let onRegistered: () => void = () => {};
   let onRefused: (error: unknown) => void = () => {};

@@ -5,11 +5,11 @@ import type { Instance } from "../gen/portico/registry/v1/registry.js";
 import type { Logger } from "../log.js";
 import type { Service } from "../rpc/service.js";
 import type { Joined } from "./join.js";
-import type { Part } from "./process.js";
+import type { ProcessPart } from "./process.js";
 import { registerWithEach } from "./register.js";
 
 /** A service that registers for as long as its process runs. */
-export interface Registered extends Part {
+export interface Registered extends ProcessPart {
   /**
    * Resolves when the service has its store, and is registered.
    * @throws {Error} (rejects) where the store cannot be used at first, or the registration is refused. The store is tried

@@ -12,7 +12,7 @@
 import type { Metadata } from "../call/metadata.js";
 import { Code } from "../errors.js";
 import type { CallEnding, ConcurrencyLimit } from "../overload/concurrency-limit.js";
-import type { Call, CallListener, CallStart, Channel, Status } from "./channel.js";
+import type { CallListener, CallStart, Channel, OutgoingCall, Status } from "./channel.js";
 import { Instance } from "./instance.js";
 import { isOverload, overloaded, status } from "./status.js";
 
@@ -91,7 +91,7 @@ export class Balancer implements Channel {
     return instance?.contract;
   }
 
-  open(start: CallStart, listener: CallListener): Call {
+  open(start: CallStart, listener: CallListener): OutgoingCall {
     return new BalancedCall(start, listener, this, ANY);
   }
 
@@ -135,7 +135,7 @@ export class Balancer implements Channel {
     return best;
   }
 
-  settle(instance: Instance, { deadline }: CallStart, ended: Status, now: number): void {
+  settle(instance: Instance, { deadlineMonotonicMs: deadline }: CallStart, ended: Status, now: number): void {
     instance.calls--;
     if (deadline !== undefined) instance.withDeadline--;
     if (instance.removed && instance.calls === 0) instance.channel.close();
@@ -158,14 +158,14 @@ export class Balancer implements Channel {
 }
 
 /** A call that is tried at one instance after the other: the caller's Call, and the listener of each try. */
-class BalancedCall implements Call, CallListener {
+class BalancedCall implements OutgoingCall, CallListener {
   readonly #start: CallStart;
   readonly #listener: CallListener;
   readonly #balancer: Balancer;
   readonly #contract: unknown;
   readonly #tried: Instance[] = [];
   #instance: Instance | undefined;
-  #call: Call | undefined;
+  #call: OutgoingCall | undefined;
   /** Of the instance and the endpoint, where the call may be refused; and when it began, in milliseconds of `performance.now()`. */
   #limit: ConcurrencyLimit | undefined;
   #began = 0;
@@ -258,7 +258,7 @@ class BalancedCall implements Call, CallListener {
     } while (this.#start.refusable && !this.#tryBegin(instance, now));
     this.#instance = instance;
     instance.calls++;
-    if (this.#start.deadline !== undefined) instance.withDeadline++;
+    if (this.#start.deadlineMonotonicMs !== undefined) instance.withDeadline++;
     // While another may take the call, it does not wait for a connection.
     if (instance.channel.state === "broken" && this.#balancer.state === "broken") instance.channel.connectSoon?.();
     this.#call = instance.channel.open(this.#start, this);

@@ -11,7 +11,7 @@
  * This room knows no rule.
  */
 
-import type { Admission, SignedContext, SYSTEM } from "../call/admission.js";
+import type { Admission, SignedAssertion, SYSTEM } from "../call/admission.js";
 import type { Metadata } from "../call/metadata.js";
 import type { Code } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
@@ -21,11 +21,11 @@ export interface CallStart {
   readonly path: string;
   readonly metadata: Metadata;
   /** When the call must have ended, in milliseconds of `performance.now()`. Every call has one, except the mesh's own watches. */
-  readonly deadline?: number | undefined;
+  readonly deadlineMonotonicMs?: number | undefined;
   /** Proof that this process's guard has admitted the call. Passed by reference in process, never sent over a transport. */
   readonly admission?: Admission | typeof SYSTEM | undefined;
   /** What says who calls to a service that takes signed contexts; a transport sends it after the metadata (`sentMetadata`). */
-  readonly context?: SignedContext | undefined;
+  readonly context?: SignedAssertion | undefined;
   /** The address of the outermost client, for the authority; believed only in process or from an enrolled gateway. */
   readonly clientAddress?: string | undefined;
   /** The endpoint is declared free of side effects, so a balancer may send the call again after a lost connection. */
@@ -70,7 +70,7 @@ export interface CallListener {
 }
 
 /** A call as its caller uses it. After the end no method has an effect. */
-export interface Call {
+export interface OutgoingCall {
   /** Sends a message. @returns false where the caller should wait for `onDrain` before the next one */
   send(message: Uint8Array): boolean;
   /** No more messages will be sent. */
@@ -92,7 +92,7 @@ export interface Call {
 export type Verify = (connection: Channel) => Promise<boolean>;
 
 export interface Channel {
-  open(start: CallStart, listener: CallListener): Call;
+  open(start: CallStart, listener: CallListener): OutgoingCall;
   /** Whether calls can be sent now. `idle` has no connection, and makes one for the next call. */
   readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
   /**
@@ -116,7 +116,7 @@ export interface IncomingListener {
 }
 
 /** How the dispatcher answers. After `end` no method has an effect. */
-export interface Reply {
+export interface CallResponder {
   /** Sends the headers ahead of the first message; no effect once they have gone. */
   sendHeaders(metadata: Metadata): void;
   /** Sends a message. @returns false where the dispatcher should wait for `onDrain` before the next one */

@@ -6,7 +6,7 @@
 
 import { type Metadata, NO_METADATA } from "../call/metadata.js";
 import { Code, StatusError } from "../errors.js";
-import type { Call, CallStart, Channel, Status } from "./channel.js";
+import type { CallStart, Channel, OutgoingCall, Status } from "./channel.js";
 import type { MethodDefinition } from "./definition.js";
 import { MessageQueue } from "./message-queue.js";
 import { cancelled, toError } from "./status.js";
@@ -17,7 +17,7 @@ const DEFAULT_TIME = 30_000;
 export interface CallOptions {
   readonly metadata?: Metadata | undefined;
   /** When the call must have ended, in milliseconds of `performance.now()`. A unary call without one has 30 s, a stream no end. */
-  readonly deadline?: number | undefined;
+  readonly deadlineMonotonicMs?: number | undefined;
   readonly admission?: CallStart["admission"];
   readonly clientAddress?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -37,12 +37,12 @@ export async function repeated<Request, Response>(
   channel: Channel,
   method: MethodDefinition<Request, Response> & { readonly requestStream: false; readonly responseStream: false },
   request: NoInfer<Request>,
-  { deadline = performance.now() + DEFAULT_TIME, ...options }: CallOptions = {},
+  { deadlineMonotonicMs: deadline = performance.now() + DEFAULT_TIME, ...options }: CallOptions = {},
 ): Promise<Response> {
   for (let time = FIRST_ATTEMPT_TIME; ; time *= 2) {
     const end = Math.min(deadline, performance.now() + time);
     try {
-      return await unary(channel, method, request, { ...options, deadline: end, repeatable: true });
+      return await unary(channel, method, request, { ...options, deadlineMonotonicMs: end, repeatable: true });
     } catch (error) {
       const isLate = error instanceof StatusError && error.code === Code.DEADLINE_EXCEEDED;
       if (!isLate || performance.now() >= deadline || options.signal?.aborted) throw error;
@@ -73,8 +73,8 @@ export function unary<Request, Response>(
         reject(error);
       }
     };
-    const onMessage = (answer: Uint8Array): void => {
-      if (answers.length < 2) answers.push(answer);
+    const onMessage = (response: Uint8Array): void => {
+      if (answers.length < 2) answers.push(response);
     };
     const call = channel.open(startOf(method.path, options, performance.now() + DEFAULT_TIME), { onMessage, onEnd });
     const cancel = (): void => call.cancel();
@@ -117,7 +117,7 @@ export function stream<Request, Response>(
     waiting = [];
     for (const wake of woken) wake();
   };
-  const call: Call = channel.open(startOf(method.path, options, undefined), {
+  const call: OutgoingCall = channel.open(startOf(method.path, options, undefined), {
     onMessage: (message) => responses.push(message),
     onDrain: drain,
     onEnd(status) {
@@ -141,11 +141,11 @@ export function stream<Request, Response>(
   };
 }
 
-function startOf(path: string, options: CallOptions, deadline: number | undefined): CallStart {
+function startOf(path: string, options: CallOptions, deadlineMonotonicMs: number | undefined): CallStart {
   return {
     path,
     metadata: options.metadata ?? NO_METADATA,
-    deadline: options.deadline ?? deadline,
+    deadlineMonotonicMs: options.deadlineMonotonicMs ?? deadlineMonotonicMs,
     admission: options.admission,
     clientAddress: options.clientAddress,
     repeatable: options.repeatable,
@@ -154,8 +154,8 @@ function startOf(path: string, options: CallOptions, deadline: number | undefine
 
 /** UNIMPLEMENTED is gRPC's code for a cardinality violation (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md). */
 function onlyOne(path: string, answers: readonly Uint8Array[]): Uint8Array {
-  const [answer] = answers;
-  if (answer !== undefined && answers.length === 1) return answer;
+  const [response] = answers;
+  if (response !== undefined && answers.length === 1) return response;
   throw new StatusError(Code.UNIMPLEMENTED, `${path} answered with ${answers.length} messages instead of one`);
 }
 

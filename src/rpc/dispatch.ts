@@ -15,13 +15,13 @@ import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
 import { CallQueue } from "../overload/call-queue.js";
 import type { CallLimits } from "./call-limits.js";
-import type { CallStart, IncomingListener, Reply } from "./channel.js";
+import type { CallResponder, CallStart, IncomingListener } from "./channel.js";
 import type { ServedMethodDefinition } from "./definition.js";
-import { Health } from "./health.js";
+import { GrpcHealth } from "./health.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
-import { type Admitted, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
-import { grpcServiceOf, type LazyPart, type Part, type Service } from "./service.js";
+import { type AdmittedCaller, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
+import { grpcServiceOf, type LazyPart, type Service, type ServicePart } from "./service.js";
 import { overloaded, status, toError, toStatus } from "./status.js";
 
 export interface DispatcherOptions {
@@ -46,7 +46,7 @@ const GATEWAY_TOKEN = "x-portico-gateway";
 
 export class Dispatcher {
   /** SERVING until `stop`; whoever composes the process may say otherwise. */
-  readonly health: Health;
+  readonly health: GrpcHealth;
   /** The endpoints of the services, without health and reflection. */
   readonly endpoints: readonly Endpoint[];
   /** Maximum bytes of a message. */
@@ -76,7 +76,7 @@ export class Dispatcher {
     };
     this.#loading = { ...this.#environment, admit: this.#admitLoaded };
     this.#loadedTurns = callQueue ?? new CallQueue();
-    this.health = new Health(services.flatMap((service) => service.parts.map(grpcServiceOf)));
+    this.health = new GrpcHealth(services.flatMap((service) => service.parts.map(grpcServiceOf)));
     const open = unguarded ?? [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, Registry>();
     for (const service of [...services, ...open]) {
@@ -103,7 +103,7 @@ export class Dispatcher {
    * @param peer the address at the other end of the transport, without port
    * @param arrived when the call came, in milliseconds of `performance.now()`
    */
-  open(start: CallStart, peer: string, reply: Reply, arrived = performance.now()): IncomingListener {
+  open(start: CallStart, peer: string, reply: CallResponder, arrived = performance.now()): IncomingListener {
     const served = this.#methods.get(start.path) ?? this.#forwarded(start, reply);
     if (served === undefined) return NO_CALL;
     const environment = served.load === undefined ? this.#environment : this.#loading;
@@ -113,7 +113,7 @@ export class Dispatcher {
   }
 
   /** The method that forwards a call; where there is none, the reply has ended. */
-  #forwarded({ path, metadata, admission }: CallStart, reply: Reply): ServedMethod | undefined {
+  #forwarded({ path, metadata, admission }: CallStart, reply: CallResponder): ServedMethod | undefined {
     try {
       const found = admission === undefined ? this.forward?.(path, metadata) : undefined;
       if (found !== undefined) return found;
@@ -212,7 +212,7 @@ export class Dispatcher {
     endpoint: Endpoint,
     metadata: Metadata,
     peer: string,
-  ): Promise<Admitted> {
+  ): Promise<AdmittedCaller> {
     const admission = await admitted;
     const forwarded = (await this.#isGateway(gateway, endpoint)) ? first(metadata, CLIENT_ADDRESS) : undefined;
     return { admission, clientAddress: forwarded ?? peer };
@@ -234,7 +234,7 @@ export class Dispatcher {
 const NO_CALL: IncomingListener = { onMessage() {}, onEnd() {}, onDrain() {}, onCancel() {} };
 
 function serve(
-  { implementation }: Part,
+  { implementation }: ServicePart,
   key: string,
   definition: ServedMethodDefinition<unknown, unknown>,
   endpoint: Endpoint,

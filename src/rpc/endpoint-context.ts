@@ -3,12 +3,12 @@ import { type Admission, SYSTEM } from "../call/admission.js";
 import { type Metadata, NO_METADATA } from "../call/metadata.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { toWallClock } from "../time.js";
-import { type CallStart, type Reply, sentMetadata } from "./channel.js";
-import type { OwnContext } from "./service.js";
+import { type CallResponder, type CallStart, sentMetadata } from "./channel.js";
+import type { BuiltInContext } from "./service.js";
 
 /** An AbortController is made only for an endpoint that asks for `signal`. */
-export class EndpointContext implements OwnContext {
-  readonly caller: OwnContext["caller"];
+export class EndpointContext implements BuiltInContext {
+  readonly caller: BuiltInContext["caller"];
   readonly namespace: string;
   readonly namespaceId: string | undefined;
   readonly system: boolean;
@@ -18,7 +18,7 @@ export class EndpointContext implements OwnContext {
   /** What the endpoint has set by `setTrailers`. */
   trailers: Metadata = NO_METADATA;
   readonly #start: CallStart;
-  readonly #reply: Reply;
+  readonly #reply: CallResponder;
   #metadata: Metadata | undefined;
   #controller: AbortController | undefined;
   #aborted: Error | undefined;
@@ -30,7 +30,7 @@ export class EndpointContext implements OwnContext {
   constructor(
     endpoint: string,
     start: CallStart,
-    reply: Reply,
+    reply: CallResponder,
     deadline: number,
     admission: Admission | typeof SYSTEM | undefined,
     clientAddress: string,

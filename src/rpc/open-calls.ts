@@ -48,7 +48,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Expiring extends Indexed {
   /** In milliseconds of `performance.now()`. */
-  readonly deadline: number;
+  readonly deadlineMonotonicMs: number;
   expire(): void;
 }
 
@@ -64,7 +64,7 @@ export class Deadlines {
 
   add(call: Expiring): void {
     this.#calls.add(call);
-    if (call.deadline < this.#armed - SLOT) this.#arm(call.deadline);
+    if (call.deadlineMonotonicMs < this.#armed - SLOT) this.#arm(call.deadlineMonotonicMs);
   }
 
   delete(call: Expiring): void {
@@ -77,9 +77,9 @@ export class Deadlines {
     this.#armed = Number.POSITIVE_INFINITY;
   }
 
-  #arm(deadline: number): void {
+  #arm(deadlineMonotonicMs: number): void {
     clearTimeout(this.#timer);
-    this.#armed = (Math.floor(deadline / SLOT) + 1) * SLOT;
+    this.#armed = (Math.floor(deadlineMonotonicMs / SLOT) + 1) * SLOT;
     this.#timer = setTimeout(this.#expire, Math.min(Math.max(this.#armed - performance.now(), 1), MAX_TIMER_MS));
     // A process is kept alive by the connections of its calls and the port where it takes them, not by this timer.
     this.#timer.unref();
@@ -90,7 +90,7 @@ export class Deadlines {
     this.#armed = Number.POSITIVE_INFINITY;
     let next = Number.POSITIVE_INFINITY;
     for (const call of this.#calls) {
-      if (call.deadline > now) next = Math.min(next, call.deadline);
+      if (call.deadlineMonotonicMs > now) next = Math.min(next, call.deadlineMonotonicMs);
       else if (this.#calls.delete(call)) call.expire();
     }
     if (next < this.#armed - SLOT) this.#arm(next);

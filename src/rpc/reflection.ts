@@ -13,7 +13,7 @@ import {
 } from "../gen/grpc/reflection/v1/reflection.js";
 import { ServerReflectionService as ServerReflectionAlphaService } from "../gen/grpc/reflection/v1alpha/reflection.js";
 import { FileIndex, type FoundFile, type Sees, withImports } from "./file-index.js";
-import { type Context, grpcServiceOf, type Part, part, type Service } from "./service.js";
+import { type Context, grpcServiceOf, part, type Service, type ServicePart } from "./service.js";
 
 const V1 = "grpc.reflection.v1.ServerReflection";
 const V1_ALPHA = "grpc.reflection.v1alpha.ServerReflection";
@@ -21,10 +21,10 @@ const V1_ALPHA = "grpc.reflection.v1alpha.ServerReflection";
 /** Full names of the gRPC services of reflection. */
 export const REFLECTION_SERVICES: readonly string[] = [V1, V1_ALPHA];
 
-type Answer = NonNullable<ServerReflectionResponse["messageResponse"]>;
+type ReflectionResult = NonNullable<ServerReflectionResponse["messageResponse"]>;
 
 /** What a caller is shown. */
-export interface Reflected<Owner> {
+export interface ReflectionView<Owner> {
   /** Full names of gRPC services, in order. */
   services(): readonly string[];
   readonly files: FileIndex<Owner>;
@@ -60,15 +60,15 @@ function indexOf(served: readonly string[], sets: readonly Uint8Array[]): FileIn
  * @param show called for each request, so that a change of rules holds in open streams. It throws, or rejects, to end the stream
  */
 export function reflectionParts<Owner>(
-  show: (context: Context) => Reflected<Owner> | Promise<Reflected<Owner>>,
-): Part[] {
+  show: (context: Context) => ReflectionView<Owner> | Promise<ReflectionView<Owner>>,
+): ServicePart[] {
   async function* serverReflectionInfo(
     requests: AsyncIterable<ServerReflectionRequest>,
     context: Context,
   ): AsyncGenerator<ServerReflectionResponse> {
     const sent = new Set<string>();
     for await (const request of requests) {
-      const messageResponse = answer(request, await show(context), sent);
+      const messageResponse = response(request, await show(context), sent);
       yield { validHost: request.host, originalRequest: request, messageResponse };
     }
   }
@@ -81,11 +81,11 @@ export function reflectionParts<Owner>(
 /** Longest name that is looked up: a lookup takes time for each dot and all that stands before it. */
 const MAX_NAME = 1024;
 
-function answer<Owner>(
+function response<Owner>(
   { messageRequest: asked }: ServerReflectionRequest,
-  { services, files: index, sees }: Reflected<Owner>,
+  { services, files: index, sees }: ReflectionView<Owner>,
   sent: Set<string>,
-): Answer {
+): ReflectionResult {
   switch (asked?.$case) {
     case "listServices":
       return { $case: "listServicesResponse", value: { service: services().map((name) => ({ name })) } };
@@ -113,7 +113,7 @@ function isName(name: string): boolean {
   return name.length <= MAX_NAME;
 }
 
-function files(found: FoundFile | undefined | false, what: string, sent: Set<string>): Answer {
+function files(found: FoundFile | undefined | false, what: string, sent: Set<string>): ReflectionResult {
   if (!found) return notFound(what);
   sent.delete(found.file.name);
   const files = withImports(found).filter(({ name }) => !sent.has(name));
@@ -121,10 +121,10 @@ function files(found: FoundFile | undefined | false, what: string, sent: Set<str
   return { $case: "fileDescriptorResponse", value: { fileDescriptorProto: files.map(({ bytes }) => bytes) } };
 }
 
-function notFound(what: string): Answer {
+function notFound(what: string): ReflectionResult {
   return failure(Code.NOT_FOUND, `${what.slice(0, MAX_NAME)} is not known here`);
 }
 
-function failure(errorCode: Code, errorMessage: string): Answer {
+function failure(errorCode: Code, errorMessage: string): ReflectionResult {
   return { $case: "errorResponse", value: { errorCode, errorMessage } };
 }

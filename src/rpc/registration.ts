@@ -57,16 +57,16 @@ export function register(options: RegistrationOptions): Registration {
   });
   // The rejection is for those who call `registered`; without them it is not an error.
   registered.catch(() => {});
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const keep = (details: { readonly store?: string } | undefined) =>
     follow({
       source: "the registry",
-      attempt: ({ signal, answered }) =>
+      attempt: ({ signal, responded }) =>
         hold(options, signal, ({ problems }) => {
-          answered();
+          responded();
           log.info({ addresses: instance.addresses, ...details }, "registered");
-          for (const problem of problems.filter((problem) => !told.has(problem))) {
-            told.add(problem);
+          for (const problem of problems.filter((problem) => !reported.has(problem))) {
+            reported.add(problem);
             log.warn({ problem }, "the service is registered, and not served as declared");
           }
           onRegistered();
@@ -77,7 +77,7 @@ export function register(options: RegistrationOptions): Registration {
         }
         if (!repeated) log.warn({ reason: error.message }, "not registered; trying again");
       },
-      answerMs: ANSWER_TIME,
+      timeoutMs: ANSWER_TIME,
       firstDelayMs: FIRST_RETRY,
       maxDelayMs: MAX_RETRY,
       signal: closing.signal,
@@ -95,9 +95,9 @@ export function registrationClosed(): StatusError {
 async function hold(
   { channel, metadata, instance }: RegistrationOptions,
   signal: AbortSignal,
-  onHeld: (answer: RegisterResponse) => void,
+  onHeld: (response: RegisterResponse) => void,
 ): Promise<void> {
   const call = stream(channel, RegistryService.register, { metadata, signal });
   call.send({ instance });
-  for await (const answer of call.responses) onHeld(answer);
+  for await (const response of call.responses) onHeld(response);
 }

@@ -18,11 +18,11 @@ import { Code, isStatusCode, StatusError } from "../errors.js";
 import { logFailure } from "../log.js";
 import type { CallQueue, WaitingPlace } from "../overload/call-queue.js";
 import { type CallLimits, deadlineOf } from "./call-limits.js";
-import type { CallStart, IncomingListener, Reply, Status } from "./channel.js";
+import type { CallResponder, CallStart, IncomingListener, Status } from "./channel.js";
 import { EndpointContext } from "./endpoint-context.js";
 import { MessageQueue } from "./message-queue.js";
 import type { Deadlines, Expiring } from "./open-calls.js";
-import type { OwnContext } from "./service.js";
+import type { BuiltInContext } from "./service.js";
 import { cancelled, deadlineExceeded, overloaded, toError, toStatus } from "./status.js";
 
 /** An endpoint as the dispatcher has prepared it for its calls. */
@@ -38,7 +38,7 @@ export interface ServedMethod {
   /** @throws {StatusError} INVALID_ARGUMENT for bytes that are not the endpoint's message. */
   readonly decode: (bytes: Uint8Array) => unknown;
   readonly encode: (response: unknown) => Uint8Array;
-  readonly run: (request: unknown, context: OwnContext) => unknown;
+  readonly run: (request: unknown, context: BuiltInContext) => unknown;
   /** Loads the endpoint's code, without which it cannot run; undefined where that is loaded. */
   readonly load: (() => Promise<void>) | undefined;
   /** The open calls of an endpoint whose calls never end by themselves: they are ended when the process stops. */
@@ -46,7 +46,7 @@ export interface ServedMethod {
 }
 
 /** The caller, as the guard has admitted it. */
-export interface Admitted {
+export interface AdmittedCaller {
   readonly admission: Admission | typeof SYSTEM | undefined;
   readonly clientAddress: string;
 }
@@ -64,7 +64,7 @@ export interface CallEnvironment {
     start: CallStart,
     peer: string,
     opened: boolean,
-  ) => Admitted | Promise<Admitted>;
+  ) => AdmittedCaller | Promise<AdmittedCaller>;
   readonly log: Logger;
   /** By which calls with one request take turns, or are refused; without it all begin at once. */
   readonly callQueue: CallQueue | undefined;
@@ -90,15 +90,15 @@ const NOTHING = new Uint8Array(0);
 
 export class RunningCall implements IncomingListener, Expiring, StreamListener {
   index = -1;
-  readonly deadline: number;
+  readonly deadlineMonotonicMs: number;
   readonly #method: ServedMethod;
   readonly #start: CallStart;
-  readonly #reply: Reply;
+  readonly #reply: CallResponder;
   readonly #environment: CallEnvironment;
   readonly #arrived: number;
   readonly #peer: string;
   /** The result of the first `admit`, until the request is there. */
-  #admitted: Admitted | undefined;
+  #admitted: AdmittedCaller | undefined;
   /** While the call waits for its turn. */
   #waiting: WaitingPlace | undefined;
   /** The first message of a stream has come. */
@@ -124,7 +124,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     method: ServedMethod,
     start: CallStart,
     peer: string,
-    reply: Reply,
+    reply: CallResponder,
     environment: CallEnvironment,
     arrived: number,
   ) {
@@ -134,8 +134,8 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     this.#reply = reply;
     this.#environment = environment;
     this.#arrived = arrived;
-    this.deadline = deadlineOf(method, start.deadline, arrived, environment.limits);
-    if (this.deadline !== Number.POSITIVE_INFINITY) environment.deadlines.add(this);
+    this.deadlineMonotonicMs = deadlineOf(method, start.deadlineMonotonicMs, arrived, environment.limits);
+    if (this.deadlineMonotonicMs !== Number.POSITIVE_INFINITY) environment.deadlines.add(this);
     if (method.requestStream) {
       this.#requests = new MessageQueue(method.decode, {
         pause: () => reply.pause(),
@@ -159,7 +159,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     }
   }
 
-  #onAdmitted(admitted: Admitted): void {
+  #onAdmitted(admitted: AdmittedCaller): void {
     if (this.#ended) return;
     if (admitted.admission !== SYSTEM) this.#method.running?.add(this);
     if (this.#requests !== undefined) this.#run(this.#requests, admitted);
@@ -258,7 +258,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     this.#abort(toError(deadlineExceeded()));
   }
 
-  #runOne(admitted: Admitted): void {
+  #runOne(admitted: AdmittedCaller): void {
     const request = this.#request as Uint8Array;
     this.#request = NOTHING;
     try {
@@ -268,10 +268,17 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     }
   }
 
-  #run(request: unknown, { admission, clientAddress }: Admitted): void {
+  #run(request: unknown, { admission, clientAddress }: AdmittedCaller): void {
     if (this.#ended) return;
     const { name } = this.#method;
-    this.#context = new EndpointContext(name, this.#start, this.#reply, this.deadline, admission, clientAddress);
+    this.#context = new EndpointContext(
+      name,
+      this.#start,
+      this.#reply,
+      this.deadlineMonotonicMs,
+      admission,
+      clientAddress,
+    );
     const streams = this.#method.requestStream || this.#method.responseStream;
     if (streams && admission !== undefined && admission !== SYSTEM) {
       this.#followed = this.#environment.guard.follow(admission, this);

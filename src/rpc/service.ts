@@ -38,7 +38,7 @@ export interface Context {
 }
 
 /** What the handlers of Portico itself are told beside it. */
-export interface OwnContext extends Context {
+export interface BuiltInContext extends Context {
   readonly caller: Caller | undefined;
   /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
   readonly namespaceId?: string | undefined;
@@ -55,7 +55,7 @@ type MaybePromise<T> = T | Promise<T>;
  * definition that was made while the program runs, as @grpc/proto-loader does, has a kind that
  * TypeScript does not know. An error that the handler throws becomes a status (StatusError.from).
  */
-export type Handler<M, C extends Context = OwnContext> =
+export type MethodHandler<M, C extends Context = BuiltInContext> =
   M extends ServedMethodDefinition<infer Request, infer Response>
     ? boolean extends M["requestStream"]
       ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known of the messages either.
@@ -70,10 +70,12 @@ export type Handler<M, C extends Context = OwnContext> =
     : never;
 
 /** A handler for each method of a definition. */
-export type Implementation<D, C extends Context = OwnContext> = { readonly [M in keyof D]: Handler<D[M], C> };
+export type ServiceImplementation<D, C extends Context = BuiltInContext> = {
+  readonly [M in keyof D]: MethodHandler<D[M], C>;
+};
 
 /** One gRPC service of a service. */
-export interface Part<C extends Context = OwnContext> {
+export interface ServicePart<C extends Context = BuiltInContext> {
   readonly definition: ServiceDefinition;
   // biome-ignore lint/suspicious/noExplicitAny: `part` has checked the types.
   readonly implementation: Readonly<Record<string, (request: any, context: C) => any>>;
@@ -84,19 +86,19 @@ export interface LazyPart {
   /** Full name, `helloworld.Helloworld`. */
   readonly grpcService: string;
   /** Called again where it has failed. */
-  readonly load: () => Promise<Part>;
+  readonly load: () => Promise<ServicePart>;
 }
 
 /** Pairs a definition with its implementation, whose types are checked. */
-export function part<D extends ServiceDefinition, C extends Context = OwnContext>(
+export function part<D extends ServiceDefinition, C extends Context = BuiltInContext>(
   definition: D,
-  implementation: Implementation<D, C>,
-): Part<C> {
+  implementation: ServiceImplementation<D, C>,
+): ServicePart<C> {
   return { definition, implementation };
 }
 
 /** Full name, `helloworld.Helloworld` of a method with the path `/helloworld.Helloworld/Call`. */
-export function grpcServiceOf(part: Part<never> | LazyPart): string {
+export function grpcServiceOf(part: ServicePart<never> | LazyPart): string {
   if ("load" in part) return part.grpcService;
   const [, name = ""] = Object.values(part.definition)[0]?.path.split("/") ?? [];
   return name;
@@ -106,7 +108,7 @@ export function grpcServiceOf(part: Part<never> | LazyPart): string {
 export interface Service {
   /** The name callers use, `helloworld`. */
   readonly name: string;
-  readonly parts: readonly (Part | LazyPart)[];
+  readonly parts: readonly (ServicePart | LazyPart)[];
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
   /**

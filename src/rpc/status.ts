@@ -38,7 +38,7 @@ export function protocolError(code: Code, message: string): Status {
 }
 
 /** The end of a call whose answer exceeds a limit of this end. @param message says what, and the limit */
-export function answerTooLarge(message: string): Status {
+export function responseTooLarge(message: string): Status {
   return status(Code.RESOURCE_EXHAUSTED, message, { tooLarge: true });
 }
 
@@ -182,11 +182,11 @@ function codeOfHttpStatus(httpStatus: number): Code {
 /**
  * The end of a call whose stream was reset.
  * @param errorCode of RST_STREAM (RFC 9113, section 7)
- * @param deadline of the call, in milliseconds of `performance.now()`: a server may reset the stream just before this end's timer
+ * @param deadlineMonotonicMs of the call, in milliseconds of `performance.now()`: a server may reset the stream just before this end's timer
  */
-export function statusOfReset(errorCode: number, deadline: number): Status {
+export function statusOfReset(errorCode: number, deadlineMonotonicMs: number): Status {
   if (errorCode === ErrorCode.REFUSED_STREAM) return unreachable();
-  if (errorCode === ErrorCode.CANCEL && performance.now() >= deadline) return deadlineExceeded();
+  if (errorCode === ErrorCode.CANCEL && performance.now() >= deadlineMonotonicMs) return deadlineExceeded();
   return protocolError(codeOfReset(errorCode), `the service broke the call off (HTTP/2 error ${errorCode})`);
 }
 

@@ -16,7 +16,7 @@ const MAX_TOGETHER_LENGTH = 8 * 1024 ** 2;
 /** How an engine makes commits. */
 export interface CommitQueueOptions {
   /** How long a commit may take, in milliseconds. */
-  readonly deadline: number;
+  readonly timeoutMs: number;
   /** Writes of the commits that are made together; a single commit may have more. */
   readonly maxTogether: number;
   /**
@@ -58,7 +58,7 @@ export class CommitQueue {
     if (this.#waiting.length >= MAX_WAITING || this.#waitingLength + length > MAX_WAITING_LENGTH) {
       throw new StatusError(Code.RESOURCE_EXHAUSTED, "too many writes are waiting for the store; try again");
     }
-    const { deadline, toLateError } = this.#options;
+    const { timeoutMs, toLateError } = this.#options;
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         writes,
@@ -72,7 +72,7 @@ export class CommitQueue {
           else resolve(outcome.result);
         },
       };
-      const timer = setTimeout(() => waiting.settle({ error: toLateError(waiting.isBegun) }), deadline);
+      const timer = setTimeout(() => waiting.settle({ error: toLateError(waiting.isBegun) }), timeoutMs);
       this.#waiting.push(waiting);
       this.#waitingLength += length;
       if (this.#waiting.length === 1) this.inTurn(() => this.#commitTogether());

@@ -5,15 +5,15 @@ import { Code, StatusError } from "../errors.js";
 import type { CommitResult, Condition, StoredEntry, StoredWrite } from "./store.js";
 
 /** Entries by key; undefined where the key is absent. */
-export type Entries = ReadonlyMap<string, StoredEntry | undefined>;
+export type CurrentEntries = ReadonlyMap<string, StoredEntry | undefined>;
 
 /** What became of a commit, and the entries that its keys have after it. */
 interface Decided {
   readonly result: CommitResult;
-  readonly changed: Entries;
+  readonly changed: CurrentEntries;
 }
 
-const NOTHING: Entries = new Map();
+const NOTHING: CurrentEntries = new Map();
 
 /** What the caller of a commit is told. */
 export type CommitOutcome = { readonly result: CommitResult } | { readonly error: unknown };
@@ -25,9 +25,9 @@ export type CommitOutcome = { readonly result: CommitResult } | { readonly error
  */
 export function decideCommits(
   commits: readonly (readonly StoredWrite[])[],
-  current: Entries,
+  current: CurrentEntries,
   now: number,
-): { readonly outcomes: readonly CommitOutcome[]; readonly changed: Entries } {
+): { readonly outcomes: readonly CommitOutcome[]; readonly changed: CurrentEntries } {
   const latest = new Map(current);
   const changed = new Map<string, StoredEntry | undefined>();
   const outcomes = commits.map((writes): CommitOutcome => {
@@ -51,7 +51,7 @@ export function keysOf(commits: readonly (readonly StoredWrite[])[]): string[] {
 }
 
 /** What changes in the store: entries to set, and keys to delete. */
-export function splitChanges(changed: Entries): { set: StoredEntry[]; deleted: string[] } {
+export function splitChanges(changed: CurrentEntries): { set: StoredEntry[]; deleted: string[] } {
   return {
     set: [...changed.values()].filter((entry) => entry !== undefined),
     deleted: [...changed].flatMap(([key, entry]) => (entry === undefined ? [key] : [])),
@@ -64,7 +64,7 @@ export function splitChanges(changed: Entries): { set: StoredEntry[]; deleted: s
  * @param now in milliseconds of `Date.now()`
  * @throws {StatusError} FAILED_PRECONDITION for an increment of what is not a whole number
  */
-function decideCommit(writes: readonly StoredWrite[], current: Entries, now: number): Decided {
+function decideCommit(writes: readonly StoredWrite[], current: CurrentEntries, now: number): Decided {
   const changed = new Map<string, StoredEntry | undefined>();
   const changes: { before: string | undefined; after: string | undefined }[] = [];
   for (const [index, write] of writes.entries()) {

@@ -8,7 +8,7 @@ import { FILE_KINDS, fillSqlite, openSqlite } from "./sqlite.js";
 import { type Fill, type KeyValueStore, StoreError, type StoreKind } from "./store.js";
 
 /** How long an operation may take, in milliseconds. */
-const DEADLINE = 10_000;
+const TIMEOUT_MS = 10_000;
 
 /** The files that `sqlite:` means, in the data folder. */
 const FILES: Readonly<Record<StoreKind, string>> = { authority: "portico.sqlite", services: "services.sqlite" };
@@ -18,7 +18,7 @@ const FIRST_ENTRY = { from: "", to: "\u{10ffff}", limit: 1 };
 /** How a store is opened. */
 export interface OpenOptions {
   /** How long an operation may take, in milliseconds. */
-  readonly deadline?: number;
+  readonly timeoutMs?: number;
   /** Told what puts acknowledged changes at risk, or lets them be missed, as far as the store shows it. */
   readonly warn?: (message: string) => void;
   /** Whether a store that is absent is an error. Else it is made. */
@@ -65,7 +65,7 @@ async function open(
   url: string,
   dataFolder: string,
   {
-    deadline = DEADLINE,
+    timeoutMs: deadline = TIMEOUT_MS,
     warn = () => {},
     mustExist = false,
     lost = () => undefined,
@@ -74,11 +74,11 @@ async function open(
   const lostOf = (name: string) => (mustExist ? "" : lost(name));
   if (!isPostgresUrl(url)) {
     const file = fileOf(url, dataFolder, FILES[kind]);
-    return openSqlite({ kind: FILE_KINDS[kind], file, deadline, lost: lostOf(file) });
+    return openSqlite({ kind: FILE_KINDS[kind], file, timeoutMs: deadline, lost: lostOf(file) });
   }
   // Loaded only where it is used: it makes a start take longer.
   const { openPostgres } = await import("./postgres.js");
-  return openPostgres({ kind, url, deadline, warn, lost: lostOf });
+  return openPostgres({ kind, url, timeoutMs: deadline, warn, lost: lostOf });
 }
 
 /**
@@ -94,10 +94,10 @@ export async function fillStore(
 ): Promise<void> {
   if (!isPostgresUrl(url)) {
     const file = fileOf(url, dataFolder, FILES[kind]);
-    return fillSqlite({ kind: FILE_KINDS[kind], file, deadline: DEADLINE }, fill);
+    return fillSqlite({ kind: FILE_KINDS[kind], file, timeoutMs: TIMEOUT_MS }, fill);
   }
   const { fillPostgres } = await import("./postgres.js");
-  return fillPostgres({ kind, url, deadline: DEADLINE, warn }, fill);
+  return fillPostgres({ kind, url, timeoutMs: TIMEOUT_MS, warn }, fill);
 }
 
 /**

@@ -35,7 +35,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface DatabaseOptions {
   readonly address: PostgresAddress;
   /** How long an operation may take, in milliseconds. */
-  readonly deadline: number;
+  readonly timeoutMs: number;
   /** The setting that names the store, for messages. */
   readonly setting: string;
   /**
@@ -112,7 +112,7 @@ export class Database {
    * @throws {StoreError}
    */
   async read(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const end = performance.now() + this.#options.deadline;
+    const end = performance.now() + this.#options.timeoutMs;
     for (let lost = 0; ; lost++) {
       const client = await this.#connect("read", end);
       try {
@@ -182,7 +182,7 @@ export class Database {
     durable: boolean,
     act: (client: pg.ClientBase, end: number, commits: () => void) => Promise<T>,
   ): Promise<T> {
-    const end = performance.now() + this.#options.deadline;
+    const end = performance.now() + this.#options.timeoutMs;
     const client = await this.#connect("write", end);
     let warning: string | undefined;
     const onNotice = ({ code, message }: { code?: string | undefined; message?: string | undefined }): void => {
@@ -237,7 +237,7 @@ export class Database {
   async use(opening: Promise<pg.Client>, act: (client: pg.Client) => Promise<void>): Promise<void> {
     const client = await opening;
     // What is under way then fails.
-    const timer = setTimeout(() => void client.end(), this.#options.deadline);
+    const timer = setTimeout(() => void client.end(), this.#options.timeoutMs);
     try {
       await act(client);
     } catch (error) {
@@ -264,7 +264,7 @@ export class Database {
   }
 
   #config(server: number): pg.ClientConfig {
-    const { address, deadline } = this.#options;
+    const { address, timeoutMs } = this.#options;
     const { host, port } = address.servers[server]!;
     const { user, password, database, ssl } = address;
     return {
@@ -279,9 +279,9 @@ export class Database {
       stream: () => this.#socket(),
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
-      query_timeout: deadline,
+      query_timeout: timeoutMs,
       // Time is left for the next server.
-      connectionTimeoutMillis: Math.ceil(deadline / 2 / address.servers.length),
+      connectionTimeoutMillis: Math.ceil(timeoutMs / 2 / address.servers.length),
     };
   }
 
@@ -315,7 +315,7 @@ export class Database {
     const weak = !["on", "remote_apply"].includes(synchronousCommit);
     const settings: Record<string, string> = {
       ...ALWAYS,
-      statement_timeout: kind === "read" ? `${this.#options.deadline}` : "0",
+      statement_timeout: kind === "read" ? `${this.#options.timeoutMs}` : "0",
       ...(weak ? { synchronous_commit: "on" } : {}),
     };
     await client.query(SET, [Object.keys(settings), Object.values(settings)]);
@@ -326,11 +326,11 @@ export class Database {
 
   /** A connection of the server in charge, which the caller releases. */
   async #connect(kind: Kind, end: number): Promise<pg.PoolClient> {
-    const { deadline } = this.#options;
+    const { timeoutMs } = this.#options;
     const connecting = this.#connectToAny(kind, end);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      const error = new Error(`timeout: none within ${deadline} ms`);
+      const error = new Error(`timeout: none within ${timeoutMs} ms`);
       timer = setTimeout(() => reject(this.#toStoreError(error)), end - performance.now());
     });
     try {
@@ -384,8 +384,8 @@ export class Database {
   }
 
   #toStoreError(error: unknown, { mayHaveWritten = false } = {}): StoreError {
-    const { address, setting, deadline } = this.#options;
-    return toPostgresError(error as Error, { name: address.name, setting, deadline, mayHaveWritten });
+    const { address, setting, timeoutMs: deadline } = this.#options;
+    return toPostgresError(error as Error, { name: address.name, setting, timeoutMs: deadline, mayHaveWritten });
   }
 }
 

@@ -24,7 +24,7 @@ interface Context {
   /** The setting that names it. */
   readonly setting: string;
   /** In milliseconds. */
-  readonly deadline: number;
+  readonly timeoutMs: number;
   /** Whether what failed is a write that may have happened. */
   readonly mayHaveWritten?: boolean;
 }
@@ -32,10 +32,10 @@ interface Context {
 /** What failed, as a StoreError that begins with the store. */
 export function toPostgresError(
   error: Failure,
-  { name, setting, deadline, mayHaveWritten = false }: Context,
+  { name, setting, timeoutMs, mayHaveWritten = false }: Context,
 ): StoreError {
   if (error instanceof StoreError) return error;
-  return new StoreError(`store ${name} ${reasonOf(error, setting, deadline)}${unknown(mayHaveWritten)}`, {
+  return new StoreError(`store ${name} ${reasonOf(error, setting, timeoutMs)}${unknown(mayHaveWritten)}`, {
     cause: error,
     reason: writeRefusalOf(error),
   });
@@ -49,9 +49,9 @@ function writeRefusalOf({ code }: Failure): WriteRefusal | undefined {
 /** The error of an operation that did not end in time. */
 export function lateError(
   name: string,
-  { deadline, mayHaveWritten }: { readonly deadline: number; readonly mayHaveWritten: boolean },
+  { timeoutMs, mayHaveWritten }: { readonly timeoutMs: number; readonly mayHaveWritten: boolean },
 ): StoreError {
-  return new StoreError(`store ${name} did not answer within ${deadline} ms${unknown(mayHaveWritten)}`);
+  return new StoreError(`store ${name} did not answer within ${timeoutMs} ms${unknown(mayHaveWritten)}`);
 }
 
 function unknown(mayHaveWritten: boolean): string {
@@ -75,12 +75,12 @@ function lost(message: string): string {
   return `has lost its tables (${message}); restore it from a backup`;
 }
 
-function reasonOf(error: Failure, setting: string, deadline: number): string {
+function reasonOf(error: Failure, setting: string, timeoutMs: number): string {
   const { code = "", message } = error;
   const remedy = REMEDIES[code] ?? REMEDIES[code.slice(0, 2)];
   if (remedy !== undefined) return remedy(message);
   if (error instanceof NotInChargeError) return `${message}; name the primary in ${setting}`;
-  if (message === "Query read timeout") return `did not answer within ${deadline} ms`;
+  if (message === "Query read timeout") return `did not answer within ${timeoutMs} ms`;
   if (/timeout/.test(message)) return `gave no connection in time (${message})`;
   if (/^E[A-Z]+$/.test(code)) return `cannot be reached (${message || code}); start it, or name another in ${setting}`;
   return `cannot be used: ${message}`;

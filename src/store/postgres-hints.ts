@@ -43,7 +43,7 @@ export class Hints {
   }
 
   /** Tells other processes of a topic, soon. */
-  tell(topic: string): void {
+  notify(topic: string): void {
     this.#untold.add(topic);
     this.#running ??= this.#run();
     this.#wake();

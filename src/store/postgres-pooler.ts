@@ -16,8 +16,8 @@ const TRIES = 3;
  * @param config how another connection of the same kind is made
  */
 export async function sharesSessions(client: pg.ClientBase, config: pg.ClientConfig): Promise<boolean> {
-  const told = (client as unknown as { readonly processID: number | null }).processID;
-  if ((await processOf(client)) === told) return false;
+  const reported = (client as unknown as { readonly processID: number | null }).processID;
+  if ((await processOf(client)) === reported) return false;
   for (let tries = 0; tries < TRIES; tries++) {
     const other = new PostgresClient(config);
     await other.connect();

@@ -83,7 +83,7 @@ interface Options {
   readonly kind: StoreKind;
   readonly url: string;
   /** How long an operation may take, in milliseconds. */
-  readonly deadline: number;
+  readonly timeoutMs: number;
   /** Told what puts acknowledged commits at risk. */
   readonly warn: (message: string) => void;
   /** Of the store's name: undefined where it may be made; else what follows where it is missed: empty, or a comma and what to do. */
@@ -113,13 +113,13 @@ export async function fillPostgres(options: Omit<Options, "lost">, fill: Fill): 
   }
 }
 
-async function open(kind: SchemaKind, { kind: whose, url, deadline, warn, lost }: Options) {
+async function open(kind: SchemaKind, { kind: whose, url, timeoutMs, warn, lost }: Options) {
   const address = readPostgresUrl(url, kind.defaultSchema);
   const { name, schema } = address;
   let id: string | undefined;
   const database = new Database({
     address,
-    deadline,
+    timeoutMs,
     setting: kind.setting,
     check: (client) => checkSchema(client, { kind, schema, id }),
   });
@@ -143,7 +143,7 @@ async function open(kind: SchemaKind, { kind: whose, url, deadline, warn, lost }
     throw error;
   }
   const hints = new Hints({ connect: () => connect("read"), channel: schema });
-  const store = new PostgresStore(database, { whose, id: id ?? "", schema, deadline, hints });
+  const store = new PostgresStore(database, { whose, id: id ?? "", schema, timeoutMs, hints });
   return { store, database, schema };
 }
 
@@ -152,7 +152,7 @@ interface Opened {
   readonly whose: StoreKind;
   readonly id: string;
   readonly schema: string;
-  readonly deadline: number;
+  readonly timeoutMs: number;
   readonly hints: Hints;
 }
 
@@ -163,7 +163,7 @@ class PostgresStore implements KeyValueStore {
   readonly #whose: StoreKind;
   readonly #schema: string;
   readonly #table: string;
-  readonly #deadline: number;
+  readonly #timeoutMs: number;
   readonly #hints: Hints;
   readonly #database: Database;
   readonly #statements: ReturnType<typeof statementsOf>;
@@ -171,12 +171,12 @@ class PostgresStore implements KeyValueStore {
   readonly #queues = new Map<string, CommitQueue>();
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor(database: Database, { whose, id, schema, deadline, hints }: Opened) {
+  constructor(database: Database, { whose, id, schema, timeoutMs, hints }: Opened) {
     this.name = database.name;
     this.id = id;
     this.#whose = whose;
     this.#schema = schema;
-    this.#deadline = deadline;
+    this.#timeoutMs = timeoutMs;
     this.#hints = hints;
     this.#database = database;
     this.#table = `${schema}.entries`;
@@ -212,7 +212,7 @@ class PostgresStore implements KeyValueStore {
     const result = await this.#queueOf(collection, durable).commit(writes);
     // No service follows what others keep.
     if (result.committed && this.#whose === "authority")
-      for (const name of new Set(writes.map(({ key }) => collectionIn(key)))) this.#hints.tell(name);
+      for (const name of new Set(writes.map(({ key }) => collectionIn(key)))) this.#hints.notify(name);
     return result;
   }
 
@@ -256,10 +256,10 @@ class PostgresStore implements KeyValueStore {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
     const queue = new CommitQueue({
-      deadline: this.#deadline,
+      timeoutMs: this.#timeoutMs,
       maxTogether: MAX_TOGETHER,
       transact: (commits) => this.#transact(commits, durable),
-      toLateError: (isBegun) => lateError(this.name, { deadline: this.#deadline, mayHaveWritten: isBegun }),
+      toLateError: (isBegun) => lateError(this.name, { timeoutMs: this.#timeoutMs, mayHaveWritten: isBegun }),
     });
     this.#queues.set(name, queue);
     return queue;

@@ -139,23 +139,23 @@ export function keepsFile(file: string, name = file): () => void {
 }
 
 /** How a connection is made. */
-export interface ConnectOptions {
+export interface SqliteConnectOptions {
   readonly kind: FileKind;
   readonly file: string;
   /** The table that Keyv's adapter makes, where it is absent. */
   readonly table: string;
   /** How long an operation may take, in milliseconds. */
-  readonly deadline: number;
+  readonly timeoutMs: number;
   /** Run before anything is written. With any, the file is new, and its format is not looked at. */
   readonly setup?: readonly string[];
 }
 
 /** Opens a connection, which is closed again where it cannot be used. Each waits for the disk at every commit. */
-export async function connect({ kind, file, table, deadline, setup = [] }: ConnectOptions): Promise<KeyvSqlite> {
+export async function connect({ kind, file, table, timeoutMs, setup = [] }: SqliteConnectOptions): Promise<KeyvSqlite> {
   // SQLite gives up before the deadline, and so gives the reason.
-  const engine = new KeyvSqlite({ uri: `sqlite://${file}`, table, busyTimeout: Math.floor(deadline / 2) });
+  const engine = new KeyvSqlite({ uri: `sqlite://${file}`, table, busyTimeout: Math.floor(timeoutMs / 2) });
   engine.on("error", () => undefined);
-  const query = (statement: string) => endWithin(kind, file, deadline, engine.query(statement));
+  const query = (statement: string) => endWithin(kind, file, timeoutMs, engine.query(statement));
   try {
     if (setup.length === 0) checkFormat(kind, file, (await query("PRAGMA user_version"))[0].user_version);
     for (const statement of setup) await query(statement);
@@ -173,10 +173,10 @@ export async function connect({ kind, file, table, deadline, setup = [] }: Conne
  * The result of an operation.
  * @throws {StoreError} naming the file, when it failed, or the deadline passed; then it may yet happen.
  */
-export async function endWithin<T>(kind: FileKind, file: string, deadline: number, operation: Promise<T>): Promise<T> {
+export async function endWithin<T>(kind: FileKind, file: string, timeoutMs: number, operation: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(lateError(file, deadline)), deadline);
+    timer = setTimeout(() => reject(lateError(file, timeoutMs)), timeoutMs);
   });
   try {
     return await Promise.race([operation, late]);
@@ -190,8 +190,8 @@ export async function endWithin<T>(kind: FileKind, file: string, deadline: numbe
 }
 
 /** The error of an operation that may yet happen. */
-export function lateError(file: string, deadline: number): StoreError {
-  return new StoreError(`store ${file} did not answer within ${deadline} ms`);
+export function lateError(file: string, timeoutMs: number): StoreError {
+  return new StoreError(`store ${file} did not answer within ${timeoutMs} ms`);
 }
 
 /** What failed, as a StoreError that begins with the file. */

@@ -8,8 +8,8 @@ const RETRY_MS = 5;
  * What takes the lock, as long as another connection has it; at most half of the deadline, so that the reason is told. SQLite
  * itself would wait in a thread, and of Node's few threads one must be left for who has the lock.
  */
-export async function whenFree<T>(deadline: number, act: () => Promise<T>): Promise<T> {
-  for (const end = performance.now() + deadline / 2; ; ) {
+export async function whenFree<T>(timeoutMs: number, act: () => Promise<T>): Promise<T> {
+  for (const end = performance.now() + timeoutMs / 2; ; ) {
     try {
       return await act();
     } catch (error) {

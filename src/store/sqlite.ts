@@ -12,7 +12,7 @@
 import { randomUUID } from "node:crypto";
 import type KeyvSqlite from "@keyv/sqlite";
 import { CommitQueue } from "./commit-queue.js";
-import { type CommitOutcome, decideCommits, type Entries, keysOf, splitChanges } from "./commit-writes.js";
+import { type CommitOutcome, type CurrentEntries, decideCommits, keysOf, splitChanges } from "./commit-writes.js";
 import {
   connect,
   createFile,
@@ -82,7 +82,7 @@ interface OpenFile {
   readonly kind: FileKind;
   readonly file: string;
   /** How long an operation may take, in milliseconds. */
-  readonly deadline: number;
+  readonly timeoutMs: number;
 }
 
 /**
@@ -125,7 +125,7 @@ async function complete(opening: OpenFile, marks: readonly string[]): Promise<vo
 
 /** @param name of the file, for messages */
 async function openFile(opening: OpenFile, name: string): Promise<KeyValueStore> {
-  const { kind, file, deadline } = opening;
+  const { kind, file, timeoutMs: deadline } = opening;
   const open = () => connect({ ...opening, table: TABLE });
   const engines: KeyvSqlite[] = [];
   try {
@@ -140,7 +140,7 @@ async function openFile(opening: OpenFile, name: string): Promise<KeyValueStore>
     }
     await query("PRAGMA busy_timeout = 0");
     const [{ id }] = await query(`SELECT id FROM ${IDENTITY}`);
-    return new SqliteStore({ kind, name, id, reader, writer, checkFile: keepsFile(file, name), deadline });
+    return new SqliteStore({ kind, name, id, reader, writer, checkFile: keepsFile(file, name), timeoutMs: deadline });
   } catch (error) {
     await Promise.allSettled(engines.map((engine) => engine.close()));
     throw error;
@@ -161,7 +161,7 @@ interface Opened {
   readonly writer: KeyvSqlite;
   /** @throws {StoreError} where the file is not the one that was opened. */
   readonly checkFile: () => void;
-  readonly deadline: number;
+  readonly timeoutMs: number;
 }
 
 class SqliteStore implements KeyValueStore {
@@ -172,20 +172,20 @@ class SqliteStore implements KeyValueStore {
   readonly #reader: KeyvSqlite;
   readonly #writer: KeyvSqlite;
   readonly #checkFile: () => void;
-  readonly #deadline: number;
+  readonly #timeoutMs: number;
   readonly #queue: CommitQueue;
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor({ kind, name, id, reader, writer, checkFile, deadline }: Opened) {
+  constructor({ kind, name, id, reader, writer, checkFile, timeoutMs: deadline }: Opened) {
     this.#kind = kind;
     this.name = name;
     this.id = id;
     this.#reader = reader;
     this.#writer = writer;
     this.#checkFile = checkFile;
-    this.#deadline = deadline;
+    this.#timeoutMs = deadline;
     this.#queue = new CommitQueue({
-      deadline,
+      timeoutMs: deadline,
       maxTogether: MAX_TOGETHER,
       transact: (commits) => this.#transact(commits),
       toLateError: () => lateError(name, deadline),
@@ -287,7 +287,7 @@ class SqliteStore implements KeyValueStore {
   }
 
   #within<T>(operation: Promise<T>): Promise<T> {
-    return endWithin(this.#kind, this.name, this.#deadline, operation);
+    return endWithin(this.#kind, this.name, this.#timeoutMs, operation);
   }
 
   async #transact(commits: readonly (readonly StoredWrite[])[]): Promise<readonly CommitOutcome[]> {
@@ -309,10 +309,10 @@ class SqliteStore implements KeyValueStore {
 
   /** Runs a statement that takes SQLite's lock for writes. */
   #write(...statement: Parameters<KeyvSqlite["query"]>): ReturnType<KeyvSqlite["query"]> {
-    return whenFree(this.#deadline, () => this.#writer.query(...statement));
+    return whenFree(this.#timeoutMs, () => this.#writer.query(...statement));
   }
 
-  async #apply(changed: Entries): Promise<void> {
+  async #apply(changed: CurrentEntries): Promise<void> {
     const { set, deleted } = splitChanges(changed);
     // As parameters: a large value in JSON would be parsed again for each column.
     for (let start = 0; start < set.length; start += MAX_ROWS) {

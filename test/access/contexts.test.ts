@@ -1,6 +1,6 @@
 // A signed context stands for its caller at one endpoint of one service, for as long as the lease by which it was signed.
 import t from "tap";
-import { readContext, signContext } from "../../src/access/assertions/call-context.js";
+import { readAssertion, signAssertion } from "../../src/access/assertions/call-context.js";
 import type { KnownCaller } from "../../src/access/callers/known-caller.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { CONTEXT } from "../../src/call/metadata.js";
@@ -14,7 +14,7 @@ import { type ContextKey, PolicyService } from "../../src/gen/portico/auth/v1/po
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { stream } from "../../src/rpc/client.js";
-import { ask, codeOf, type Door, joinAt, openDoor } from "./door.js";
+import { ask, codeOf, joinAt, openTestGateway, type TestGateway } from "./door.js";
 import { declaring, call as endpoint, endpointAt } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 
@@ -30,7 +30,7 @@ async function keysOf(channel: Channel, token: string): Promise<ContextKey[]> {
   throw new Error("no snapshot came");
 }
 
-interface Scene extends Door {
+interface Scene extends TestGateway {
   /** The token and the guard of the service helloworld. */
   readonly token: string;
   readonly service: OpenGuard;
@@ -41,21 +41,21 @@ interface Scene extends Door {
   enrol(name: string): Promise<string>;
 }
 
-async function scene(t: Parameters<typeof openDoor>[0]): Promise<Scene> {
-  const door = await openDoor(t);
-  const { call, admin, guard } = door;
+async function scene(t: Parameters<typeof openTestGateway>[0]): Promise<Scene> {
+  const gateway = await openTestGateway(t);
+  const { call, admin, guard } = gateway;
   const enrol = async (name: string): Promise<string> =>
     (await call(EnrolmentsService.create, { name, replace: false }, admin)).secret;
   await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, admin);
   await call(RulesService.create, { rule: readRule("staff granted *:*:*", "staff") }, admin);
   await call(RulesService.delete, { id: "default" }, admin);
-  const bob = await door.login("bob", PASSWORD);
+  const bob = await gateway.login("bob", PASSWORD);
   const token = await enrol("helloworld");
   const context = async (at = endpoint): Promise<string> => {
-    const [entry] = guard.contextOf(await ask(guard, at, { token: bob })).metadata;
+    const [entry] = guard.assertionOf(await ask(guard, at, { token: bob })).metadata;
     return String(entry?.[1]);
   };
-  return { ...door, token, bob, service: await joinAt(t, door.channel, token), context, enrol };
+  return { ...gateway, token, bob, service: await joinAt(t, gateway.channel, token), context, enrol };
 }
 
 t.test("a service takes the caller from a context that the gateway signed", async (t) => {
@@ -66,12 +66,12 @@ t.test("a service takes the caller from a context that the gateway signed", asyn
 
 t.test("a gateway keeps a context of a caller that calls often, and signs each one of others anew", async (t) => {
   const { guard, bob } = await scene(t);
-  const sign = async () => guard.contextOf(await ask(guard, endpoint, { token: bob })).metadata;
+  const sign = async () => guard.assertionOf(await ask(guard, endpoint, { token: bob })).metadata;
   const seldom = async () => {
     const admission = await ask(guard, endpoint, { token: bob });
     const caller = admission.caller as KnownCaller;
     caller.signedAt -= 5_000;
-    return guard.contextOf(admission).metadata;
+    return guard.assertionOf(admission).metadata;
   };
   const rare = [await sign(), await seldom(), await seldom()].map(([entry]) => entry);
   t.equal(new Set(rare).size, 3, "five seconds apart");
@@ -87,7 +87,7 @@ t.test(
     const [own] = await keysOf(channel, token);
     const key = { generation: Number(own?.generation), secret: own?.key as Buffer };
     const first = await context();
-    const told = readContext(first) as CallContext;
+    const told = readAssertion(first) as CallContext;
     const verify = async (context: string, opened = false) =>
       (await ask(service, endpoint, { context, opened })).caller;
     const callers = [await verify(first), await verify(first, true)];
@@ -95,7 +95,7 @@ t.test(
     // One that takes its place among those of the calls under way: the fourth character from the end says which that is.
     let other = first;
     for (let expires = told.expires; other.at(-4) !== first.at(-4) || other.at(-3) === first.at(-3); expires++) {
-      other = signContext({ ...told, expires }, key, Buffer.alloc(32));
+      other = signAssertion({ ...told, expires }, key, Buffer.alloc(32));
     }
     await verify(other);
     callers.push(await verify(first));
@@ -108,19 +108,19 @@ t.test(
 t.test("a context that is read late says what held when its call was admitted", async (t) => {
   const { guard, service, bob, call, admin } = await scene(t);
   const admission = await ask(guard, endpoint, { token: bob });
-  const told = readContext(String(guard.contextOf(admission).metadata[0]?.[1])) as CallContext;
-  const late = guard.contextOf(admission);
+  const told = readAssertion(String(guard.assertionOf(admission).metadata[0]?.[1])) as CallContext;
+  const late = guard.assertionOf(admission);
   await call(AccountsService.setScopes, { name: "bob", scopes: [] }, admin);
   const context = String(late.metadata[0]?.[1]);
   t.equal(late.metadata[0]?.[1], context, "it is signed once");
-  const { caller, revision } = readContext(context) as CallContext;
+  const { caller, revision } = readAssertion(context) as CallContext;
   t.same({ caller, revision }, { caller: told.caller, revision: told.revision });
   t.equal(await codeOf(service, endpoint, { context }), Code.UNAUTHENTICATED, "its caller has lost the scope since");
 });
 
 t.test("a context holds no token", async (t) => {
   const { guard, bob } = await scene(t);
-  const sign = async () => guard.contextOf(await ask(guard, endpoint, { token: bob })).metadata;
+  const sign = async () => guard.assertionOf(await ask(guard, endpoint, { token: bob })).metadata;
   const [entry] = await sign();
   t.equal(entry?.[0], CONTEXT);
   t.notMatch(entry?.[1], bob);
@@ -144,13 +144,13 @@ t.test("what is not signed for this call is refused", async (t) => {
   const elsewhere = await joinAt(t, channel, other);
   const good = await context();
   const [payload = "", ticket = "", mac = ""] = good.split(".");
-  const told = readContext(good) as CallContext;
+  const told = readAssertion(good) as CallContext;
   const [own] = await keysOf(channel, token);
   const key = { generation: Number(own?.generation), secret: own?.key as Buffer };
   const [theirs] = await keysOf(channel, other);
   const othersKey = { generation: Number(theirs?.generation), secret: theirs?.key as Buffer };
   const signed = (changes: Partial<CallContext>, by = key) =>
-    signContext({ ...told, ...changes }, by, Buffer.alloc(32));
+    signAssertion({ ...told, ...changes }, by, Buffer.alloc(32));
 
   t.equal(
     await codeOf(service, endpoint, { context: signed({}) }),
@@ -199,15 +199,15 @@ t.test("whoever is enrolled as the authority cannot sign a context for it", asyn
   const it = await scene(t);
   const probe = declaring(Callers.ADMIN);
   const [key] = await keysOf(it.channel, await it.enrol("auth"));
-  const told = readContext(await it.context()) as CallContext;
+  const told = readAssertion(await it.context()) as CallContext;
   const caller = { ...told.caller, scopes: ["admin"] } as CallContext["caller"];
   const forged = { ...told, caller, resource: probe.resource, generation: key?.generation ?? 0n };
   const by = { generation: Number(key?.generation), secret: key?.key as Buffer };
   // A gateway's guard, as the authority's own process has it, knows every key.
-  const context = signContext(forged, by, Buffer.alloc(32));
+  const context = signAssertion(forged, by, Buffer.alloc(32));
   t.equal(await codeOf(it.guard, probe, { context }), Code.UNAUTHENTICATED);
   const orders = endpointAt("service:auth:Orders.Get");
-  const sound = signContext({ ...forged, resource: orders.resource }, by, Buffer.alloc(32));
+  const sound = signAssertion({ ...forged, resource: orders.resource }, by, Buffer.alloc(32));
   t.not(await codeOf(it.guard, orders, { context: sound }), Code.UNAVAILABLE, "the key itself is the right one");
 });
 
@@ -246,8 +246,8 @@ for (const [whose, name] of [
     t.equal(await codeOf(it.service, endpoint, { context: before }), Code.OK);
     await it.call(EnrolmentsService.delete, { name, id: thief.slice(0, 10) }, it.admin);
     t.not(await codeOf(it.service, endpoint, { context: before }), Code.OK);
-    const forged = signContext(
-      { ...(readContext(before) as CallContext), generation: 1_000_000n, expires: BigInt(Date.now() + 1_000) },
+    const forged = signAssertion(
+      { ...(readAssertion(before) as CallContext), generation: 1_000_000n, expires: BigInt(Date.now() + 1_000) },
       { generation: 0, secret: key?.key as Buffer },
       Buffer.alloc(32),
     );

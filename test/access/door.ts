@@ -8,7 +8,7 @@ import type { Channel } from "../../src/rpc/channel.js";
 import { type Open, open, silent } from "../services/auth/open.js";
 import { openMemoryStore } from "../support/memory-store.js";
 
-export interface Door extends Open {
+export interface TestGateway extends Open {
   /** A token of the account `admin`. */
   readonly admin: string;
   readonly guard: OpenGuard;
@@ -17,7 +17,7 @@ export interface Door extends Open {
 }
 
 /** Opens both on a store in memory; they end with the test. */
-export async function openDoor(t: Test, options: Parameters<typeof open>[1] = {}): Promise<Door> {
+export async function openTestGateway(t: Test, options: Parameters<typeof open>[1] = {}): Promise<TestGateway> {
   const authority = await open(t, { store: openMemoryStore(), ...options });
   const admin = await authority.login();
   const { secret: enrolment } = await authority.call(

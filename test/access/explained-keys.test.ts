@@ -6,12 +6,12 @@ import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { type ExplainRequest, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { PASSWORD } from "../services/auth/open.js";
-import { ask, openDoor } from "./door.js";
+import { ask, openTestGateway } from "./door.js";
 import { endpointAt } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 
-const door = await openDoor(t);
-const { call, admin, guard } = door;
+const gateway = await openTestGateway(t);
+const { call, admin, guard } = gateway;
 await call(RulesService.delete, { id: "default" }, admin);
 const RULES = [
   "<public> granted service:open:* 0",
@@ -26,7 +26,7 @@ for (const [index, rule] of RULES.entries()) {
 for (const name of ["bob", "ann"]) {
   await call(AccountsService.create, { name, password: PASSWORD, scopes: name === "bob" ? ["staff"] : [] }, admin);
 }
-const logins = { bob: await door.login("bob"), ann: await door.login("ann") };
+const logins = { bob: await gateway.login("bob"), ann: await gateway.login("ann") };
 
 async function createKey(account: "bob" | "ann", name: string, resources: string[]) {
   const { secret, key } = await call(KeysService.create, { name, lifetime: undefined, resources }, logins[account]);
@@ -114,6 +114,6 @@ t.test("only an administrator of the key's namespace explains it", async (t) => 
   const { prefix } = KEYS[0]!;
   await t.rejects(explain({ key: prefix }, logins.bob), { code: Code.PERMISSION_DENIED });
   const { adminPassword } = await call(NamespacesService.create, { name: "other" }, admin);
-  const other = await door.login("admin", adminPassword, "other");
+  const other = await gateway.login("admin", adminPassword, "other");
   await t.rejects(explain({ key: prefix }, other), { code: Code.NOT_FOUND });
 });

@@ -5,7 +5,7 @@ import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { rows } from "../cases/rules.js";
-import { codeOf, openDoor } from "./door.js";
+import { codeOf, openTestGateway } from "./door.js";
 import { endpointAt } from "./endpoints.js";
 import { readRules } from "./read-rule.js";
 
@@ -13,7 +13,7 @@ const CODE: Record<number, number> = { 200: Code.OK, 401: Code.UNAUTHENTICATED, 
 const PASSWORD = "a password for bob";
 
 t.test("a guard decides as the table of rules says", async (t) => {
-  const { call, login, guard, admin: first } = await openDoor(t);
+  const { call, login, guard, admin: first } = await openTestGateway(t);
   const { adminPassword } = await call(NamespacesService.create, { name: "other" }, first);
   const admins = new Map([
     ["default", first],

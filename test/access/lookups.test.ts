@@ -33,8 +33,8 @@ function holdAnswers(script: ScriptedAuthority): (() => void)[] {
   const held: (() => void)[] = [];
   script.resolve = (request) =>
     new Promise<Resolved>((resolve) => {
-      const answer = script.answer(request);
-      held.push(() => resolve(answer));
+      const response = script.response(request);
+      held.push(() => resolve(response));
       script.notify();
     });
   return held;
@@ -62,7 +62,7 @@ t.test("many calls with one unknown token ask the authority once", async (t) => 
   const held = holdAnswers(script);
   const calls = Array.from({ length: 50 }, () => ask(guard, call, { token }));
   await script.until(() => held.length > 0);
-  for (const answer of held) answer();
+  for (const response of held) response();
   t.equal((await Promise.all(calls)).length, 50);
   t.equal(script.asked.length, 1);
 });
@@ -107,8 +107,8 @@ t.test("only so many tokens are looked up at once; the rest is told to come agai
   const calls = Array.from({ length: 10_001 }, () => codeOf(guard, call, { token: createToken("access") }));
   t.equal(await calls[10_000], Code.UNAVAILABLE);
   await script.until(() => held.length === 4_000);
-  script.resolve = (request) => script.answer(request);
-  for (const answer of held) answer();
+  script.resolve = (request) => script.response(request);
+  for (const response of held) response();
   t.same(new Set(await Promise.all(calls.slice(0, 10_000))), new Set([Code.UNAUTHENTICATED]));
   t.equal(script.asked.length, 10_000);
   await ask(guard, call, { token: issue(script) });
@@ -141,11 +141,11 @@ t.test("while four messages are without an answer, what is looked up waits, and 
     await new Promise(setImmediate);
   }
   t.same(script.batches, [1, 1, 1, 1]);
-  script.resolve = (request) => script.answer(request);
+  script.resolve = (request) => script.response(request);
   held[0]?.();
   await script.until(() => script.batches.length === 5);
   t.equal(script.batches[4], 5);
-  for (const answer of held) answer();
+  for (const response of held) response();
   await Promise.all(calls);
 });
 
@@ -196,7 +196,7 @@ t.test("a revocation that comes together with the answer counts", async (t) => {
     script.callers.clear();
     if (apart < 0) held[0]?.();
     await turns(Math.abs(apart));
-    script.resolve = (request) => script.answer(request);
+    script.resolve = (request) => script.response(request);
     script.change(revoked(token));
     if (apart >= 0) {
       await turns(apart);
@@ -220,15 +220,15 @@ t.test(
       const code = codeOf(guard, call, { token });
       await script.until(() => held.length === 1);
       script.callers.clear();
-      script.resolve = (request) => script.answer(request);
-      const answer = turns(12).then(held[0]);
+      script.resolve = (request) => script.response(request);
+      const response = turns(12).then(held[0]);
       const news = turns(apart).then(() =>
         script.change(revoked(token), {
           $case: "ruleCreated",
           value: { namespace: "default", namespaceId: "", rule: readRule("* granted *:*:*", "all") },
         }),
       );
-      await Promise.all([answer, news]);
+      await Promise.all([response, news]);
       t.not(await code, Code.OK, `the answer after 12 microtasks, the news after ${apart}`);
       script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "all", resource: "*:*:*" } });
       const { revision } = script;
@@ -243,7 +243,7 @@ t.test("an authority that lags behind is asked again until it has caught up", as
   script.change(revoked(createToken("access")));
   await script.until(() => script.stream.applied.includes(2n));
   const token = issue(script);
-  script.resolve = (request) => ({ ...script.answer(request), revision: script.asked.length < 4 ? 1n : 2n });
+  script.resolve = (request) => ({ ...script.response(request), revision: script.asked.length < 4 ? 1n : 2n });
   await ask(guard, call, { token });
   t.equal(script.asked.length, 4);
 });
@@ -276,7 +276,7 @@ t.test("a lookup that fails is 503 to the caller, whatever the authority said, a
       message: "The authority cannot be reached; no decision is made without it",
     });
   }
-  script.resolve = (request) => script.answer(request);
+  script.resolve = (request) => script.response(request);
   await ask(guard, call, { token });
 });
 

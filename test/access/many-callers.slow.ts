@@ -75,7 +75,7 @@ t.test("200,000 callers of one guard, each of an account of its own", async (t) 
   t.comment(`a change takes ${middle.toFixed(3)} ms until it is acknowledged`);
   t.ok(middle < MAX_CHANGE, `${middle.toFixed(3)} ms for a change`);
 
-  script.resolve = (request) => script.answer(request);
+  script.resolve = (request) => script.response(request);
   const codes = await Promise.all(tokens.slice(0, 400).map((token) => codeOf(guard, call, { token })));
   t.same(new Set(codes.slice(0, 200)), new Set([Code.UNAUTHENTICATED]), "those that changed are asked for, and gone");
   t.same(new Set(codes.slice(200)), new Set([Code.OK]), "the others are still known");

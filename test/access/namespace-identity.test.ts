@@ -6,23 +6,23 @@ import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
-import { ask, codeOf, joinAt, openDoor } from "./door.js";
+import { ask, codeOf, joinAt, openTestGateway } from "./door.js";
 import { call as endpoint } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 import { start } from "./scripted-authority.js";
 
 const namespace = "team";
 
-async function scene(t: Parameters<typeof openDoor>[0]) {
-  const door = await openDoor(t);
-  const { call, admin, guard, channel } = door;
+async function scene(t: Parameters<typeof openTestGateway>[0]) {
+  const gateway = await openTestGateway(t);
+  const { call, admin, guard, channel } = gateway;
   const { secret: enrolment } = await call(EnrolmentsService.create, { name: "helloworld", replace: false }, admin);
   const join = () => joinAt(t, channel, enrolment, "helloworld");
   const service = await join();
   /** Creates the namespace, and lets everyone call. Resolves to a token of its administrator. */
   const create = async () => {
     const { adminPassword } = await call(NamespacesService.create, { name: namespace }, admin);
-    const token = await door.login("admin", adminPassword, namespace);
+    const token = await gateway.login("admin", adminPassword, namespace);
     await call(RulesService.create, { rule: readRule("<public> granted *:*:*", "all") }, token);
     return token;
   };
@@ -33,7 +33,7 @@ async function scene(t: Parameters<typeof openDoor>[0]) {
     idOf: async (name: string) => (await list()).ids.get(name),
     /** What a gateway sends with a call. */
     contextOf: async (shown: Parameters<typeof ask>[2]) =>
-      String(guard.contextOf(await ask(guard, endpoint, { namespace, ...shown })).metadata[0]?.[1]),
+      String(guard.assertionOf(await ask(guard, endpoint, { namespace, ...shown })).metadata[0]?.[1]),
   };
 }
 

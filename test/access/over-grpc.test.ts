@@ -8,7 +8,7 @@ import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
 import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
 import { freePort } from "../support/ports.js";
-import { ask, codeOf, joinAt, openDoor } from "./door.js";
+import { ask, codeOf, joinAt, openTestGateway } from "./door.js";
 import { call as endpoint } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 
@@ -32,58 +32,58 @@ function load(guard: OpenGuard): {
   more(count: number): Promise<void>;
   stop(): Promise<{ asked: number; code: number }[]>;
 } {
-  const answers: { asked: number; code: number }[] = [];
+  const responses: { asked: number; code: number }[] = [];
   let stopped = false;
   const caller = async () => {
     while (!stopped) {
       const asked = performance.now();
-      answers.push({ asked, code: await codeOf(guard, endpoint) });
+      responses.push({ asked, code: await codeOf(guard, endpoint) });
       await new Promise(setImmediate);
     }
   };
   const callers = Array.from({ length: 16 }, caller);
   return {
     more: async (count) => {
-      for (const enough = answers.length + count; answers.length < enough; ) await new Promise(setImmediate);
+      for (const enough = responses.length + count; responses.length < enough; ) await new Promise(setImmediate);
     },
     stop: async () => {
       stopped = true;
       await Promise.all(callers);
-      return answers;
+      return responses;
     },
   };
 }
 
 t.test("a guard and its authority in two processes", async (t) => {
-  const door = await openDoor(t, { leaseMs: LEASE_MS });
-  const services = [door.authority.service];
-  const dispatcher = dispatcherOf(services, { guard: door.guard });
+  const gateway = await openTestGateway(t, { leaseMs: LEASE_MS });
+  const services = [gateway.authority.service];
+  const dispatcher = dispatcherOf(services, { guard: gateway.guard });
   const address = { host: "127.0.0.1", port: await freePort() };
   let server = await serveGrpc(dispatcher, address, LIMITS);
   t.teardown(() => server.close(0));
   const channel = new GrpcChannel(address);
   t.teardown(() => channel.close());
-  const guard = await joinAt(t, channel, door.enrolment);
+  const guard = await joinAt(t, channel, gateway.enrolment);
 
   await t.test("a token is looked up and let in", async (t) => {
-    t.equal((await admitted(guard, { token: door.admin })).caller?.account, "admin");
+    t.equal((await admitted(guard, { token: gateway.admin })).caller?.account, "admin");
   });
 
   await t.test("a deleted rule grants nothing after the answer", async (t) => {
     const calls = load(guard);
     await calls.more(100);
-    await door.call(RulesService.delete, { id: "default" }, door.admin);
+    await gateway.call(RulesService.delete, { id: "default" }, gateway.admin);
     const answered = performance.now();
     await calls.more(1_000);
-    const answers = await calls.stop();
-    const late = answers.filter(({ asked }) => asked > answered);
-    t.ok(answers.some(({ code }) => code === Code.OK));
+    const responses = await calls.stop();
+    const late = responses.filter(({ asked }) => asked > answered);
+    t.ok(responses.some(({ code }) => code === Code.OK));
     t.ok(late.length > 0);
     t.equal(late.filter(({ code }) => code === Code.OK).length, 0, `of ${late.length} calls afterwards`);
   });
 
   await t.test("without its authority it answers 503 after the lease, and recovers by itself", async (t) => {
-    await door.call(RulesService.create, { rule: readRule("<public> granted *:*:*", "again") }, door.admin);
+    await gateway.call(RulesService.create, { rule: readRule("<public> granted *:*:*", "again") }, gateway.admin);
     await server.close(0);
     const closed = performance.now();
     let asked = closed;
@@ -97,6 +97,6 @@ t.test("a guard and its authority in two processes", async (t) => {
     t.equal(await codeOf(guard, endpoint), Code.UNAVAILABLE);
     server = await serveGrpc(dispatcher, address, LIMITS);
     await guard.ready();
-    t.equal((await admitted(guard, { token: door.admin, tokenRequired: true })).caller?.account, "admin");
+    t.equal((await admitted(guard, { token: gateway.admin, tokenRequired: true })).caller?.account, "admin");
   });
 });

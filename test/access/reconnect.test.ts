@@ -31,7 +31,7 @@ t.test("an unknown token waits for the authority to be back, within its time", a
   script.callers.set(hashToken(token).toString("hex"), { account: "bob" });
   script.resolve = (request) => {
     if (script.asked.length < 4) throw new StatusError(Code.UNAVAILABLE, "connection refused");
-    return script.answer(request);
+    return script.response(request);
   };
   t.equal((await ask(guard, call, { token })).caller?.account, "bob");
   t.equal(script.asked.length, 4);

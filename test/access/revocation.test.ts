@@ -9,7 +9,7 @@ import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
-import { ask, codeOf, type Door, openDoor } from "./door.js";
+import { ask, codeOf, openTestGateway, type TestGateway } from "./door.js";
 import { declaring, call as endpoint } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 
@@ -17,7 +17,7 @@ const PASSWORD = "a password for bob";
 const forEnrolled = declaring(Callers.ENROLLED);
 
 /** A door, and who shall lose something: an account `bob` with the scope `staff`, logged in. */
-interface Scene extends Door {
+interface Scene extends TestGateway {
   readonly bob: string;
 }
 
@@ -129,14 +129,14 @@ const cases: readonly Case[] = [
 ];
 
 t.test("what was taken away is never granted again", async (t) => {
-  const door = await openDoor(t);
-  await door.call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, door.admin);
-  const bob = await door.login("bob", PASSWORD);
+  const gateway = await openTestGateway(t);
+  await gateway.call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, gateway.admin);
+  const bob = await gateway.login("bob", PASSWORD);
   for (const { what, prepare, at = endpoint, refusal = Code.UNAUTHENTICATED } of cases) {
     await t.test(what, async (t) => {
-      await onlyTheDefaultRule(door);
-      const { shown, takeAway } = await prepare({ ...door, bob });
-      await ask(door.guard, at, shown);
+      await onlyTheDefaultRule(gateway);
+      const { shown, takeAway } = await prepare({ ...gateway, bob });
+      await ask(gateway.guard, at, shown);
 
       // Asked without pause before, while and after it is taken away.
       const before = new Set<number>();
@@ -147,7 +147,7 @@ t.test("what was taken away is never granted again", async (t) => {
       });
       while (after.length < 100) {
         const askedAfter = answered;
-        const code = await codeOf(door.guard, at, shown);
+        const code = await codeOf(gateway.guard, at, shown);
         if (askedAfter) after.push(code);
         else before.add(code);
         await new Promise(setImmediate);
@@ -159,7 +159,7 @@ t.test("what was taken away is never granted again", async (t) => {
   }
 });
 
-async function onlyTheDefaultRule({ call, admin }: Door): Promise<void> {
+async function onlyTheDefaultRule({ call, admin }: TestGateway): Promise<void> {
   for (const { id } of (await call(RulesService.list, { pageSize: 0, pageToken: "" }, admin)).rules)
     await call(RulesService.delete, { id }, admin);
   await call(RulesService.create, { rule: readRule("<public> granted *:*:*", "default") }, admin);

@@ -122,7 +122,7 @@ export class ScriptedAuthority {
   /** Every question for a caller, by the SHA-256 of the token. */
   readonly asked: string[] = [];
   /** Answers a question for a caller. */
-  resolve: (question: Question) => Resolved | Promise<Resolved> = (question) => this.answer(question);
+  resolve: (question: Question) => Resolved | Promise<Resolved> = (question) => this.response(question);
   /** The number of tokens in each batch that was asked for. */
   readonly batches: number[] = [];
   /** How many tokens of a batch it answers at most. */
@@ -143,12 +143,12 @@ export class ScriptedAuthority {
           listNamespaceIds: () => ({ namespaces: [], installationId: "" }),
           batchResolve: async ({ sha256 }) => {
             this.batches.push(sha256.length);
-            const answers = await Promise.all(sha256.map(async (hash) => this.#resolve({ sha256: hash })));
-            const revision = answers.reduce(
-              (least, answer) => (answer.revision < least ? answer.revision : least),
+            const responses = await Promise.all(sha256.map(async (hash) => this.#resolve({ sha256: hash })));
+            const revision = responses.reduce(
+              (least, response) => (response.revision < least ? response.revision : least),
               this.revision,
             );
-            return { revision, results: answers.slice(0, this.maxResults).map(({ caller }) => ({ caller })) };
+            return { revision, results: responses.slice(0, this.maxResults).map(({ caller }) => ({ caller })) };
           },
         }),
       ],
@@ -170,7 +170,7 @@ export class ScriptedAuthority {
     return last;
   }
 
-  answer({ sha256 }: Question): Resolved {
+  response({ sha256 }: Question): Resolved {
     const caller = this.callers.get(sha256.toString("hex"));
     return { revision: this.revision, caller: caller && { ...NO_CALLER, ...caller } };
   }

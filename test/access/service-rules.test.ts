@@ -5,7 +5,7 @@ import { Access, type Rule, RuleSet } from "../../src/access/decide/rules.js";
 import { coversService, matches, parsePattern } from "../../src/contract/resource.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
-import { codeOf, joinAt, openDoor } from "./door.js";
+import { codeOf, joinAt, openTestGateway } from "./door.js";
 import { endpointAt } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 
@@ -72,7 +72,7 @@ t.test("a rule that covers no endpoint of a service is left out", async (t) => {
 });
 
 t.test("a service's guard follows the changes of its rules, and is sent no others", async (t) => {
-  const { call, channel, admin, guard } = await openDoor(t);
+  const { call, channel, admin, guard } = await openTestGateway(t);
   const { secret: enrolment } = await call(EnrolmentsService.create, { name: "shop", replace: false }, admin);
   const shop = await joinAt(t, channel, enrolment, "shop");
   const buy = endpointAt("service:shop:Shop.Buy");
@@ -98,7 +98,7 @@ t.test("a service's guard follows the changes of its rules, and is sent no other
 });
 
 t.test("a service's guard judges no calls to others: it has not their rules", async (t) => {
-  const { channel, enrolment } = await openDoor(t);
+  const { channel, enrolment } = await openTestGateway(t);
   const shop = await joinAt(t, channel, enrolment, "shop");
   t.equal(await codeOf(shop, endpointAt("service:shop:Shop.Buy")), 0);
   t.not(await codeOf(shop, endpointAt("service:bank:Bank.Pay")), 0);

@@ -181,27 +181,27 @@ t.test("a stream whose account changed is judged by the new scopes from then on"
 
 /** Changes the account, and gives what lets its lookup be answered: that nobody is known by the token any more. */
 async function heldLookup(script: ScriptedAuthority): Promise<() => void> {
-  let answer = (): void => {};
+  let response = (): void => {};
   script.resolve = () =>
     new Promise<Resolved>((resolve) => {
-      answer = () => resolve({ revision: script.revision, caller: undefined });
+      response = () => resolve({ revision: script.revision, caller: undefined });
       script.notify();
     });
   const { length } = script.asked;
   script.change(accountChanged);
   await script.until(() => script.asked.length > length);
-  return () => answer();
+  return () => response();
 }
 
 t.test("a change of an account is acknowledged only when its streams have been judged", async (t) => {
   const { script, guard } = await ready(t, { leaseMs: 500 });
   const { refusals } = await opened(t, guard, { token: issue(script) });
-  const answer = await heldLookup(script);
+  const response = await heldLookup(script);
   const pings = script.stream.pings.length;
   script.change();
   await script.until(() => script.stream.pings.length > pings + 1);
   t.same(script.stream.applied, [1n], "nothing after it either");
-  answer();
+  response();
   await script.until(() => script.stream.applied.includes(3n));
   t.match(refusals, [UNAUTHORIZED]);
 });
@@ -222,7 +222,7 @@ t.test("a change that comes while a caller is looked up again makes it be asked 
   const held: ((caller: boolean) => void)[] = [];
   script.resolve = (request) =>
     new Promise<Resolved>((resolve) => {
-      const { revision, caller } = script.answer(request);
+      const { revision, caller } = script.response(request);
       held.push((known) => resolve({ revision, caller: known ? caller : undefined }));
       script.notify();
     });
@@ -242,11 +242,11 @@ t.test("a stream that is refused or ends while its caller is looked up again is 
   const { script, guard } = await ready(t);
   const token = issue(script);
   const [refused, ended] = [await opened(t, guard, { token }), await opened(t, guard, { token })];
-  const answer = await heldLookup(script);
+  const response = await heldLookup(script);
   ended.stop();
   script.change(deleted("r1"));
   await refused.refused;
-  answer();
+  response();
   await script.until(() => script.stream.applied.includes(3n));
   t.match(refused.refusals, [UNAUTHORIZED]);
   t.equal(refused.refusals.length, 1);
@@ -307,24 +307,24 @@ t.test("no message passes while the caller is looked up again, though a lease ru
   const token = issue(script);
   const bob = await opened(t, guard, { token });
   const other = await opened(t, guard, { token: issue(script, { account: "eve" }) });
-  const answers: (() => void)[] = [];
+  const responses: (() => void)[] = [];
   script.resolve = (request) =>
     new Promise<Resolved>((resolve) => {
-      const answer = script.answer(request);
-      answers.push(() => resolve(answer));
+      const response = script.response(request);
+      responses.push(() => resolve(response));
       script.notify();
     });
   script.change(accountChanged);
-  await script.until(() => answers.length === 1);
+  await script.until(() => responses.length === 1);
   t.equal(guard.state, "ready");
   t.same([bob.mayPass(), other.mayPass()], [false, true]);
   script.change(accountChanged);
-  await script.until(() => answers.length === 2);
-  answers[1]?.();
-  answers[0]?.(); // Older than the second change, so it is asked for once more.
-  await script.until(() => answers.length === 3);
+  await script.until(() => responses.length === 2);
+  responses[1]?.();
+  responses[0]?.(); // Older than the second change, so it is asked for once more.
+  await script.until(() => responses.length === 3);
   t.same([bob.mayPass(), bob.resumed], [false, 0]);
-  answers[2]?.();
+  responses[2]?.();
   await script.until(() => script.stream.applied.includes(3n));
   t.same([bob.mayPass(), bob.resumed, other.resumed], [true, 1, 0]);
 });

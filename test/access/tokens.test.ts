@@ -9,7 +9,7 @@ import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
-import { ask, type Door, joinAt, openDoor } from "./door.js";
+import { ask, joinAt, openTestGateway, type TestGateway } from "./door.js";
 import { declaring, endpointAt } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 
@@ -138,11 +138,11 @@ const rows: readonly Row[] = [
 
 t.test("each kind of token, at each kind of endpoint", async (t) => {
   let ahead = 0;
-  const door = await openDoor(t, { clock: () => Date.now() + ahead });
-  const tokens = await prepare(door, () => {
+  const gateway = await openTestGateway(t, { clock: () => Date.now() + ahead });
+  const tokens = await prepare(gateway, () => {
     ahead += 2 * HOUR;
   });
-  const guard = await joinAt(t, door.channel, door.enrolment);
+  const guard = await joinAt(t, gateway.channel, gateway.enrolment);
 
   for (const [token, at, outcome, namespace, v1] of rows) {
     const where = `${namespace === undefined ? "" : ` in ${namespace || "the empty namespace"}`}${v1 ? " on /v1" : ""}`;
@@ -179,7 +179,7 @@ function forbidden(endpoint: string, account: string): StatusError {
 
 /** Sets up rules, accounts and tokens of every kind. */
 async function prepare(
-  { call, login, enrolment, admin: first }: Door,
+  { call, login, enrolment, admin: first }: TestGateway,
   letTimePass: () => void,
 ): Promise<Record<Token, string | undefined>> {
   await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, first);

@@ -12,7 +12,7 @@ t.test("every answer has the type of its endpoint", async (t) => {
   const portico = await start(["server"], { PORTICO_DATA: t.testdir(), PORTICO_ADMIN_PASSWORD: PASSWORD });
   t.teardown(() => portico.stop());
   const origin = portico.address("HTTP");
-  const answers: [path: string, answer: unknown][] = [];
+  const responses: [path: string, answer: unknown][] = [];
   let token: string | undefined;
   const call = async (path: string, request: object = {}) => {
     const response = await fetch(`${origin}${token === undefined ? "" : "/v1"}/${path}`, {
@@ -22,7 +22,7 @@ t.test("every answer has the type of its endpoint", async (t) => {
     });
     const answer = (await response.json()) as Record<string, unknown>;
     t.equal(response.status, 200, path);
-    answers.push([path, answer]);
+    responses.push([path, answer]);
     return answer;
   };
   const credentials = { account: "admin", password: PASSWORD };
@@ -63,11 +63,11 @@ t.test("every answer has the type of its endpoint", async (t) => {
   await call("auth/Auth/WhoAmI");
   await call("auth/Auth/Logout");
 
-  t.same(faultsOf(answers), []);
+  t.same(faultsOf(responses), []);
   t.test("and a wrong one is found", async (t) => {
     const { scopes, ...missing } = bob;
     const wrong = [missing, { ...bob, created: "2026-01-31T12:00:00Z" }, { name: "bob", scopes, created: 0 }];
-    const faults = faultsOf(wrong.map((answer) => ["auth/Accounts/Create", answer]));
+    const faults = faultsOf(wrong.map((response) => ["auth/Accounts/Create", response]));
     t.equal(faults.length, wrong.length, faults.join("\n"));
   });
 });
@@ -75,10 +75,10 @@ t.test("every answer has the type of its endpoint", async (t) => {
 type Answer<Part> = Readonly<Record<string, Part | undefined>>;
 
 /** What the compiler says of answers that do not have their types. */
-function faultsOf(answers: readonly (readonly [path: string, answer: unknown])[]): string[] {
+function faultsOf(responses: readonly (readonly [path: string, answer: unknown])[]): string[] {
   const file = "test/api/answers.ts";
-  const lines = answers.map(
-    ([path, answer]) => `({ a: ${JSON.stringify(answer)} }) satisfies { a: E["${path}"]["response"] };`,
+  const lines = responses.map(
+    ([path, response]) => `({ a: ${JSON.stringify(response)} }) satisfies { a: E["${path}"]["response"] };`,
   );
   const text = ['import type { Endpoints as E } from "../../src/api/types.js";', ...lines].join("\n");
   const options: ts.CompilerOptions = {
@@ -99,6 +99,6 @@ function faultsOf(answers: readonly (readonly [path: string, answer: unknown])[]
     .getPreEmitDiagnostics(program)
     .map(
       ({ messageText, start = 0 }) =>
-        `${answers[text.slice(0, start).split("\n").length - 2]?.[0]}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`,
+        `${responses[text.slice(0, start).split("\n").length - 2]?.[0]}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`,
     );
 }

@@ -47,9 +47,9 @@ const FAILURES: Readonly<Record<string, Failure>> = {
     times: Infinity,
     fail: (response) => {
       response.writeHead(200, { "content-type": "application/x-ndjson" });
-      const piece = "x".repeat(MIB);
+      const chunk = "x".repeat(MIB);
       const write = (error?: Error | null): void => {
-        if (!error && !response.destroyed) response.write(piece, write);
+        if (!error && !response.destroyed) response.write(chunk, write);
       };
       response.write('{"padding":"', write);
     },
@@ -92,7 +92,7 @@ const SOCKETS: Readonly<Record<string, (socket: WebSocket, sent: () => void) => 
   },
 };
 
-export interface FaultyDoor {
+export interface FaultyGateway {
   readonly url: string;
   /** How often an endpoint was called, such as `/busy/probe/Tell`. */
   readonly calls: (path: string) => number;
@@ -114,7 +114,7 @@ export function maxFlooded(): number {
   return 64 + (largest("rmem") + largest("wmem")) / MIB;
 }
 
-export async function openFaultyDoor(t: Test): Promise<FaultyDoor> {
+export async function openFaultyGateway(t: Test): Promise<FaultyGateway> {
   const calls = new Map<string, number>();
   const server = createServer((request: IncomingMessage, response) => {
     const path = request.url ?? "";

@@ -4,7 +4,7 @@ import { PorticoClient } from "../../src/client/client.js";
 import { LIMITS } from "../../src/client/lines.js";
 import type { CallOptions } from "../../src/client/options.js";
 import { until } from "../support/until.js";
-import { openFaultyDoor } from "./faulty-door.js";
+import { openFaultyGateway } from "./faulty-door.js";
 
 interface Probe {
   count(request?: object, options?: CallOptions): AsyncGenerator<unknown>;
@@ -18,8 +18,8 @@ class Client extends PorticoClient {
   });
 }
 
-const door = await openFaultyDoor(t);
-const probe = (failure: string) => new Client({ url: `${door.url}/${failure}`, token: "", retries: 0 }).probe;
+const gateway = await openFaultyGateway(t);
+const probe = (failure: string) => new Client({ url: `${gateway.url}/${failure}`, token: "", retries: 0 }).probe;
 const before = { ...LIMITS };
 t.afterEach(() => void Object.assign(LIMITS, before));
 
@@ -53,30 +53,30 @@ t.test("a message without an end fails the call", async (t) => {
 
 t.test("messages of a WebSocket that are not read fail the call", async (t) => {
   LIMITS.maxUnread = 4 * 1024 * 1024;
-  const answers = probe("flood").chat([{}], { signal: AbortSignal.timeout(20_000) });
-  t.match(await answers.next(), { done: false });
-  await until(() => !door.isOpen() || door.flooded() > 100);
+  const responses = probe("flood").chat([{}], { signal: AbortSignal.timeout(20_000) });
+  t.match(await responses.next(), { done: false });
+  await until(() => !gateway.isOpen() || gateway.flooded() > 100);
   const ending = (async () => {
-    for await (const _ of answers);
+    for await (const _ of responses);
   })();
   await t.rejects(ending, { message: "Messages came faster than they were read (503 Closed)" });
 });
 
 t.test("a message that looks like an error is one only at the end, and with the code of the end", async (t) => {
-  const answers: unknown[] = [];
+  const responses: unknown[] = [];
   const failed = { name: "PorticoError", Id: "last", Code: 503 };
-  await t.rejects(collect(probe("looks-like-an-error").chat([{}, {}]), answers), failed as unknown as Error);
-  t.match(answers, [{ padding: "no error" }, { Id: "first" }, { number: "2" }]);
+  await t.rejects(collect(probe("looks-like-an-error").chat([{}, {}]), responses), failed as unknown as Error);
+  t.match(responses, [{ padding: "no error" }, { Id: "first" }, { number: "2" }]);
 });
 
 t.test("a message with one member of an error is no error, and does not wait for the next", async (t) => {
   const { messages, say } = conversation();
-  const answers = probe("echo").chat(messages as unknown as Iterable<object>);
+  const responses = probe("echo").chat(messages as unknown as Iterable<object>);
   for (const message of [{ Id: "1" }, { Id: "2", Code: 404, Detail: "x", Status: "x", more: 1 }]) {
     say(message);
-    t.same(await answers.next(), { done: false, value: message });
+    t.same(await responses.next(), { done: false, value: message });
   }
-  await answers.return(undefined);
+  await responses.return(undefined);
 });
 
 /** Messages that are sent when the test says so. */

@@ -79,13 +79,13 @@ t.test("the package's client in a page", async (t) => {
   await page.goto(origin);
 
   await t.test("calls a door that allows its origin", async (t) => {
-    const { feed, options } = await openDoor(t, origin);
+    const { feed, options } = await openTestGateway(t, origin);
     for (const module of ["/dist.js", "/bundle.js"]) t.match(await run(page, module, options), EXPECTED, module);
     await feed.idle();
   });
 
   await t.test("is refused by a door that does not", async (t) => {
-    const { options } = await openDoor(t, "http://other.example");
+    const { options } = await openTestGateway(t, "http://other.example");
     const error = `async (module, options) => {
       const { Portico } = await import(module);
       const { name, Code, Detail } = await new Portico(options).helloworld.call({}).catch((error) => error);
@@ -101,11 +101,11 @@ function run(page: Page, module: string, options: object): Promise<unknown> {
   return page.evaluate(`(${CALLS})(${JSON.stringify(module)}, ${JSON.stringify(options)})`);
 }
 
-async function openDoor(t: Test, cors: string) {
+async function openTestGateway(t: Test, cors: string) {
   const feed = new Feed();
-  const { handler, door, close } = await deploy(t.testdir(), { services: [feed.service], flags: { cors } });
+  const { handler, gateway, close } = await deploy(t.testdir(), { services: [feed.service], flags: { cors } });
   t.teardown(close);
-  const options = { url: `http://127.0.0.1:${door.address.port}`, token: await login(handler, "admin") };
+  const options = { url: `http://127.0.0.1:${gateway.address.port}`, token: await login(handler, "admin") };
   return { feed, options };
 }
 

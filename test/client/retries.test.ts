@@ -6,7 +6,7 @@ import { PorticoClient } from "../../src/client/client.js";
 import { PorticoError } from "../../src/client/error.js";
 import type { PorticoOptions } from "../../src/client/options.js";
 import { freePort } from "../support/ports.js";
-import { openFaultyDoor } from "./faulty-door.js";
+import { openFaultyGateway } from "./faulty-door.js";
 
 interface Probe {
   call(): Promise<unknown>;
@@ -22,10 +22,10 @@ class Client extends PorticoClient {
   });
 }
 
-const door = await openFaultyDoor(t);
+const gateway = await openFaultyGateway(t);
 
 function probe(failure: string, options: PorticoOptions = {}): Probe {
-  return new Client({ url: `${door.url}/${failure}`, token: "", ...options }).probe;
+  return new Client({ url: `${gateway.url}/${failure}`, token: "", ...options }).probe;
 }
 
 async function errorOf(call: Promise<unknown>): Promise<PorticoError> {
@@ -44,31 +44,31 @@ t.test("an idempotent endpoint is called again after 503, 429 and a broken conne
     ["broken", 2],
   ] as const) {
     t.same(await probe(failure).tell(), {}, failure);
-    t.equal(door.calls(`/${failure}/probe/Tell`), calls, failure);
+    t.equal(gateway.calls(`/${failure}/probe/Tell`), calls, failure);
   }
 });
 
 t.test("any other is called once", async (t) => {
   for (const failure of ["busy", "limited", "broken"]) {
     t.ok([503, 429].includes((await errorOf(probe(failure).call())).Code), failure);
-    t.equal(door.calls(`/${failure}/probe/Call`), 1, failure);
+    t.equal(gateway.calls(`/${failure}/probe/Call`), 1, failure);
   }
 });
 
 t.test("after another error nothing is tried again", async (t) => {
   t.equal((await errorOf(probe("wrong").tell())).Code, 400);
-  t.equal(door.calls("/wrong/probe/Tell"), 1);
+  t.equal(gateway.calls("/wrong/probe/Tell"), 1);
 });
 
 t.test("tries are bounded", async (t) => {
   t.equal((await errorOf(probe("busy/bounded", { retries: 1 }).tell())).Code, 503);
-  t.equal(door.calls("/busy/bounded/probe/Tell"), 2);
+  t.equal(gateway.calls("/busy/bounded/probe/Tell"), 2);
 });
 
 t.test("a wait that the deadline does not allow is not begun", async (t) => {
   const error = await errorOf(probe("busy-for-long").tell());
   t.match(error, { Code: 503, retryAfter: 3600 });
-  t.equal(door.calls("/busy-for-long/probe/Tell"), 1);
+  t.equal(gateway.calls("/busy-for-long/probe/Tell"), 1);
 });
 
 t.test("where no connection can be opened, every endpoint is tried again", async (t) => {
@@ -92,13 +92,13 @@ t.test("an answer that is not Portico's is named as such", async (t) => {
   const { Code, Detail } = await errorOf(probe("no-portico").tell());
   t.same(
     { Code, Detail },
-    { Code: 502, Detail: `${door.url}/no-portico/probe/Tell answered 502 Bad Gateway, but not as Portico does` },
+    { Code: 502, Detail: `${gateway.url}/no-portico/probe/Tell answered 502 Bad Gateway, but not as Portico does` },
   );
 });
 
 t.test("a redirect is not followed, because the token would go with it", async (t) => {
   t.equal((await errorOf(probe("elsewhere").call())).Code, 503);
-  t.equal(door.calls("/busy/probe/Tell"), 3, "only the calls before");
+  t.equal(gateway.calls("/busy/probe/Tell"), 3, "only the calls before");
 });
 
 t.test("a stream that breaks gives the messages before, then the error", async (t) => {

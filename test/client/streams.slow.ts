@@ -16,7 +16,7 @@ interface FeedClient {
   chat(ticks: Messages<Tick>, options?: CallOptions): AsyncGenerator<Tick>;
   collect(ticks: Messages<Tick>, options?: CallOptions): Promise<unknown>;
   stall(ticks: Messages<Tick>, options?: CallOptions): Promise<unknown>;
-  pieces(request: object): AsyncGenerator<{ readonly contentType: string; readonly data: Uint8Array }>;
+  chunks(request: object): AsyncGenerator<{ readonly contentType: string; readonly data: Uint8Array }>;
 }
 
 class Client extends PorticoClient {
@@ -25,15 +25,15 @@ class Client extends PorticoClient {
     chat: { path: "/feed/Chat", shape: "bidi" },
     collect: { path: "/feed/Collect", shape: "client" },
     stall: { path: "/feed/Stall", shape: "client" },
-    pieces: { path: "/feed/Pieces", shape: "server", answersBytes: true },
+    chunks: { path: "/feed/Pieces", shape: "server", answersBytes: true },
   });
 }
 
 const feed = new Feed();
-const { handler, door, close } = await deploy(t.testdir(), { services: [feed.service] });
+const { handler, gateway, close } = await deploy(t.testdir(), { services: [feed.service] });
 t.teardown(close);
 const token = await login(handler, "admin");
-const url = `http://127.0.0.1:${door.address.port}`;
+const url = `http://127.0.0.1:${gateway.address.port}`;
 const client = new Client({ url, token }).feed;
 
 async function collect<T>(messages: AsyncIterable<T>, into: T[] = []): Promise<T[]> {
@@ -57,9 +57,9 @@ t.test("a stream that the client sends has one answer", async (t) => {
 });
 
 t.test("a stream in both directions answers while it is sent", async (t) => {
-  const answers = client.chat(ticksWithoutEnd());
-  for (const number of ["1", "2", "3"]) t.match(await answers.next(), { value: { number }, done: false });
-  await answers.return(undefined);
+  const responses = client.chat(ticksWithoutEnd());
+  for (const number of ["1", "2", "3"]) t.match(await responses.next(), { value: { number }, done: false });
+  await responses.return(undefined);
   await feed.idle();
 });
 
@@ -71,9 +71,9 @@ t.test("a stream that fails gives its messages first", async (t) => {
 });
 
 t.test("raw bytes come in pieces", async (t) => {
-  const pieces = await collect(client.pieces({ contentType: "image/png", data: new Uint8Array([1, 2, 3]) }));
-  t.ok(pieces.every(({ contentType }) => contentType === "image/png"));
-  t.same(Buffer.concat(pieces.map(({ data }) => data)), Buffer.from([1, 2, 3]));
+  const chunks = await collect(client.chunks({ contentType: "image/png", data: new Uint8Array([1, 2, 3]) }));
+  t.ok(chunks.every(({ contentType }) => contentType === "image/png"));
+  t.same(Buffer.concat(chunks.map(({ data }) => data)), Buffer.from([1, 2, 3]));
 });
 
 t.test("a deadline, a signal and the end of reading end the call", async (t) => {
@@ -108,11 +108,11 @@ t.test("messages are sent no faster than the service takes them", async (t) => {
 
 t.test("a rule that is deleted ends what it granted, with 401", async (t) => {
   const nobody = new Client({ url, token: "" }).feed;
-  const answers = nobody.chat(oneTick());
-  t.match(await answers.next(), { done: false });
+  const responses = nobody.chat(oneTick());
+  t.match(await responses.next(), { done: false });
   await post(handler, "/v1/auth/Rules/Delete", { id: "default" }, token);
   const Detail = "Unauthorized call made to feed:Feed.Chat";
   const refused = { name: "PorticoError", Id: "feed", Code: 401, Detail, Status: "Unauthorized" };
-  await t.rejects(collect(answers), refused as unknown as Error);
+  await t.rejects(collect(responses), refused as unknown as Error);
   await t.rejects(collect(nobody.chat([{}])), refused as unknown as Error);
 });

@@ -64,7 +64,7 @@ server.forceShutdown();
 
 async function serve(): Promise<string> {
   const bytes = (value: Buffer): Buffer => value;
-  const answers: Record<string, (request: Buffer) => Buffer> = {
+  const responses: Record<string, (request: Buffer) => Buffer> = {
     Take: () => Buffer.alloc(0),
     Give: () => given,
     Echo: (request) => request,
@@ -72,7 +72,7 @@ async function serve(): Promise<string> {
   for (const service of Object.values(SERVICES)) {
     const definition: Record<string, grpc.MethodDefinition<Buffer, Buffer>> = {};
     const implementation: grpc.UntypedServiceImplementation = {};
-    for (const [name, answer] of Object.entries(answers)) {
+    for (const [name, response] of Object.entries(responses)) {
       definition[name] = {
         path: `/door.conformance.${service}/${name}`,
         requestStream: false,
@@ -84,7 +84,7 @@ async function serve(): Promise<string> {
       };
       implementation[name] = ((call: grpc.ServerUnaryCall<Buffer, Buffer>, callback: grpc.sendUnaryData<Buffer>) => {
         taken = call.request;
-        callback(null, answer(call.request));
+        callback(null, response(call.request));
       }) as grpc.UntypedHandleCall;
     }
     server.addService(definition, implementation);
@@ -115,7 +115,7 @@ async function answerCases(): Promise<void> {
     pending = Buffer.concat([pending, chunk]);
     while (pending.length >= 4 && pending.length >= 4 + pending.readUInt32LE(0)) {
       const end = 4 + pending.readUInt32LE(0);
-      const result = await answer(fromBinary(requestType, pending.subarray(4, end)) as unknown as Case);
+      const result = await respond(fromBinary(requestType, pending.subarray(4, end)) as unknown as Case);
       pending = pending.subarray(end);
       const response = toBinary(responseType, create(responseType, { result }));
       const length = Buffer.alloc(4);
@@ -125,7 +125,7 @@ async function answerCases(): Promise<void> {
   }
 }
 
-async function answer(request: Case): Promise<Result> {
+async function respond(request: Case): Promise<Result> {
   const { payload, requestedOutputFormat: output, messageType, testCategory } = request;
   // Asked first: the failures that the testee expects. There are none.
   if (messageType === "conformance.FailureSet") return { case: "protobufPayload", value: new Uint8Array() };

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
-import { type Claims, leaseSpan } from "../../services/auth/log/leases/claims.js";
+import { type LeaseRecords, leaseSpan } from "../../services/auth/log/leases/claims.js";
 import { type Collection, collectionOf } from "../../src/store/collection.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 
@@ -12,13 +12,17 @@ const SHORT = 40;
 const EARLY = 2;
 
 /** Makes the claims of one run of an authority. */
-export type MakeClaims = (store: KeyValueStore, rows: Collection, leaseMs: number) => Promise<Claims> | Claims;
+export type MakeLeaseRecords = (
+  store: KeyValueStore,
+  rows: Collection,
+  leaseMs: number,
+) => Promise<LeaseRecords> | LeaseRecords;
 
 interface Setting {
   readonly store: KeyValueStore;
   readonly rows: Collection;
   /** Opens an authority's claims, as at its start. */
-  open(leaseMs: number, faults?: Partial<Collection>): Promise<Claims>;
+  open(leaseMs: number, faults?: Partial<Collection>): Promise<LeaseRecords>;
 }
 
 type Check = (t: Test, setting: Setting) => Promise<void>;
@@ -130,7 +134,7 @@ const BEHAVIOURS: Record<string, Check> = {
 };
 
 /** @param openStore opens an empty store */
-export function claimsContract(t: Test, openStore: () => Promise<KeyValueStore>, make: MakeClaims): void {
+export function leaseRecordsContract(t: Test, openStore: () => Promise<KeyValueStore>, make: MakeLeaseRecords): void {
   for (const [behaviour, check] of Object.entries(BEHAVIOURS)) {
     t.test(behaviour, async (t) => {
       const store = await openStore();

@@ -79,7 +79,7 @@ interface Case {
   readonly code: Code;
   readonly message?: RegExp;
   /** Of the first message. */
-  readonly answer?: object;
+  readonly response?: object;
 }
 
 const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
@@ -89,19 +89,19 @@ const casesOf = ({ admin }: Scene): readonly Case[] => [
     title: "a call without a token, where the rules admit everyone",
     asked: { path: "/probe.Probe/Call", message: { text: "a" } },
     code: Code.OK,
-    answer: { text: "a" },
+    response: { text: "a" },
   },
   {
     title: "a caller",
     asked: { path: "/probe.Probe/Tell", message: {}, token: admin },
     code: Code.OK,
-    answer: { caller: "admin", namespace: "default" },
+    response: { caller: "admin", namespace: "default" },
   },
   {
     title: "a token that belongs to no caller",
     asked: { path: "/probe.Probe/Tell", message: {}, token: "nonsense" },
     code: Code.OK,
-    answer: { caller: "" },
+    response: { caller: "" },
   },
   {
     title: "a namespace",
@@ -159,7 +159,7 @@ const casesOf = ({ admin }: Scene): readonly Case[] => [
     title: "bytes of the service that are no message, or are passed",
     asked: { path: "/probe.Probe/Call", message: { words: ["a", "b"] } },
     code: Code.OK,
-    answer: { words: ["a", "b"] },
+    response: { words: ["a", "b"] },
   },
   {
     title: "a message that is too large",
@@ -171,13 +171,13 @@ const casesOf = ({ admin }: Scene): readonly Case[] => [
     title: "a stream of several messages",
     asked: { path: "/feed.Feed/Count", message: { messages: "3" } },
     code: Code.OK,
-    answer: { number: "1" },
+    response: { number: "1" },
   },
   {
     title: "a stream that fails",
     asked: { path: "/feed.Feed/Count", message: { messages: "1", code: 10 } },
     code: Code.ABORTED,
-    answer: { number: "1" },
+    response: { number: "1" },
   },
 ];
 
@@ -185,12 +185,12 @@ const casesOf = ({ admin }: Scene): readonly Case[] => [
 export function dialectSuite(t: Test, it: Scene, client: DialectClient): void {
   t.test(client.name, async (t) => {
     await prepare(it);
-    for (const { title, asked, code, message, answer } of casesOf(it)) {
+    for (const { title, asked, code, message, response } of casesOf(it)) {
       t.test(title, async (t) => {
         const { end, messages } = await ended(client.open(asked));
         t.equal(Code[end.code], Code[code], end.message);
         if (message !== undefined) t.match(end.message, message);
-        if (answer !== undefined) t.match(messages[0], answer);
+        if (response !== undefined) t.match(messages[0], response);
       });
     }
     t.test("details of an error are passed", async (t) => {

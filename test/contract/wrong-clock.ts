@@ -45,17 +45,17 @@ export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<(
       }
       for (const token of before) t.ok(await isGood(wrong, token), "what was good stays good");
       // The others read the time that it writes, at least once.
-      const fault = /^the clock of the authority's machine is wrong: .* \d+ s (ahead of|behind) the database's clock/;
-      t.match(wrong.authority.faults(), [fault]);
-      t.match(wrong.said.filter((line) => fault.test(line)).length, 1, "it is logged once");
-      for (const member of right) t.same(member.authority.faults(), []);
+      const error = /^the clock of the authority's machine is wrong: .* \d+ s (ahead of|behind) the database's clock/;
+      t.match(wrong.authority.errors(), [error]);
+      t.match(wrong.said.filter((line) => error.test(line)).length, 1, "it is logged once");
+      for (const member of right) t.same(member.authority.errors(), []);
       for (const member of [wrong, ...right]) await member.close();
 
       const after = [await start(t, openStore), await start(t, openStore, off), await start(t, openStore)];
       for (const member of after) t.ok(await isGood(member, await member.login()), "changes are made after restarts");
-      t.same(after[0]!.authority.faults(), []);
+      t.same(after[0]!.authority.errors(), []);
       after[1]!.off = 0;
-      await until(() => after[1]!.authority.faults().length === 0);
+      await until(() => after[1]!.authority.errors().length === 0);
     });
   }
 }

@@ -58,8 +58,10 @@ t.test("in Compose the gateway answers to named hosts, and trusts the balancer's
   const { PORTICO_HTTP_HOSTS, PORTICO_TRUSTED_PROXIES = "" } = services.gateway?.environment ?? {};
   // biome-ignore lint/suspicious/noTemplateCurlyInString: Compose replaces it
   t.equal(PORTICO_HTTP_HOSTS, "${PORTICO_HTTP_HOSTS:-localhost}");
-  const { door } = (services.front?.networks ?? {}) as Readonly<Record<string, { readonly ipv4_address?: string }>>;
-  t.equal(PORTICO_TRUSTED_PROXIES, door?.ipv4_address);
+  const { door: gateway } = (services.front?.networks ?? {}) as Readonly<
+    Record<string, { readonly ipv4_address?: string }>
+  >;
+  t.equal(PORTICO_TRUSTED_PROXIES, gateway?.ipv4_address);
   const network = new BlockList();
   const [address = "", prefix] = compose.networks.door.ipam.config[0].subnet.split("/");
   network.addSubnet(address, Number(prefix));

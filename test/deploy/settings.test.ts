@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
 import { loadConfig, SETTINGS } from "../../src/config/config.js";
 
 const FILES = readdirSync("deploy", { recursive: true, encoding: "utf8" })
@@ -15,7 +15,7 @@ const VARIABLES: readonly string[] = Object.values(SETTINGS).map(({ variable }) 
 for (const { name, text } of FILES) {
   t.test(`${name} sets what exists`, async (t) => {
     for (const [variable] of text.matchAll(/\bPORTICO_[A-Z_]+/g)) t.ok(VARIABLES.includes(variable), variable);
-    for (const [, service = ""] of text.matchAll(/service,? (\w+)[\]"]/g)) t.ok(service in OWN_SERVICES, service);
+    for (const [, service = ""] of text.matchAll(/service,? (\w+)[\]"]/g)) t.ok(service in BUILT_IN_SERVICES, service);
     for (const [, seconds] of text.matchAll(/(?:terminationGracePeriodSeconds|stop_grace_period): (\d+)/g)) {
       t.ok(Number(seconds) * 1000 > drain, `${seconds} s are more than the drain`);
     }

@@ -3,13 +3,13 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
-import { openDoor, PYTHON_PACKAGES, portico, run } from "../cli/client/door.js";
+import { openTestGateway, PYTHON_PACKAGES, portico, run } from "../cli/client/door.js";
 import { pythonPrograms } from "../outside/tools.js";
 import { codeOf } from "./markdown.js";
 
 t.setTimeout(300_000);
-const door = await openDoor(t);
-const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.token, GOWORK: "off" };
+const gateway = await openTestGateway(t);
+const env = { PORTICO_URL: gateway.url, PORTICO_TOKEN: gateway.token, GOWORK: "off" };
 const SERVICES = ["helloworld", "studio"];
 const page = readFileSync("docs/clients.md", "utf8");
 const spoken = { status: 0, stdout: "Hello to you\n", stderr: "" };
@@ -19,7 +19,7 @@ t.test("in TypeScript", async (t) => {
   const [main = "", talk = ""] = codeOf(page, "ts");
   const folder = t.testdir({ "main.ts": main, "talk.ts": talk, "package.json": '{"type":"module"}' });
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
-  for (const service of SERVICES) await portico(door, "client", service, "--lang", "ts", "--dir", folder);
+  for (const service of SERVICES) await portico(gateway, "client", service, "--lang", "ts", "--dir", folder);
   const options = [
     "--noEmit",
     "--strict",
@@ -42,7 +42,7 @@ const programs = pythonPrograms(...PYTHON_PACKAGES);
 t.test("in Python", { skip: programs === undefined && "there is no Python here" }, async (t) => {
   const [main = "", talk = ""] = codeOf(page, "python");
   const folder = t.testdir({ "main.py": main, "talk.py": talk });
-  for (const service of SERVICES) await portico(door, "client", service, "--lang", "python", "--dir", folder);
+  for (const service of SERVICES) await portico(gateway, "client", service, "--lang", "python", "--dir", folder);
   t.match(await run(join(programs!, "mypy"), ["--strict", "main.py", "talk.py"], { cwd: folder }), { status: 0 });
   t.same(await run(join(programs!, "python"), ["main.py"], { cwd: folder, env }), printed);
   t.same(await run(join(programs!, "python"), ["talk.py"], { cwd: folder, env }), spoken);
@@ -58,7 +58,7 @@ t.test("in Go", { skip: !hasGo && "there is no Go here" }, async (t) => {
     talk: { "main.go": talk },
   });
   for (const service of SERVICES)
-    await portico(door, "client", service, "--lang", "go", "--dir", join(folder, service));
+    await portico(gateway, "client", service, "--lang", "go", "--dir", join(folder, service));
   t.match(await run("go", ["mod", "tidy"], { cwd: folder, env }), { status: 0 });
   t.same(await run("gofmt", ["-l", "."], { cwd: folder }), { status: 0, stdout: "", stderr: "" });
   t.same(await run("go", ["run", "."], { cwd: folder, env }), printed);

@@ -63,17 +63,17 @@ t.test("nginx in front", { skip: isMissing("nginx", "openssl") }, async (t) => {
   const headers = { host: "api.example.com" };
 
   await t.test("calls come through", async (t) => {
-    const answer = await fetch(`${origin}/helloworld/call?name=Ada`, { dispatcher, headers });
-    t.same(await answer.json(), { message: "Hello Ada", msg: "Hello Ada" });
+    const response = await fetch(`${origin}/helloworld/call?name=Ada`, { dispatcher, headers });
+    t.same(await response.json(), { message: "Hello Ada", msg: "Hello Ada" });
   });
 
   await t.test("a body as large as Portico takes comes through, a larger one does not", async (t) => {
     const post = async (length: number) => {
       const body = '{"name":"Ada"}'.padEnd(length);
       const json = { ...headers, "content-type": "application/json" };
-      const answer = await fetch(`${origin}/helloworld/call`, { dispatcher, method: "POST", body, headers: json });
-      await answer.arrayBuffer();
-      return answer.status;
+      const response = await fetch(`${origin}/helloworld/call`, { dispatcher, method: "POST", body, headers: json });
+      await response.arrayBuffer();
+      return response.status;
     };
     t.equal(await post(4 * 1024 ** 2), 200);
     t.equal(await post(4 * 1024 ** 2 + 1), 413);
@@ -98,9 +98,9 @@ t.test("nginx in front", { skip: isMissing("nginx", "openssl") }, async (t) => {
   await t.test("who logs in too often is refused, however the path is spelled", async (t) => {
     const ask = async (path: string) => {
       const text = { ...headers, "content-type": "text/plain" };
-      const answer = await fetch(origin + path, { dispatcher, method: "POST", body: "{}", headers: text });
-      await answer.arrayBuffer();
-      return answer.status;
+      const response = await fetch(origin + path, { dispatcher, method: "POST", body: "{}", headers: text });
+      await response.arrayBuffer();
+      return response.status;
     };
     for (let count = 0; count < 11; count++)
       t.equal(await ask("/auth/login"), 415, "Portico is asked, which wants JSON");

@@ -28,7 +28,7 @@ export const parts = [
       if (!stock.committed)
         throw stock.failed === 0 ? failedPrecondition("Sold out") : notFound("name: has ordered already");
       const other = call.client(HelloworldService, "helloworld");
-      for await (const answer of other.stream({ name, messages: 3n })) yield answer;
+      for await (const response of other.stream({ name, messages: 3n })) yield response;
     },
   }),
 ];

@@ -30,9 +30,9 @@ t.test("a service in Python", { skip: programs === undefined && "there is no Pyt
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
   const url = `${portico.address("HTTP")}/greeter/call`;
-  let answer = await call(`${url}?name=Ada`);
-  while (answer.status === 404 && !late.aborted) answer = await call(`${url}?name=Ada`);
-  t.same(answer.body, { message: "Hello Ada" });
+  let response = await call(`${url}?name=Ada`);
+  while (response.status === 404 && !late.aborted) response = await call(`${url}?name=Ada`);
+  t.same(response.body, { message: "Hello Ada" });
   const refused = { Id: "greeter", Code: 400, Detail: "name: must not be empty", Status: "Bad Request" };
   t.same((await call(url, {})).body, refused);
 });

@@ -48,10 +48,10 @@ const examples = tables.filter(({ header }) => header.join() === "caller,calls,a
 t.ok(examples.length >= 9, `${examples.length} examples`);
 for (const { heading, line, rows } of examples) {
   const rules = RuleSet.compile(rulesAbove(line));
-  for (const [caller = "", endpoint = "", answer, by] of rows) {
+  for (const [caller = "", endpoint = "", response, by] of rows) {
     t.ok(scopesOf.has(caller), `${caller} is a caller`);
     const { decision, decidedBy } = rules.explain(resourceOf(endpoint), scopesOf.get(caller));
-    t.same([CODE[decision], decidedBy?.id ?? "no rule"], [answer, by], `${heading}: ${caller} calls ${endpoint}`);
+    t.same([CODE[decision], decidedBy?.id ?? "no rule"], [response, by], `${heading}: ${caller} calls ${endpoint}`);
   }
 }
 

@@ -80,9 +80,9 @@ export function createStudio(): Service {
         },
         show: ({ title }) => ({ contentType: "image/png", data: files.get(title) ?? new Uint8Array(0) }),
         upload: ({ contentType, data }) => ({ contentType, bytes: data.length }),
-        async store(pieces: AsyncIterable<Body>) {
+        async store(chunks: AsyncIterable<Body>) {
           let [type, bytes] = ["", 0];
-          for await (const { contentType, data } of pieces) {
+          for await (const { contentType, data } of chunks) {
             type ||= contentType;
             bytes += data.length;
           }
@@ -101,7 +101,7 @@ export function createStudio(): Service {
 export async function openStudio(t: Test) {
   const deployment = await deploy(t.testdir(), { services: [createStudio()] });
   t.teardown(() => deployment.close());
-  const { host, port } = deployment.door.address;
+  const { host, port } = deployment.gateway.address;
   return {
     url: `http://${host}:${port}`,
     password: ADMIN_PASSWORD,

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import t from "tap";
 import { filesOf } from "../../cli/new/files.js";
 import { createProgram } from "../../cli/program.js";
-import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
 import packageJson from "../../package.json" with { type: "json" };
 import { SETTINGS } from "../../src/config/config.js";
 import { ioOf } from "../cli/command-line.js";
@@ -21,8 +21,8 @@ const pages = paths.map((path) => [path, readFileSync(path, "utf8")] as const);
 /** What stands as code in a page: blocks, and pieces of a line. */
 function codeIn(page: string): string[] {
   const blocks = page.match(/^```\w*\n[\s\S]*?^```|^ {4}.*$/gm) ?? [];
-  const pieces = page.replace(/^```[\s\S]*?^```/gm, "").match(/`[^`\n]+`/g) ?? [];
-  return [...blocks, ...pieces];
+  const chunks = page.replace(/^```[\s\S]*?^```/gm, "").match(/`[^`\n]+`/g) ?? [];
+  return [...blocks, ...chunks];
 }
 
 function found(page: string, pattern: RegExp): string[] {
@@ -80,7 +80,7 @@ t.test("every script that the pages name is in package.json", async (t) => {
 t.test("every command and option that the pages show exists", async (t) => {
   const program = createProgram(ioOf({}).io, () => {});
   /** Services of the examples: what follows them are fields. */
-  const services = [...Object.keys(OWN_SERVICES), "greeter", "chat"];
+  const services = [...Object.keys(BUILT_IN_SERVICES), "greeter", "chat"];
   let count = 0;
   for (const [path, page] of pages) {
     for (const line of found(

@@ -31,7 +31,7 @@ async function calling(
   const near = await cluster.near();
   const service = await cluster.service();
   const admin = await Administrator.login(near, cluster.data);
-  await cluster.answers(near);
+  await cluster.responses(near);
   const load = new Load(near.address("HTTP"), HELLO);
   try {
     await load.until((status) => status === 200);

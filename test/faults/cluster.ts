@@ -70,7 +70,7 @@ export class Cluster {
    * A service that knows nothing of rules, joined by configuration as `greeter`; to be started before the authority. Calls to it are
    * judged by the gateway alone: a service of ours has a guard of its own, and believes a gateway for one lease only.
    */
-  async foreignService(): Promise<void> {
+  async externalService(): Promise<void> {
     await this.#serveAtEdge("greeter", "examples/foreign-greeter", "examples/foreign-greeter/server.js");
   }
 
@@ -98,17 +98,17 @@ export class Cluster {
   }
 
   /** Asks until the answer is as wanted, or for ten seconds; gives the last answer. */
-  async until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
+  async until<T>(ask: () => Promise<T>, isWanted: (response: T) => boolean): Promise<T> {
     const late = performance.now() + 10_000;
     for (;;) {
-      const answer = await ask();
-      if (isWanted(answer) || performance.now() > late) return answer;
+      const response = await ask();
+      if (isWanted(response) || performance.now() > late) return response;
       await sleep(50);
     }
   }
 
   /** Resolves when a gateway gets answers from a service. */
-  async answers(gateway: Portico, path = HELLO): Promise<void> {
+  async responses(gateway: Portico, path = HELLO): Promise<void> {
     const status = await this.until(
       async () => (await fetch(gateway.address("HTTP") + path)).status,
       (status) => status === 200,

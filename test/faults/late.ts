@@ -26,12 +26,12 @@ const slowBody: Fault = {
     },
   ],
   async run(cluster) {
-    await cluster.foreignService();
+    await cluster.externalService();
     await cluster.authority();
     const near = await cluster.near();
     const admin = await Administrator.login(near, cluster.data);
     const { hostname, port } = new URL(near.address("HTTP"));
-    await cluster.answers(near, GREET);
+    await cluster.responses(near, GREET);
     const socket = connect(Number(port), hostname);
     try {
       const head = ["POST /greeter/greet HTTP/1.1", `Host: ${hostname}:${port}`, "Content-Type: application/json"];
@@ -40,8 +40,8 @@ const slowBody: Fault = {
       if (!/^HTTP\/1.1 100/.test(String(permission))) throw new Error(`not let in: ${permission}`);
       const { took } = await admin.deletePublicRule();
       socket.write('{"first_name":"Ada"}');
-      const [answer] = await once(socket, "data", soon());
-      return { calls: 1, failed: 0, wrongful: / 200 /.test(String(answer)) ? 1 : 0, acknowledged: took };
+      const [response] = await once(socket, "data", soon());
+      return { calls: 1, failed: 0, wrongful: / 200 /.test(String(response)) ? 1 : 0, acknowledged: took };
     } finally {
       socket.destroy();
     }
@@ -51,7 +51,7 @@ const slowBody: Fault = {
 /** A gRPC message of a HelloRequest, `{"name":"Ada"}`: flag, length, field 1. */
 const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
 
-const judgedAgain: Safeguard = {
+const reauthorized: Safeguard = {
   name: "a service decides again when the message has come",
   file: "src/rpc/running-call.ts",
   edits: [["else if (this.#start.admission !== undefined) this.#runOne", "else if (this.#admitted) this.#runOne"]],
@@ -67,7 +67,7 @@ function lateGrpc(method: string, what: string, safeguards: readonly Safeguard[]
       const near = await cluster.near();
       const service = await cluster.service();
       const admin = await Administrator.login(near, cluster.data);
-      await cluster.answers(near);
+      await cluster.responses(near);
       const session = connectHttp2(`http://${service.address("gRPC")}`);
       try {
         await once(session, "connect", soon());
@@ -98,6 +98,6 @@ function lateGrpc(method: string, what: string, safeguards: readonly Safeguard[]
 
 export const LATE: readonly Fault[] = [
   slowBody,
-  lateGrpc("Call", "unary", [judgedAgain]),
+  lateGrpc("Call", "unary", [reauthorized]),
   lateGrpc("Stream", "server stream", []),
 ];

@@ -9,7 +9,7 @@ import { ALPN, Flag, FrameReader, FrameType, PREFACE, writeFrameHeader } from ".
 import { HeaderNames } from "../../src/http2/header-fields.js";
 import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
 import { HpackEncoder } from "../../src/http2/hpack-encoder.js";
-import { Output } from "../../src/http2/output.js";
+import { OutputBuffer } from "../../src/http2/output.js";
 import { MAX_STREAMS } from "../../src/http2/server-connection.js";
 import { MAX_WINDOW, Setting, settingsFrame } from "../../src/http2/settings.js";
 
@@ -138,7 +138,7 @@ class Http2Session {
   constructor(target: Target) {
     this.#target = target;
     const { port, path, tls } = target;
-    const output = new Output();
+    const output = new OutputBuffer();
     output.reserve(MAX_HEADERS);
     const encoder = new HpackEncoder(new Set());
     const pseudo = {

@@ -56,9 +56,9 @@ export class Load {
       const started = performance.now();
       let status = 0;
       try {
-        const answer = await this.#pool.request({ path: this.#path, method: "GET", headers: this.#headers });
-        await answer.body.dump();
-        status = answer.statusCode;
+        const response = await this.#pool.request({ path: this.#path, method: "GET", headers: this.#headers });
+        await response.body.dump();
+        status = response.statusCode;
       } catch {
         // Refused, reset or too late: no answer.
       }

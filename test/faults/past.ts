@@ -64,7 +64,7 @@ const lostStore: Fault = {
     const near = await cluster.near();
     const service = await cluster.service();
     const admin = await Administrator.login(near, cluster.data);
-    await cluster.answers(near);
+    await cluster.responses(near);
     const { took } = await admin.deletePublicRule();
     for (const process of [near, service, authority]) await process.stop();
     for (const file of readdirSync(cluster.data)) if (/sqlite/.test(file)) rmSync(join(cluster.data, file));

@@ -61,7 +61,7 @@ function cutOff(direction: Direction, what: string): Fault {
     safeguards: direction === "both" ? [waitForGuards, leaseEnds] : [],
     async run(cluster) {
       const { network } = cluster.options;
-      await cluster.foreignService();
+      await cluster.externalService();
       await cluster.authority();
       return deleteBehindItsBack(cluster, { begin: () => network.cut(direction), end: () => network.mend() }, LEASE);
     },
@@ -137,7 +137,7 @@ const stopped: Fault = {
   lease: SHORT,
   safeguards: [leaseEnds],
   async run(cluster) {
-    await cluster.foreignService();
+    await cluster.externalService();
     await cluster.authority();
     const near = await cluster.near();
     const edge = await cluster.edge();
@@ -173,7 +173,7 @@ const shorterLease: Fault = {
   ],
   async run(cluster) {
     const { network } = cluster.options;
-    await cluster.foreignService();
+    await cluster.externalService();
     let authority = await cluster.authority();
     return deleteBehindItsBack(
       cluster,
@@ -202,7 +202,7 @@ const twoAuthorities: Fault = {
   ],
   async run(cluster) {
     const { network } = cluster.options;
-    await cluster.foreignService();
+    await cluster.externalService();
     await cluster.authority();
     const edge = await cluster.edge();
     const second = await cluster.secondAuthority();

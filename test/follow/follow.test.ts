@@ -2,13 +2,16 @@
 import { mock } from "node:test";
 import t from "tap";
 import { Code, StatusError } from "../../src/errors.js";
-import { type Attempt, backOff, follow } from "../../src/follow.js";
+import { backOff, type FollowAttempt, follow } from "../../src/follow.js";
 
 type FollowOptions = Parameters<typeof follow>[0];
 type Failure = Parameters<FollowOptions["onFailure"]>[0];
 
 /** Follows a source that a test scripts; a pause ends when the test calls `next`, which resolves when another begins. */
-function start(attempt: (attempt: Attempt, count: number) => Promise<void>, options: Partial<FollowOptions> = {}) {
+function start(
+  attempt: (attempt: FollowAttempt, count: number) => Promise<void>,
+  options: Partial<FollowOptions> = {},
+) {
   const stopping = new AbortController();
   const failures: Failure[] = [];
   let count = 0;
@@ -45,7 +48,7 @@ async function absent(): Promise<void> {
   throw new Error("no source");
 }
 
-function untilAborted({ signal }: Attempt): Promise<void> {
+function untilAborted({ signal }: FollowAttempt): Promise<void> {
   return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("cancelled"))));
 }
 
@@ -71,7 +74,7 @@ t.test("an attempt that fails is made again after a pause", async (t) => {
 });
 
 t.test("an answer makes the next failure the first one again", async (t) => {
-  const { failures, next, stop } = start(({ answered }, count) => {
+  const { failures, next, stop } = start(({ responded: answered }, count) => {
     if (count === 5) answered();
     return absent();
   });
@@ -99,11 +102,11 @@ t.test("the longest pause may depend on the moment", async (t) => {
 t.test("a source that does not answer in time is given up; one that has answered may be silent", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.teardown(() => mock.timers.reset());
-  const silent = (attempt: Attempt, count: number) => {
-    if (count === 2) attempt.answered();
+  const silent = (attempt: FollowAttempt, count: number) => {
+    if (count === 2) attempt.responded();
     return untilAborted(attempt);
   };
-  const { failures, attempts, next, stop } = start(silent, { answerMs: 10_000 });
+  const { failures, attempts, next, stop } = start(silent, { timeoutMs: 10_000 });
   mock.timers.tick(9_999);
   await turn();
   t.same(failures, []);

@@ -72,17 +72,17 @@ function bytesOf(row: HttpCase): Buffer {
 }
 
 async function askSocket(row: HttpCase): Promise<Answer> {
-  const socket = connect(deployment.door.address.port, "127.0.0.1");
+  const socket = connect(deployment.gateway.address.port, "127.0.0.1");
   socket.setEncoding("utf8");
-  let answer = "";
+  let response = "";
   socket.on("data", (text) => {
-    answer = (answer + text).replace("HTTP/1.1 100 Continue\r\n\r\n", "");
+    response = (response + text).replace("HTTP/1.1 100 Continue\r\n\r\n", "");
     // As clients do after an answer that closes the connection.
-    if (answer.includes("Connection: close") && answer.endsWith("}")) socket.end();
+    if (response.includes("Connection: close") && response.endsWith("}")) socket.end();
   });
   socket.write(bytesOf(row));
   await once(socket, "close");
-  const [head = "", ...rest] = answer.split("\r\n\r\n");
+  const [head = "", ...rest] = response.split("\r\n\r\n");
   const [statusLine = "", ...lines] = head.split("\r\n");
   const headers = lines.map((line) => line.split(/: (.*)/s, 2) as [string, string]);
   const body = rest.join("\r\n\r\n");
@@ -96,9 +96,9 @@ async function askSocket(row: HttpCase): Promise<Answer> {
 async function check(t: Test, row: HttpCase, way: string, run: () => Promise<Answer>): Promise<void> {
   const { decided, dispatched } = deployment;
   decided.length = dispatched.length = 0;
-  const answer = await run();
+  const response = await run();
   // Where there is a body, the same is decided on before and after it.
-  const seen = { ...seenIn(row, answer), decided: [...new Set(decided)], dispatched: [...dispatched] };
+  const seen = { ...seenIn(row, response), decided: [...new Set(decided)], dispatched: [...dispatched] };
   t.same(
     seen,
     { ...wanted(row), decided: [row.calls ?? row.decides].filter(Boolean), dispatched: called(row) },
@@ -112,7 +112,7 @@ function called({ calls }: HttpCase): string[] {
 }
 
 function wanted(row: HttpCase): Record<string, unknown> {
-  const { status, has = {}, method, answer, exactly } = row;
+  const { status, has = {}, method, response, exactly } = row;
   const directed = (row.calls ?? row.decides)?.split(":")[1];
   const error = {
     Id: row.id ?? directed ?? "gateway",
@@ -120,8 +120,8 @@ function wanted(row: HttpCase): Record<string, unknown> {
     Detail: row.detail ?? SOMETHING,
     Status: reason(status),
   };
-  const fault = answer === undefined ? error : { ...error, Details: answer };
-  const success = JSON.parse(filled(JSON.stringify(answer ?? {})));
+  const fault = response === undefined ? error : { ...error, Details: response };
+  const success = JSON.parse(filled(JSON.stringify(response ?? {})));
   const bodiless = method === "HEAD" || status === 204;
   return {
     status,
@@ -134,7 +134,7 @@ function wanted(row: HttpCase): Record<string, unknown> {
 
 /** The same of an answer; where a pattern is wanted and fits, the pattern. */
 function seenIn(row: HttpCase, { status, headers, body }: Answer): Record<string, unknown> {
-  const { has = {}, method, answer = {}, exactly } = row;
+  const { has = {}, method, response = {}, exactly } = row;
   const names = Object.entries({ "x-request-id": REQUEST_ID, ...has });
   const seen = {
     status,
@@ -149,7 +149,7 @@ function seenIn(row: HttpCase, { status, headers, body }: Answer): Record<string
   return {
     ...seen,
     length,
-    body: Object.fromEntries(Object.keys(answer as object).map((name) => [name, parsed[name]])),
+    body: Object.fromEntries(Object.keys(response as object).map((name) => [name, parsed[name]])),
   };
 }
 

@@ -7,16 +7,16 @@ import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { readHeaders } from "../../gateway/http/headers.js";
 import {
+  type BuiltInRoutes,
   type GatewayRequest,
   type GatewayResponse,
-  type Handler,
   isStream,
-  type OwnPaths,
+  type RequestHandler,
 } from "../../gateway/http/message.js";
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
-import { serveOwnGrpc } from "../../gateway/own/grpc.js";
-import { Health } from "../../gateway/own/health.js";
+import { serveBuiltInGrpc } from "../../gateway/own/grpc.js";
+import { HealthRoutes } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
@@ -49,10 +49,10 @@ export const ADMIN_PASSWORD = "correct horse battery";
 type ConnectOptions = Parameters<CatalogOptions["connect"]>[2];
 
 export interface Deployment {
-  readonly handler: Handler;
-  readonly door: HttpPort;
+  readonly handler: RequestHandler;
+  readonly gateway: HttpPort;
   readonly catalog: Catalog;
-  readonly health: Health;
+  readonly health: HealthRoutes;
   readonly guard: OpenGuard;
   readonly metrics: Metrics;
   /** What the log says, one object a line. */
@@ -74,7 +74,7 @@ export interface DeployOptions {
   /** Of the service probe. */
   readonly events?: Parameters<typeof createProbe>[0];
   /** Paths that Portico answers itself, beside health and documents. */
-  readonly own?: readonly OwnPaths[];
+  readonly own?: readonly BuiltInRoutes[];
   /** Whether each endpoint has a binding of `google.api.http`: POST at `/bound` and its gRPC path. */
   readonly bound?: boolean;
   /** Others than helloworld and probe. */
@@ -127,12 +127,12 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     admitAtOnce: (credentials, endpoint) => (guard as OpenGuard).admitAtOnce(credentials, endpoint),
     allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
     follow: (admission, listener) => (guard as OpenGuard).follow(admission, listener),
-    contextOf: (admission) => (guard as OpenGuard).contextOf(admission),
+    assertionOf: (admission) => (guard as OpenGuard).assertionOf(admission),
     onChange: (listener) => (guard as OpenGuard).onChange(listener),
   };
   const registry = createRegistry({
     guard: lateGuard,
-    foreign: [],
+    external: [],
     owners: authority.grpcNames,
     connect: (target) => new Http2Channel(target),
     log,
@@ -197,8 +197,8 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     log,
     ...names,
   });
-  const health = new Health({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
-  serveOwnGrpc({ routes: catalog.routes, guard, health, limits: inside, log });
+  const health = new HealthRoutes({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
+  serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: inside, log });
   const handler = createHandler({
     catalog,
     guard: {
@@ -226,7 +226,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     heartbeatMs: options.heartbeatMs,
     callQueue: options.callQueue,
   });
-  const door = await listen(handler, config.http, {
+  const gateway = await listen(handler, config.http, {
     ...config,
     heartbeatMs: options.heartbeatMs,
     stallMs: options.stallMs,
@@ -238,9 +238,9 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   await guard.ready();
   await arrival(catalog);
   return {
-    ...{ handler, door, catalog, health, guard, metrics, logged, decided, dispatched, starts, add },
+    ...{ handler, gateway, catalog, health, guard, metrics, logged, decided, dispatched, starts, add },
     async close() {
-      await door.close(0);
+      await gateway.close(0);
       catalog.close();
       registry.close();
       await guard.close();
@@ -278,7 +278,7 @@ export interface Answer {
 
 /** Calls the handler as a function. */
 export async function ask(
-  handler: Handler,
+  handler: RequestHandler,
   request: { method?: string; target: string; headers?: readonly string[]; body?: string | undefined },
 ): Promise<Answer> {
   const body = Buffer.from(request.body ?? "");
@@ -293,11 +293,11 @@ export async function ask(
     remoteAddress: "192.0.2.1",
     body: () => [body],
     arrivedBody: () => [body],
-    pieces() {
+    chunks() {
       throw new Error("what takes a body in pieces is called over HTTP");
     },
     tryReserveResponse: () => true,
-    tryHoldBody: () => true,
+    tryReserveBody: () => true,
     onAbort() {},
   };
   return readable(await handler(asked));
@@ -318,7 +318,7 @@ function readable({ status, headers, body }: GatewayResponse): Answer {
 
 /** A JSON POST, as function call; the answer parsed. */
 export async function post(
-  handler: Handler,
+  handler: RequestHandler,
   target: string,
   message: object,
   token?: string,
@@ -335,7 +335,7 @@ export async function post(
 
 /** Logs in; gives the access token. */
 export async function login(
-  handler: Handler,
+  handler: RequestHandler,
   account: string,
   password = ADMIN_PASSWORD,
   namespace = "",

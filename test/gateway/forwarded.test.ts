@@ -78,14 +78,14 @@ for (const [what, lines, address] of cases) {
 }
 
 t.test("nothing that stands left of what a trusted proxy has added changes the address", async (t) => {
-  const pieces = ['"', "\\", ",", ";", "for=", "203.0.113.66", "10.0.0.2", "unknown", "[::1]", " ", "="];
+  const chunks = ['"', "\\", ",", ";", "for=", "203.0.113.66", "10.0.0.2", "unknown", "[::1]", " ", "="];
   for (const [header, entry] of [
     ["Forwarded", 'for="192.0.2.7:80"'],
     ["X-Forwarded-For", CLIENT],
   ] as const) {
-    for (const first of pieces) {
-      for (const second of pieces) {
-        for (const third of pieces) {
+    for (const first of chunks) {
+      for (const second of chunks) {
+        for (const third of chunks) {
           const value = `${first}${second}${third}, ${entry}`;
           const found = forwardedClient(PROXY, [header, value], proxies);
           if (found !== CLIENT) t.fail(`${header}: ${value} gives ${found}`);

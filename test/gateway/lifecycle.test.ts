@@ -67,8 +67,8 @@ const send =
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.write(bytes);
     let text = "";
-    for await (const piece of socket) {
-      text += piece;
+    for await (const chunk of socket) {
+      text += chunk;
       if (/^HTTP.*\r\n\r\n\{.*\}$/s.test(text)) break;
     }
     const [head = "", body = ""] = text.split("\r\n\r\n");
@@ -121,9 +121,9 @@ async function noMemory({ handler }: Scene): Promise<End> {
     remoteAddress: "192.0.2.1",
     body: () => t.fail("it has arrived") as never,
     arrivedBody: () => [Buffer.from(JSON.stringify({ name: text }))],
-    pieces: () => t.fail() as never,
+    chunks: () => t.fail() as never,
     tryReserveResponse: () => false,
-    tryHoldBody: () => false,
+    tryReserveBody: () => false,
     onAbort() {},
   };
   const { status, body } = await handler(request);

@@ -4,10 +4,10 @@ import t from "tap";
 import { dialectsOf } from "../../gateway/dialects/dialects.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { ADMIN_ROOTS } from "../../gateway/own/admin.js";
-import { OWN_SERVICE_ROOTS } from "../../gateway/own/grpc-services.js";
+import { BUILT_IN_SERVICE_ROOTS } from "../../gateway/own/grpc-services.js";
 import { Pages } from "../../gateway/own/pages.js";
 import { loadConfig } from "../../src/config/config.js";
-import { NAME, OWN_ROOTS, RESERVED_NAMES } from "../../src/contract/names.js";
+import { BUILT_IN_ROOTS, NAME, RESERVED_NAMES } from "../../src/contract/names.js";
 import { deploy } from "./deployment.js";
 
 t.test("what dialects and parts of the gateway declare is what is reserved", async (t) => {
@@ -19,12 +19,12 @@ t.test("what dialects and parts of the gateway declare is what is reserved", asy
   const pages = new Pages({ folder: join(folder, "built") });
   const { byPath } = dialectsOf({ catalog, guard, config: loadConfig({}, {}) });
   const declared = [health, pages, new ServedDocuments({ catalog, guard }), ...byPath].flatMap(({ roots }) => roots);
-  const roots = new Set([...declared, ...ADMIN_ROOTS, ...OWN_SERVICE_ROOTS]);
-  t.same([...roots].sort(), [...OWN_ROOTS].sort());
+  const roots = new Set([...declared, ...ADMIN_ROOTS, ...BUILT_IN_SERVICE_ROOTS]);
+  t.same([...roots].sort(), [...BUILT_IN_ROOTS].sort());
 });
 
 t.test("no service gets the name of such a root", async (t) => {
-  const names = OWN_ROOTS.map((root) => root.slice(1)).filter((name) => NAME.test(name));
+  const names = BUILT_IN_ROOTS.map((root) => root.slice(1)).filter((name) => NAME.test(name));
   t.same([...RESERVED_NAMES].sort(), names.sort());
   t.same(
     names,

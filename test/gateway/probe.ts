@@ -3,7 +3,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { CLIENT_ADDRESS, CONTEXT } from "../../src/call/metadata.js";
 import { readDescriptors } from "../../src/contract/endpoint.js";
 import { type Code, StatusError } from "../../src/errors.js";
-import { type OwnContext, part, type Service } from "../../src/rpc/service.js";
+import { type BuiltInContext, part, type Service } from "../../src/rpc/service.js";
 import { BYTES } from "../rpc/raw-service.js";
 import { buildDescriptors } from "../support/descriptors.js";
 
@@ -31,10 +31,10 @@ export function createProbe(
   events: { onCall?: (endpoint: string) => void; onCancel?: (endpoint: string) => void } = {},
 ): Service {
   const heard =
-    <T>(answer: (request: Buffer, context: OwnContext) => T) =>
-    (request: Buffer, context: OwnContext): T => {
+    <T>(response: (request: Buffer, context: BuiltInContext) => T) =>
+    (request: Buffer, context: BuiltInContext): T => {
       events.onCall?.(context.endpoint);
-      return answer(request, context);
+      return response(request, context);
     };
   const probe = {
     call: method("/probe.Probe/Call"),
@@ -88,7 +88,7 @@ function told({
   clientAddress,
   metadata,
   deadlineMonotonicMs,
-}: OwnContext): Record<string, unknown> {
+}: BuiltInContext): Record<string, unknown> {
   return {
     caller: caller?.account ?? "",
     namespace,

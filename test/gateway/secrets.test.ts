@@ -109,7 +109,7 @@ t.teardown(async () => {
   await deployment.close();
   await store.close();
 });
-const { handler, logged, catalog, metrics, door } = deployment;
+const { handler, logged, catalog, metrics, gateway } = deployment;
 // A key, because a password that is set ends logins.
 const { secret } = await post(handler, "/v1/auth/Keys/Create", { name: "test" }, await login(handler, "admin"));
 const token = String(secret);
@@ -169,10 +169,11 @@ for (const { endpoint, field } of secrets) {
     for (const target of paths) {
       for (const body of bodiesFor(field)) {
         const headers = target === endpoint.path ? [...JSON_HEADERS, "Connect-Protocol-Version", "1"] : JSON_HEADERS;
-        const answer = await ask(handler, { method: "POST", target, headers, body });
-        t.not(answer.status, 404, target);
+        const response = await ask(handler, { method: "POST", target, headers, body });
+        t.not(response.status, 404, target);
         // A service's own words to its own caller are passed on.
-        if (endpoint.service !== "vault" || answer.status === 400) t.notMatch(answer.body, CANARY, `${target} ${body}`);
+        if (endpoint.service !== "vault" || response.status === 400)
+          t.notMatch(response.body, CANARY, `${target} ${body}`);
       }
     }
     const inQuery = `${paths[0]?.replace("/v1", "")}?${field.jsonName}[${CANARY}]=1`;
@@ -206,27 +207,27 @@ t.test("a body of an agent that is not JSON", async (t) => {
     [`{"jsonrpc":"2.0","params":{"arguments":{"password":${CANARY}}}}`, /JSON/],
     [`{"password":"x"${CANARY}"}`, /at position 15/],
   ] as const) {
-    const answer = await ask(handler, { method: "POST", target: "/mcp", headers: JSON_HEADERS, body });
-    t.equal(answer.status, 400);
-    t.match(answer.body, where);
+    const response = await ask(handler, { method: "POST", target: "/mcp", headers: JSON_HEADERS, body });
+    t.equal(response.status, 400);
+    t.match(response.body, where);
     // Errors of JSON.parse quote some ten characters.
-    t.notMatch(answer.body, CANARY.slice(0, 5));
+    t.notMatch(response.body, CANARY.slice(0, 5));
   }
 });
 
 /** What an endpoint answers over gRPC, as bytes in latin1: the error, or the message. */
 async function overGrpc(path: string, message: Buffer): Promise<string> {
-  const client = new Client(`127.0.0.1:${door.address.port}`, credentials.createInsecure());
+  const client = new Client(`127.0.0.1:${gateway.address.port}`, credentials.createInsecure());
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${token}`);
   const same = (bytes: Buffer): Buffer => bytes;
-  const answer = await new Promise<string>((resolve) =>
+  const response = await new Promise<string>((resolve) =>
     client.makeUnaryRequest(path, same, same, message, metadata, (error: ServiceError | null, value?: Buffer) =>
       resolve(error === null ? String(value?.toString("latin1")) : `${error.code} ${error.message}`),
     ),
   );
   client.close();
-  return answer;
+  return response;
 }
 
 /** A field of bytes on the wire. */
@@ -242,9 +243,9 @@ for (const { endpoint, field } of secrets.filter(({ endpoint }) => endpoint.shap
       "no message": Buffer.from(CANARY),
     };
     for (const [title, message] of Object.entries(messages)) {
-      const answer = await overGrpc(endpoint.path, message);
-      t.match(answer, title === "a value that fits" ? /^(\d+ |$)/ : /^\d+ /, title);
-      if (endpoint.service !== "vault") t.notMatch(answer, CANARY.slice(0, 5), title);
+      const response = await overGrpc(endpoint.path, message);
+      t.match(response, title === "a value that fits" ? /^(\d+ |$)/ : /^\d+ /, title);
+      if (endpoint.service !== "vault") t.notMatch(response, CANARY.slice(0, 5), title);
     }
   });
 }
@@ -252,7 +253,7 @@ for (const { endpoint, field } of secrets.filter(({ endpoint }) => endpoint.shap
 /** What a WebSocket answers to a frame, until it is closed. */
 async function overWebSocket(frame: string | Buffer): Promise<string> {
   const headers = { authorization: `Bearer ${token}` };
-  const socket = new WebSocket(`ws://127.0.0.1:${door.address.port}/v1/vault/Guess`, { headers });
+  const socket = new WebSocket(`ws://127.0.0.1:${gateway.address.port}/v1/vault/Guess`, { headers });
   const frames: string[] = [];
   socket.on("message", (data) => frames.push(String(data)));
   socket.once("open", () => socket.send(frame));
@@ -262,19 +263,19 @@ async function overWebSocket(frame: string | Buffer): Promise<string> {
 
 t.test("a WebSocket repeats it in no error of the gateway", async (t) => {
   for (const frame of bodiesFor({ name: "pin", jsonName: "pin" }).slice(2)) {
-    const answer = await overWebSocket(frame);
-    t.match(answer, /"Code":400/, frame);
-    t.notMatch(answer, CANARY, frame);
+    const response = await overWebSocket(frame);
+    t.match(response, /"Code":400/, frame);
+    t.notMatch(response, CANARY, frame);
   }
   for (const kind of ["bug", "internal", "unavailable"])
     t.match(await overWebSocket(JSON.stringify({ pin: `${kind} ${CANARY}` })), /"Code":50[03]/, kind);
-  const answer = await overWebSocket(Buffer.from(CANARY));
-  t.match(answer, /"Code":415/);
-  t.notMatch(answer, CANARY);
+  const response = await overWebSocket(Buffer.from(CANARY));
+  t.match(response, /"Code":415/);
+  t.notMatch(response, CANARY);
 });
 
 t.test("the command line repeats it in no error of the gateway", async (t) => {
-  const env = { PORTICO_URL: `http://127.0.0.1:${door.address.port}`, PORTICO_TOKEN: token };
+  const env = { PORTICO_URL: `http://127.0.0.1:${gateway.address.port}`, PORTICO_TOKEN: token };
   const wrong = bodiesFor({ name: "pin", jsonName: "pin" }).slice(2);
   const rows: [args: string[], stdin: string][] = [
     ...wrong.map((body): [string[], string] => [["call", "vault", "Open", body], ""]),

@@ -99,8 +99,8 @@ t.test("a header list that is too large is refused, and the connection goes on",
     frame(FrameType.HEADERS, Flag.END_STREAM, 1, large.subarray(0, 16_384)),
     frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, large.subarray(16_384)),
   );
-  const answer = await peer.next(isType(FrameType.HEADERS));
-  t.match(peer.fields(answer as never), { "grpc-status": "8" });
+  const response = await peer.next(isType(FrameType.HEADERS));
+  t.match(peer.fields(response as never), { "grpc-status": "8" });
   t.ok(await peer.answersPing());
 });
 
@@ -190,8 +190,8 @@ t.test("a small block that stands for a large list is refused", async (t) => {
   const repeated = Buffer.concat([Buffer.from([0x40, 3]), Buffer.from("x-a"), Buffer.from([127, 0x81, 0x1e])]);
   const bomb = Buffer.concat([block(REQUEST), repeated, Buffer.alloc(4_000, "v"), Buffer.alloc(12_000, 0xbe)]);
   peer.send(frame(FrameType.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, 1, bomb));
-  const answer = await peer.next(isType(FrameType.HEADERS));
-  t.match(peer.fields(answer as never), { "grpc-status": "8" });
+  const response = await peer.next(isType(FrameType.HEADERS));
+  t.match(peer.fields(response as never), { "grpc-status": "8" });
 });
 
 t.test("more DATA than a stream's window is refused", async (t) => {

@@ -141,7 +141,7 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
   } as const;
   const connection = new ClientConnection(near, options, {
     onReady: () => ready(),
-    onRoom() {},
+    onCapacity() {},
     onDraining() {},
     onClosed() {},
   });

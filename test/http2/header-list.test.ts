@@ -1,9 +1,9 @@
 // Lists that RFC 9113, sections 8.2 and 8.3, calls malformed.
 import t from "tap";
-import { type HeaderField, isMalformed } from "../../src/http2/header-fields.js";
+import { isMalformed, type ReceivedField } from "../../src/http2/header-fields.js";
 import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";
 
-const fields = (...pairs: [string, string][]): HeaderField[] =>
+const fields = (...pairs: [string, string][]): ReceivedField[] =>
   pairs.map(([name, value]) => HEADER_NAMES.field(name, value));
 
 const GET: [string, string][] = [
@@ -12,7 +12,7 @@ const GET: [string, string][] = [
   [":path", "/"],
 ];
 
-const MALFORMED: [what: string, kind: "request" | "response" | "trailers", list: HeaderField[]][] = [
+const MALFORMED: [what: string, kind: "request" | "response" | "trailers", list: ReceivedField[]][] = [
   ["a pseudo-header after a header", "request", fields(["a", "b"], ...GET)],
   ["a response's pseudo-header in a request", "request", fields(...GET, [":status", "200"])],
   ["a pseudo-header twice", "request", fields(...GET, [":path", "/"])],

@@ -2,13 +2,13 @@ import fc from "fast-check";
 import t from "tap";
 import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
 import { HpackEncoder } from "../../src/http2/hpack-encoder.js";
-import { Output } from "../../src/http2/output.js";
-import type { Field } from "../../src/http2/static-table.js";
+import { OutputBuffer } from "../../src/http2/output.js";
+import type { HeaderField } from "../../src/http2/static-table.js";
 import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";
 
 /** Writes a block and gives its bytes. */
-function write(encoder: HpackEncoder, fill: (output: Output) => void): Buffer {
-  const output = new Output();
+function write(encoder: HpackEncoder, fill: (output: OutputBuffer) => void): Buffer {
+  const output = new OutputBuffer();
   output.reserve(100_000);
   const start = output.at;
   encoder.begin(output);
@@ -17,11 +17,11 @@ function write(encoder: HpackEncoder, fill: (output: Output) => void): Buffer {
 }
 
 /** The fields of a block. */
-function read(decoder: HpackDecoder, bytes: Buffer): Field[] {
+function read(decoder: HpackDecoder, bytes: Buffer): HeaderField[] {
   return decoder.decode(bytes, 0, bytes.length).fields.map(({ name, value }) => ({ name, value }));
 }
 
-const REQUEST: Field[] = [
+const REQUEST: HeaderField[] = [
   { name: ":method", value: "POST" },
   { name: ":path", value: "/helloworld.Helloworld/Call" },
   { name: "te", value: "trailers" },

@@ -23,7 +23,8 @@ const service = rawService({ one: (request) => request });
 async function call(channel: Channel, times: number): Promise<void> {
   let left = times;
   const caller = async (): Promise<void> => {
-    while (left-- > 0) await unary(channel, RawService.one, MESSAGE, { deadline: performance.now() + 60_000 });
+    while (left-- > 0)
+      await unary(channel, RawService.one, MESSAGE, { deadlineMonotonicMs: performance.now() + 60_000 });
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, caller));
 }

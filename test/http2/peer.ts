@@ -131,9 +131,9 @@ export class RawPeer {
   async answersPing(): Promise<boolean> {
     const mark = Buffer.alloc(8, ++this.#pings);
     this.send(frame(FrameType.PING, 0, 0, mark));
-    const answers = ({ type, flags, payload }: Frame) =>
+    const responses = ({ type, flags, payload }: Frame) =>
       type === FrameType.PING && flags === Flag.ACK && payload.equals(mark);
-    return (await this.next(answers)) !== undefined;
+    return (await this.next(responses)) !== undefined;
   }
 
   #wake(): void {

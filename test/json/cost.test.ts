@@ -7,7 +7,7 @@ import {
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 import t from "tap";
-import type { Codec } from "../../src/json/codec.js";
+import type { MessageCodec } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import { codecOf, typeOf } from "./types.js";
 
@@ -174,7 +174,7 @@ t.test("lists that take turns cost little more than lists one after the other, h
 });
 
 /** The codec of a message of nothing but lists. */
-function codecOfLists(count: number): Codec {
+function codecOfLists(count: number): MessageCodec {
   const field = Array.from({ length: count }, (_, at) => ({
     name: `list${at + 1}`,
     jsonName: `list${at + 1}`,

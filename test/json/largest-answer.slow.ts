@@ -52,14 +52,14 @@ t.test("four megabytes of nothing but empty messages are refused before they are
 });
 
 /** Puts a message into another, in a way that needs a copy of it. */
-const inPieces: Record<string, (w: BinaryWriter, inner: Uint8Array) => BinaryWriter> = {
+const inChunks: Record<string, (w: BinaryWriter, inner: Uint8Array) => BinaryWriter> = {
   "each message field twice": (w, inner) =>
     w.tag(BRANCH, LengthDelimited).bytes(inner).tag(BRANCH, LengthDelimited).bytes(new Uint8Array()),
   "each list in two runs": (w, inner) =>
     w.tag(NUMBERS, Varint).int32(1).tag(BRANCH, LengthDelimited).bytes(inner).tag(NUMBERS, Varint).int32(2),
 };
 
-for (const [title, wrap] of Object.entries(inPieces)) {
+for (const [title, wrap] of Object.entries(inChunks)) {
   const nested = (levels: number, numbers: number): Uint8Array => {
     let wire = new BinaryWriter().tag(NUMBERS, LengthDelimited).bytes(new Uint8Array(numbers)).finish();
     for (let level = 0; level < levels; level++) wire = wrap(new BinaryWriter(), wire).finish();

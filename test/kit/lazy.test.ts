@@ -37,9 +37,9 @@ t.test("it is loaded once, by the first of calls that come together", async (t) 
   t.equal(loaded, 0, "not before a call");
   // A process that is held up refuses calls that have waited for the code for long.
   const greet = (name: string) => again(() => unary(channel, HelloworldService.call, { name }));
-  const answers = await Promise.all(["Ada", "Bob", "Eve"].map(greet));
+  const responses = await Promise.all(["Ada", "Bob", "Eve"].map(greet));
   t.same(
-    answers.map(({ message }) => message),
+    responses.map(({ message }) => message),
     ["Hello Ada", "Hello Bob", "Hello Eve"],
   );
   t.equal((await greet("Ada")).message, "Hello Ada");

@@ -222,9 +222,9 @@ t.test(
     };
     t.intercept(globalThis, "setTimeout", { value: fake });
     const other = says(PRESENT, "installation-b");
-    const answers = [other, other, says(PRESENT)];
+    const responses = [other, other, says(PRESENT)];
     const { log, lines } = listen();
-    const left = new LeftData(store, async () => answers.shift()!, { services: SERVICES, log });
+    const left = new LeftData(store, async () => responses.shift()!, { services: SERVICES, log });
     /** How long it took until it looked, in milliseconds, and what it said. */
     const next = async () => {
       const [{ ms, act }] = due.splice(0) as [(typeof due)[0]];

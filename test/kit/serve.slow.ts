@@ -72,9 +72,9 @@ t.test("it can be called as soon as it is served", async (t) => {
 t.test("headers that it names reach it, and its metadata callers", async (t) => {
   await served(t);
   const sent = { ...admin, "x-tenant": "acme", "x-tenant-other": "no" };
-  const answer = await fetch(`${http}/front/Call?name=tenant`, { headers: sent });
-  t.match(await answer.json(), { message: "x-tenant,acme" });
-  t.match(Object.fromEntries(answer.headers), { "x-cost": "3", "x-key-bin": "AQI" });
+  const response = await fetch(`${http}/front/Call?name=tenant`, { headers: sent });
+  t.match(await response.json(), { message: "x-tenant,acme" });
+  t.match(Object.fromEntries(response.headers), { "x-cost": "3", "x-key-bin": "AQI" });
 });
 
 t.test("it calls others for its own caller, as far as the rules allow both", async (t) => {
@@ -103,10 +103,10 @@ t.test("it is told the client's address, and so are those that it calls", async 
 
 t.test("at SIGTERM it finishes what is in flight, leaves, and exits with 0", async (t) => {
   const front = await served(t);
-  const answer = greet("wait");
+  const response = greet("wait");
   await front.printed("waiting");
   front.child.kill("SIGTERM");
-  t.same(await answer, [200, "finished"]);
+  t.same(await response, [200, "finished"]);
   const [code] = await once(front.child, "exit");
   t.equal(code, 0);
   const [status] = await greet("Ada");

@@ -57,8 +57,8 @@ export class Cluster {
     const running = this.#servers.filter((server) => server !== undefined);
     const http = running[Math.floor(Math.random() * running.length)]!.address("HTTP");
     try {
-      const answer = await call(`${http}/v1/auth/Rules/${endpoint}`, body, this.#headers);
-      return answer.status >= 500 ? undefined : answer;
+      const response = await call(`${http}/v1/auth/Rules/${endpoint}`, body, this.#headers);
+      return response.status >= 500 ? undefined : response;
     } catch {
       return undefined;
     }

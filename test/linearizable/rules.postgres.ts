@@ -94,12 +94,12 @@ async function runClient(options: {
     if (kind !== "read") id = IDS[Math.floor(Math.random() * IDS.length)]!;
     const priority = client * 100_000 + count;
     const called = now();
-    const answer = await operate(cluster, { kind, id, priority });
+    const response = await operate(cluster, { kind, id, priority });
     const operation = { id, kind, priority, client, call: called, return: now() };
-    if (answer !== undefined) history.push({ ...operation, ...answer });
+    if (response !== undefined) history.push({ ...operation, ...response });
     // A read that was not answered says nothing.
     else if (kind !== "read") history.push({ ...operation, outcome: "unknown", read: 0 });
-    if (answer === undefined) await sleep(50);
+    if (response === undefined) await sleep(50);
   }
 }
 
@@ -109,12 +109,13 @@ async function operate(
 ): Promise<Pick<Operation, "outcome" | "read"> | undefined> {
   const rule = { id, scope: "nobody", access: "GRANTED", resource: "service:none:*", priority };
   const body = { create: { rule }, delete: { id }, read: {} }[kind];
-  const answer = await cluster.ask({ create: "Create", delete: "Delete", read: "List" }[kind], body);
-  if (answer === undefined) return undefined;
-  const outcome = OUTCOMES[`${kind} ${answer.status}`];
-  if (outcome === undefined) throw new Error(`${kind} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  const response = await cluster.ask({ create: "Create", delete: "Delete", read: "List" }[kind], body);
+  if (response === undefined) return undefined;
+  const outcome = OUTCOMES[`${kind} ${response.status}`];
+  if (outcome === undefined)
+    throw new Error(`${kind} was answered ${response.status}: ${JSON.stringify(response.body)}`);
   if (kind !== "read") return { outcome, read: 0 };
-  const { rules = [] } = answer.body as { rules?: { id: string; priority?: number }[] };
+  const { rules = [] } = response.body as { rules?: { id: string; priority?: number }[] };
   const found = rules.find((candidate) => candidate.id === id);
   return { outcome, read: found === undefined ? -1 : (found.priority ?? 0) };
 }

@@ -62,13 +62,13 @@ const ATTACKS: readonly Attack[] = [
 for (const { title, requests, reserved, times } of ATTACKS) {
   t.test(`for ${title} that are not read is held what is reserved`, async (t) => {
     const budget = new MemoryBudget();
-    const { door, close } = await deploy(t.testdir(), { budget });
+    const { gateway, close } = await deploy(t.testdir(), { budget });
     t.teardown(() => close());
     // What earlier tests left is given back too, by another thread.
     for (let turn = 0; turn < 10; turn++) await collected();
     const before = inUse();
     for (let client = 0; client < CLIENTS; client++) {
-      const socket = connect(door.address.port, "127.0.0.1").pause();
+      const socket = connect(gateway.address.port, "127.0.0.1").pause();
       t.teardown(() => socket.destroy());
       socket.on("error", () => {}).write(requests);
     }

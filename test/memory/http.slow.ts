@@ -45,8 +45,8 @@ const HOSTILE: [title: string, bytes: readonly (string | Buffer)[]][] = [
 ];
 
 /** A client that reads nothing; resolves when it has been cut, or could write all that it has. */
-async function attack(t: Test, { door }: Fixture, bytes: readonly (string | Buffer)[]): Promise<Socket> {
-  const socket = connect({ port: door.address.port, host: "127.0.0.1", localAddress: "127.0.0.2" }).pause();
+async function attack(t: Test, { gateway }: Fixture, bytes: readonly (string | Buffer)[]): Promise<Socket> {
+  const socket = connect({ port: gateway.address.port, host: "127.0.0.1", localAddress: "127.0.0.2" }).pause();
   t.teardown(() => socket.destroy());
   socket.on("error", () => {});
   for (const some of bytes) socket.write(some);
@@ -64,7 +64,7 @@ for (const [title, bytes] of HOSTILE) {
     t.teardown(() => clearInterval(watch));
     for (let round = 0; round < 16; round++) sockets.push(await attack(t, it, bytes));
     await until(() => most > LIMIT / 8);
-    const call = await fetch(`http://127.0.0.1:${it.door.address.port}/helloworld/call`, {
+    const call = await fetch(`http://127.0.0.1:${it.gateway.address.port}/helloworld/call`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ name: NAME }),
@@ -88,45 +88,45 @@ t.test("66 uploads of one address that do not end leave memory for another addre
     await attack(t, { ...deployment, budget }, [post("/helloworld/call", body, 4 * 2 ** 20)]);
   }
   await until(() => budget.reserved > 100 * 2 ** 20);
-  const answer = await fetch(`http://127.0.0.1:${deployment.door.address.port}/helloworld/call`, {
+  const response = await fetch(`http://127.0.0.1:${deployment.gateway.address.port}/helloworld/call`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ name: "a".repeat(1_900_000) }),
   });
-  t.equal(answer.status, 200);
-  await answer.arrayBuffer();
+  t.equal(response.status, 200);
+  await response.arrayBuffer();
 });
 
 t.test("an answer for which there is no memory is refused before it begins", async (t) => {
   const it = await open(t, 3_000_000);
-  const answer = await fetch(`http://127.0.0.1:${it.door.address.port}/helloworld/call`, {
+  const response = await fetch(`http://127.0.0.1:${it.gateway.address.port}/helloworld/call`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ name: NAME }),
   });
-  t.equal(answer.status, 503);
-  t.match(await answer.json(), { Id: "helloworld", Code: 503, Detail: /too much/i });
-  t.equal(answer.headers.get("retry-after"), "1");
+  t.equal(response.status, 503);
+  t.match(await response.json(), { Id: "helloworld", Code: 503, Detail: /too much/i });
+  t.equal(response.headers.get("retry-after"), "1");
 });
 
 t.test("a WebSocket whose message does not fit is closed with a reason", async (t) => {
   const it = await open(t, 2_000_000);
-  const socket = connect(it.door.address.port, "127.0.0.1");
+  const socket = connect(it.gateway.address.port, "127.0.0.1");
   t.teardown(() => socket.destroy());
-  let answer = "";
+  let response = "";
   socket.setEncoding("latin1").on("data", (text) => {
-    answer += text;
+    response += text;
   });
   socket.on("error", () => {});
   socket.write(UPGRADE);
   socket.write(FRAME);
   await new Promise((resolve) => socket.once("close", resolve));
-  t.match(answer, /"Code":503/);
+  t.match(response, /"Code":503/);
 });
 
 t.test("calls that fit leave nothing reserved", async (t) => {
   const it = await open(t);
-  const url = `http://127.0.0.1:${it.door.address.port}/helloworld`;
+  const url = `http://127.0.0.1:${it.gateway.address.port}/helloworld`;
   for (const [path, name] of [
     ["call", "a"],
     ["call", NAME],
@@ -134,12 +134,12 @@ t.test("calls that fit leave nothing reserved", async (t) => {
     ["stream", NAME],
   ]) {
     const body = JSON.stringify({ name, ...(path === "stream" ? { messages: 3 } : {}) });
-    const answer = await fetch(`${url}/${path}`, {
+    const response = await fetch(`${url}/${path}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body,
     });
-    await answer.arrayBuffer();
+    await response.arrayBuffer();
   }
   await until(() => it.budget.reserved === 0);
   t.pass();
@@ -168,7 +168,7 @@ t.test("clients that send parts, read parts and disconnect, in any order, leave 
   const property = fc.asyncProperty(fc.array(client, { minLength: 1, maxLength: 12 }), async (clients) => {
     await Promise.all(
       clients.map(async ({ request, sent, reads, leaves, after }) => {
-        const socket = connect(it.door.address.port, "127.0.0.1");
+        const socket = connect(it.gateway.address.port, "127.0.0.1");
         socket.on("error", () => {});
         await once(socket, "connect");
         if (reads) socket.resume();

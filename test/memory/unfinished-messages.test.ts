@@ -40,9 +40,9 @@ const PORTS = {
     return (server.address as { port: number }).port;
   },
   async "the HTTP port"(t: Test, budget: MemoryBudget): Promise<number> {
-    const { door, close } = await deploy(t.testdir(), { budget, services: [service] });
+    const { gateway, close } = await deploy(t.testdir(), { budget, services: [service] });
     t.teardown(close);
-    return door.address.port;
+    return gateway.address.port;
   },
 };
 
@@ -181,8 +181,8 @@ t.test("the HTTP port: messages in streams over HTTP/1.1 make room too", async (
     const opened: { status: string | undefined } = { status: undefined };
     first ??= opened;
     call.on("response", async (response) => {
-      const pieces = await response.toArray();
-      ended.push(String(Buffer.concat(pieces)));
+      const chunks = await response.toArray();
+      ended.push(String(Buffer.concat(chunks)));
       opened.status = String(response.statusCode);
     });
     call.on("error", () => {});

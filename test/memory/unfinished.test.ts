@@ -81,20 +81,20 @@ t.test("where only a connection's share is full, other connections of the addres
   t.notOk(other.isGivenUp);
 });
 
-interface Door {
+interface TestGateway {
   readonly budget: MemoryBudget;
   readonly port: number;
 }
 
-async function openDoor(t: Test): Promise<Door> {
+async function openTestGateway(t: Test): Promise<TestGateway> {
   const budget = new MemoryBudget({ limit: LIMIT });
-  const { door, close } = await deploy(t.testdir(), { budget });
+  const { gateway, close } = await deploy(t.testdir(), { budget });
   t.teardown(close);
-  return { budget, port: door.address.port };
+  return { budget, port: gateway.address.port };
 }
 
 /** Bodies that never end, over HTTP/1.1, until the share of the address is full. */
-async function fillByHttp1(t: Test, { budget, port }: Door): Promise<Socket[]> {
+async function fillByHttp1(t: Test, { budget, port }: TestGateway): Promise<Socket[]> {
   const head =
     "POST /helloworld/call HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n";
   const sockets: Socket[] = [];
@@ -112,17 +112,17 @@ async function fillByHttp1(t: Test, { budget, port }: Door): Promise<Socket[]> {
   return sockets;
 }
 
-async function call({ port }: Door): Promise<number> {
+async function call({ port }: TestGateway): Promise<number> {
   const headers = { "content-type": "application/json" };
-  const answer = await fetch(`http://127.0.0.1:${port}/helloworld/call`, { method: "POST", headers, body: BODY });
-  await answer.arrayBuffer();
-  return answer.status;
+  const response = await fetch(`http://127.0.0.1:${port}/helloworld/call`, { method: "POST", headers, body: BODY });
+  await response.arrayBuffer();
+  return response.status;
 }
 
 t.test("HTTP/1.1: bodies of 100 KB pass while others of the address never end", async (t) => {
-  const door = await openDoor(t);
-  const [oldest] = await fillByHttp1(t, door);
-  for (let round = 0; round < 5; round++) t.equal(await call(door), 200);
+  const gateway = await openTestGateway(t);
+  const [oldest] = await fillByHttp1(t, gateway);
+  for (let round = 0; round < 5; round++) t.equal(await call(gateway), 200);
   await until(() => (oldest as Socket).bytesRead > 0);
   t.pass("the oldest was answered");
 });
@@ -147,15 +147,15 @@ async function openStream(
 }
 
 t.test("HTTP/2: bodies of 100 KB pass while others of the connection never end", async (t) => {
-  const door = await openDoor(t);
-  const session = connectHttp2(`http://127.0.0.1:${door.port}`);
+  const gateway = await openTestGateway(t);
+  const session = connectHttp2(`http://127.0.0.1:${gateway.port}`);
   t.teardown(() => session.destroy());
   await once(session, "connect");
   const states: { status: number | undefined }[] = [];
   while (states.every(({ status }) => status === undefined) && states.length < 40) {
-    const before = door.budget.reserved;
+    const before = gateway.budget.reserved;
     states.push(await openStream(t, session, 400_000));
-    await until(() => door.budget.reserved > before + 300_000 || states.some(({ status }) => status !== undefined));
+    await until(() => gateway.budget.reserved > before + 300_000 || states.some(({ status }) => status !== undefined));
   }
   const stream = session.request({
     ":method": "POST",

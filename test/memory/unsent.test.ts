@@ -57,7 +57,7 @@ t.test("nothing is sent of an answer for which there is no memory", async (t) =>
   const { address } = await listenHttp2(t, dispatcherOf([service]), { budget: new MemoryBudget({ limit: LARGE }) });
   const peer = await rawClient(t, address);
   peer.send(WINDOWS, call(1, "large"));
-  const answer = await peer.next(({ streamId }) => streamId === 1);
-  t.equal(answer?.type, FrameType.HEADERS);
-  t.equal(answer && peer.fields(answer)["grpc-status"], String(Code.RESOURCE_EXHAUSTED));
+  const response = await peer.next(({ streamId }) => streamId === 1);
+  t.equal(response?.type, FrameType.HEADERS);
+  t.equal(response && peer.fields(response)["grpc-status"], String(Code.RESOURCE_EXHAUSTED));
 });

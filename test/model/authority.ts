@@ -67,15 +67,16 @@ function serve(steps: Steps, claims: ClaimRules, at: number): void {
     // Leases.leave
     steps.add(`${who} sees that guard ${stream.guard} is gone`, (next) => {
       const own = next.streams[at] as Stream;
-      [own.authorityEnd, own.answer] = [false, ""];
+      [own.authorityEnd, own.response] = [false, ""];
       if (!steps.has("a lease counts on after its stream has ended")) own.left = 0;
     });
     return;
   }
   const mayGrant = stream.applied >= stream.named;
-  if (stream.answer === "create" || (stream.answer === "ping" && mayGrant)) claims.hold(steps, stream.authority, at);
-  if (stream.answer === "held") readLog(steps, claims, at);
-  if (stream.answer === "read") pong(steps, at);
+  if (stream.response === "create" || (stream.response === "ping" && mayGrant))
+    claims.hold(steps, stream.authority, at);
+  if (stream.response === "held") readLog(steps, claims, at);
+  if (stream.response === "read") pong(steps, at);
 }
 
 /** Journal.sync */
@@ -87,7 +88,7 @@ function readLog(steps: Steps, claims: ClaimRules, at: number): void {
   for (const [how, log] of known) {
     steps.add(`authority ${authority} reads the log ${how}: revision ${log.length}`, (next) => {
       fold(next, authority, log);
-      Object.assign(next.streams[at] as Stream, { answer: "read", fixed: log.length });
+      Object.assign(next.streams[at] as Stream, { response: "read", fixed: log.length });
     });
   }
 }
@@ -100,7 +101,7 @@ function pong(steps: Steps, at: number): void {
   const revision = isLate ? fixed : folded.length;
   steps.add(`authority ${authority} answers guard ${guard} with a pong that names revision ${revision}`, (next) => {
     const own = next.streams[at] as Stream;
-    Object.assign(own, { pong: revision, named: revision, answer: "", fixed: -1 });
+    Object.assign(own, { pong: revision, named: revision, response: "", fixed: -1 });
     own.left = spanOf(own, steps);
   });
 }
@@ -207,7 +208,7 @@ function fail(steps: Steps, claims: ClaimRules, index: number): void {
       if (stream.authority !== index || !stream.authorityEnd) continue;
       steps.add(`authority ${index} stops, and ends the stream of guard ${stream.guard}`, (next) => {
         const own = next.streams[at] as Stream;
-        [own.authorityEnd, own.answer] = [false, ""];
+        [own.authorityEnd, own.response] = [false, ""];
       });
     }
     return;
@@ -235,7 +236,7 @@ function down(next: State, index: number): void {
   });
   for (const stream of next.streams) {
     if (stream.authority !== index) continue;
-    Object.assign(stream, { authorityEnd: false, answer: "", fixed: -1, left: 0, applied: 0, named: 0 });
+    Object.assign(stream, { authorityEnd: false, response: "", fixed: -1, left: 0, applied: 0, named: 0 });
   }
 }
 

@@ -56,8 +56,8 @@ function counted({ states, steps, depth }: Omit<Exploration, "counterexample">):
 
 function textOf(counterexample: Exploration["counterexample"]): string {
   if (counterexample === undefined) return "nothing wrong was found";
-  const { trace, fault } = counterexample;
-  return [...trace.map((label, index) => `${`${index + 1}`.padStart(4)}. ${label}`), `      ${fault}`].join("\n");
+  const { trace, error } = counterexample;
+  return [...trace.map((label, index) => `${`${index + 1}`.padStart(4)}. ${label}`), `      ${error}`].join("\n");
 }
 
 /** Shown by the reporter also where the test passes. */

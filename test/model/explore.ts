@@ -16,7 +16,7 @@ export interface Model<State> {
   /** A text that is equal for equal states. */
   key(state: State): string;
   /** What is wrong with a state; undefined where nothing is. */
-  fault(state: State): string | undefined;
+  error(state: State): string | undefined;
 }
 
 /** What was found. */
@@ -31,7 +31,7 @@ export interface Exploration {
 
 /** The shortest way to a state that breaks a property. */
 export interface Counterexample {
-  readonly fault: string;
+  readonly error: string;
   /** The steps from the initial state, in words. */
   readonly trace: readonly string[];
 }
@@ -43,9 +43,9 @@ export function explore<State>(model: Model<State>, maxStates: number): Explorat
   const seen = new Set([model.key(model.initial)]);
   let level = [{ state: model.initial, number: 0 }];
   let [steps, depth] = [0, 0];
-  const result = (fault?: string, last = 0): Exploration => ({
+  const result = (error?: string, last = 0): Exploration => ({
     ...{ states: seen.size, steps, depth },
-    counterexample: fault === undefined ? undefined : { fault, trace: traceTo(last, before) },
+    counterexample: error === undefined ? undefined : { error, trace: traceTo(last, before) },
   });
   for (; level.length > 0; depth++) {
     const next: typeof level = [];
@@ -57,8 +57,8 @@ export function explore<State>(model: Model<State>, maxStates: number): Explorat
         if (seen.size >= maxStates) throw new Error(`more than ${maxStates} states`);
         seen.add(key);
         const found = before.push([number, label]) - 1;
-        const fault = model.fault(reached);
-        if (fault !== undefined) return result(fault, found);
+        const error = model.error(reached);
+        if (error !== undefined) return result(error, found);
         next.push({ state: reached, number: found });
       }
     }

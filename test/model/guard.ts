@@ -59,7 +59,7 @@ export function openAt(next: State, guard: number, authority: number, lease: num
     ...{ guard, authority, guardEnd: true, authorityEnd: true, followed, leaving: false, lease },
     ...{ has: followed ? at.folded : undefined, sent: at.folded, news: followed ? undefined : at.folded },
     ...{ ping: -1, pong: -1 },
-    ...{ applied: 0, named: 0, left: 0, answer: "", fixed: -1 },
+    ...{ applied: 0, named: 0, left: 0, response: "", fixed: -1 },
   });
 }
 
@@ -71,7 +71,7 @@ function followStream(steps: Steps, at: number): void {
     steps.event("ping", `${who} sends a ping to authority ${authority}`, (next) => {
       const own = streamOf(next, at);
       own.ping = lease + MARGIN;
-      if (own.authorityEnd) own.answer = "ping";
+      if (own.authorityEnd) own.response = "ping";
     });
   }
   for (const history of messagesOf(steps, at)) {
@@ -137,7 +137,7 @@ function leave(steps: Steps, at: number): void {
 }
 
 function left(next: State, at: number): void {
-  Object.assign(streamOf(next, at), { guardEnd: false, authorityEnd: false, followed: false, left: 0, answer: "" });
+  Object.assign(streamOf(next, at), { guardEnd: false, authorityEnd: false, followed: false, left: 0, response: "" });
 }
 
 function apply(next: State, at: number, history: History): void {

@@ -4,11 +4,11 @@ import { authoritySteps, type ClaimRules } from "./authority.js";
 import type { Model } from "./explore.js";
 import { guardSteps, openAt, wrongful } from "./guard.js";
 import { type Setting, Steps } from "./setting.js";
-import { failOver, sharedClaims } from "./shared-claims.js";
-import { sqliteClaims } from "./sqlite-claims.js";
+import { failOver, sharedLeaseRecords } from "./shared-claims.js";
+import { sqliteLeaseRecords } from "./sqlite-claims.js";
 import { type State, tick } from "./state.js";
 
-const CLAIMS: Record<Setting["store"], ClaimRules> = { sqlite: sqliteClaims, postgres: sharedClaims };
+const CLAIMS: Record<Setting["store"], ClaimRules> = { sqlite: sqliteLeaseRecords, postgres: sharedLeaseRecords };
 
 /** The model of a setting. @param without the name of a safeguard that is left out */
 export function modelOf(setting: Setting, without?: string): Model<State> {
@@ -27,7 +27,7 @@ export function modelOf(setting: Setting, without?: string): Model<State> {
     },
     // The text itself would take some 700 bytes for each of a million states.
     key: (state) => createHash("sha1").update(JSON.stringify(state)).digest("binary"),
-    fault: (state) => wrongful(state, has),
+    error: (state) => wrongful(state, has),
   };
 }
 

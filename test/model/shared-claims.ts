@@ -7,7 +7,7 @@ import { authorityOf, type ClaimRules, isSettledHere, spanOf } from "./authority
 import type { Steps } from "./setting.js";
 import type { Change, Content, History, State, Stream } from "./state.js";
 
-export const sharedClaims: ClaimRules = {
+export const sharedLeaseRecords: ClaimRules = {
   hold(steps, index, at) {
     const { own } = authorityOf(steps.state, index);
     const row = `c${own}`;
@@ -20,7 +20,7 @@ export const sharedClaims: ClaimRules = {
           next.store.rows[`c${authority.own}`] = value;
           authority.fenced = true;
         }
-        (next.streams[at] as Stream).answer = "held";
+        (next.streams[at] as Stream).response = "held";
       });
     const value = steps.state.store.rows[row];
     if (!renews && contents(steps, index).some(({ rows }) => row in rows)) next("reads its claim");
@@ -35,7 +35,7 @@ export const sharedClaims: ClaimRules = {
   },
 
   settle(steps, index, change) {
-    if (change.phase === "read") readClaims(steps, index);
+    if (change.phase === "read") readLeaseRecords(steps, index);
     if (change.phase === "wait") for (const row of change.rows) stopWaiting(steps, index, change, row);
   },
 
@@ -85,11 +85,13 @@ export function contents(steps: Steps, index: number): Content[] {
 }
 
 function isHeld(state: State, index: number, at: number): boolean {
-  return state.streams.some(({ authority, answer }, other) => other !== at && authority === index && answer === "held");
+  return state.streams.some(
+    ({ authority, response }, other) => other !== at && authority === index && response === "held",
+  );
 }
 
 /** The reading D of the claims, after the commit. */
-function readClaims(steps: Steps, index: number): void {
+function readLeaseRecords(steps: Steps, index: number): void {
   for (const [server, { rows }] of contents(steps, index).entries()) {
     const where = server === 0 ? "" : " at the demoted primary";
     steps.add(`authority ${index} reads the claims${where}`, (next) => {

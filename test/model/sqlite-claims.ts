@@ -3,16 +3,16 @@ import { authorityOf, type ClaimRules, spanOf } from "./authority.js";
 import type { Steps } from "./setting.js";
 import type { Change, State, Stream } from "./state.js";
 
-export const sqliteClaims: ClaimRules = {
+export const sqliteLeaseRecords: ClaimRules = {
   hold(steps, index, at) {
     const { own } = authorityOf(steps.state, index);
     const stream = steps.state.streams[at] as Stream;
     const isThere = own !== "" && `c${own}` in steps.state.store.rows;
     const held = isThere || (own !== "" && !steps.has("the claim is read for each pong"));
-    if (stream.answer === "ping") {
+    if (stream.response === "ping") {
       // Claims.hold
       steps.add(`authority ${index} ${held ? "finds its claim" : "finds no claim of its own"}`, (next) => {
-        (next.streams[at] as Stream).answer = held ? "held" : "create";
+        (next.streams[at] as Stream).response = held ? "held" : "create";
       });
       return;
     }
@@ -21,7 +21,7 @@ export const sqliteClaims: ClaimRules = {
       const id = authority.own !== "" && !steps.has("an id is used once") ? authority.own : `${next.claims++}`;
       authority.own = id;
       next.store.rows[`c${id}`] = `${spanOf(authority, steps)}`;
-      (next.streams[at] as Stream).answer = "held";
+      (next.streams[at] as Stream).response = "held";
     });
   },
 

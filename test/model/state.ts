@@ -42,7 +42,7 @@ export interface Stream {
   named: number;
   left: number;
   /** How far the authority is with its answer to the ping (policy.ts, `pong`). */
-  answer: "" | "ping" | "create" | "held" | "read";
+  response: "" | "ping" | "create" | "held" | "read";
   /** The revision that the answer will name, where a variant fixes it early. */
   fixed: number;
 }

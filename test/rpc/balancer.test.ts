@@ -71,10 +71,10 @@ t.test("an instance that comes back is called again", async (t) => {
   const dispatcher = dispatcherOf([rawService({ one: () => Buffer.from("late") })]);
   const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port }, LIMITS);
   t.teardown(() => server.close(0));
-  let answer = "";
-  while (answer === "")
-    answer = await call(balancer).catch(() => new Promise((resolve) => setTimeout(resolve, 20, "")));
-  t.equal(answer, "late");
+  let response = "";
+  while (response === "")
+    response = await call(balancer).catch(() => new Promise((resolve) => setTimeout(resolve, 20, "")));
+  t.equal(response, "late");
 });
 
 t.test("an instance that was unavailable is set aside, for a while", async (t) => {
@@ -137,12 +137,12 @@ for (const [repeatable, outcome] of [
 }
 
 t.test("an instance that was removed gets no new calls, and finishes those it has", async (t) => {
-  let answer: (value: Buffer) => void = () => {};
+  let response: (value: Buffer) => void = () => {};
   const { promise: reached, resolve: begun } = deferred();
   const leaving = instance("a", {
     one: () =>
       new Promise((resolve) => {
-        answer = resolve;
+        response = resolve;
         begun();
       }),
   });
@@ -152,7 +152,7 @@ t.test("an instance that was removed gets no new calls, and finishes those it ha
   balancer.update(new Map([["new", instance("b")]]));
   t.equal(await calls(balancer, 3), "bbb");
   t.equal(leaving.state, "ready", "its channel is open while a call is in flight");
-  answer(Buffer.from("a"));
+  response(Buffer.from("a"));
   t.equal(await inFlight, "a");
   t.equal(leaving.state, "closed", "and closed afterwards");
 });

@@ -16,11 +16,11 @@ replaceClock(t, performance, Date.now);
 class Waiting implements Expiring {
   index = -1;
   ended: number | undefined;
-  readonly deadline: number;
+  readonly deadlineMonotonicMs: number;
   readonly #then: () => void;
 
   constructor(after: number, then: () => void = () => {}) {
-    this.deadline = performance.now() + after;
+    this.deadlineMonotonicMs = performance.now() + after;
     this.#then = then;
   }
 

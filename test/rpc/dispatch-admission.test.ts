@@ -100,7 +100,7 @@ t.test("a refused call never reaches its endpoint", async (t) => {
 t.test("the endpoint's context has its name, the namespace, the metadata and the deadline", async (t) => {
   const metadata: Metadata = [["platform-namespace", "blue"]];
   const deadlineMonotonicMs = performance.now() + 60_000;
-  const context = await contextOf({ metadata, deadline: deadlineMonotonicMs });
+  const context = await contextOf({ metadata, deadlineMonotonicMs });
   t.match(context, { endpoint: "raw:Raw.One", namespace: "blue", metadata, deadlineMonotonicMs, system: false });
 });
 

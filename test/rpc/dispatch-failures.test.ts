@@ -124,7 +124,7 @@ t.test("a unary call without a deadline gets one", async (t) => {
     const begun = performance.now();
     const code = await new Promise((resolve) => {
       const listener = { onMessage() {}, onEnd: ({ code }: { code: Code }) => resolve(code) };
-      const call = channel.open({ path: RawService.one.path, metadata: [], deadline }, listener);
+      const call = channel.open({ path: RawService.one.path, metadata: [], deadlineMonotonicMs: deadline }, listener);
       call.send(Buffer.from("a"));
       call.end();
     });

@@ -57,10 +57,13 @@ for (const [transport, connect] of Object.entries(TRANSPORTS)) {
         guard.closed.add(`raw:Raw.${name}`);
         call.send(Buffer.from("a"));
         call.end();
-        const answers = (async () => {
+        const responses = (async () => {
           for await (const _answer of call.responses);
         })();
-        await t.rejects(answers, { code: Code.UNAUTHENTICATED, message: `Unauthorized call made to raw:Raw.${name}` });
+        await t.rejects(responses, {
+          code: Code.UNAUTHENTICATED,
+          message: `Unauthorized call made to raw:Raw.${name}`,
+        });
         t.same(got, [], "the endpoint got nothing");
       });
     }
@@ -76,6 +79,6 @@ t.test("a call that carries this process's own admission is not admitted again",
   const call = stream(new InProcessChannel(dispatcher), RawService.one, { admission });
   call.send(Buffer.from("a"));
   call.end();
-  for await (const answer of call.responses) t.equal(`${answer}`, "a");
+  for await (const response of call.responses) t.equal(`${response}`, "a");
   t.equal(guard.asks, 0);
 });

@@ -5,7 +5,7 @@ import { Code } from "../../src/errors.js";
 import { CallQueue, MAX_WAIT_MS } from "../../src/overload/call-queue.js";
 import type { Channel, Status } from "../../src/rpc/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
-import { grpcServiceOf, type Part } from "../../src/rpc/service.js";
+import { grpcServiceOf, type ServicePart } from "../../src/rpc/service.js";
 import { isOverload } from "../../src/rpc/status.js";
 import { channelTo, listenHttp2 } from "../http2/serve.js";
 import { fillTurn, ManualLoop } from "../overload/manual-loop.js";
@@ -54,7 +54,10 @@ function call(channel: Channel, message: string, path: string = RawService.one.p
   const ended = new Promise<Status>((resolve) => {
     onEnd = resolve;
   });
-  const opened = channel.open({ path, metadata: [], deadline: performance.now() + 60_000 }, { onMessage() {}, onEnd });
+  const opened = channel.open(
+    { path, metadata: [], deadlineMonotonicMs: performance.now() + 60_000 },
+    { onMessage() {}, onEnd },
+  );
   opened.send(Buffer.from(message));
   opened.end();
   return { ended: inTime(ended, `the end of ${path}`), cancel: () => opened.cancel() };
@@ -122,8 +125,8 @@ t.test("calls that came before the code of their endpoint was loaded take turns 
       return request;
     },
   });
-  const [part] = service.parts as [Part];
-  const code = deferred<Part>();
+  const [part] = service.parts as [ServicePart];
+  const code = deferred<ServicePart>();
   const lazy = { ...service, parts: [{ grpcService: grpcServiceOf(part), load: () => code.promise }] };
   const channel = new InProcessChannel(dispatcherOf([lazy], { callQueue }));
   const calls = ["a", "b"].map((message) => call(channel, message).ended);

@@ -14,9 +14,9 @@ const instance = (one: RawImplementation["one"]): Channel => new InProcessChanne
 
 const HOUR = 3_600_000;
 
-function balance(t: Test, ...answers: RawImplementation["one"][]): Balancer {
+function balance(t: Test, ...responses: RawImplementation["one"][]): Balancer {
   const balancer = new Balancer("raw");
-  balancer.update(new Map(answers.map((one, index) => [`${index}`, instance(one)])));
+  balancer.update(new Map(responses.map((one, index) => [`${index}`, instance(one)])));
   t.teardown(() => balancer.close());
   return balancer;
 }
@@ -35,13 +35,13 @@ async function calls(balancer: Balancer, count: number, repeatable = false): Pro
 
 function end(balancer: Balancer, repeatable: boolean): Promise<string> {
   return new Promise((resolve) => {
-    let answer = "";
+    let response = "";
     const start = { path: RawService.one.path, metadata: [], deadline: performance.now() + 60_000, repeatable };
     const call = balancer.open(start, {
       onMessage: (message) => {
-        answer = Buffer.from(message).toString();
+        response = Buffer.from(message).toString();
       },
-      onEnd: ({ code }) => resolve(code === Code.OK ? answer : Code[code]),
+      onEnd: ({ code }) => resolve(code === Code.OK ? response : Code[code]),
     });
     call.send(Buffer.from("a"));
     call.end();

@@ -1,11 +1,11 @@
 // When a call must have ended, as its handler reads it: by the wall clock, whatever that shows.
 import t from "tap";
-import type { CallStart, Reply } from "../../src/rpc/channel.js";
+import type { CallResponder, CallStart } from "../../src/rpc/channel.js";
 import { EndpointContext } from "../../src/rpc/endpoint-context.js";
 import { replaceClock } from "../support/clock.js";
 
 const deadlineOf = (deadline: number) =>
-  new EndpointContext("raw:Raw.One", {} as CallStart, {} as Reply, deadline, undefined, "").deadline;
+  new EndpointContext("raw:Raw.One", {} as CallStart, {} as CallResponder, deadline, undefined, "").deadline;
 
 for (const wall of [1_700_000_000_000, 1_500_000_000_000]) {
   t.test(`at ${new Date(wall).toISOString()}`, async (t) => {

@@ -104,9 +104,9 @@ for (const version of ["v1", "v1alpha"]) {
     const stream = client.serverReflectionInfo?.();
     stream?.write({ listServices: "" } as never);
     stream?.end();
-    const answers: unknown[] = [];
-    for await (const answer of stream ?? []) answers.push(answer);
-    t.match(answers, [{ listServicesResponse: { service: [{}, {}, {}, { name: "helloworld.Helloworld" }] } }]);
+    const responses: unknown[] = [];
+    for await (const response of stream ?? []) responses.push(response);
+    t.match(responses, [{ listServicesResponse: { service: [{}, {}, {}, { name: "helloworld.Helloworld" }] } }]);
   });
 }
 

@@ -32,6 +32,6 @@ for (const [what, bytes] of REFUSED) {
 
 t.test("U+FFFD itself is a text like any other", async (t) => {
   const channel = new InProcessChannel(dispatcherOf([helloworld]));
-  const answer = await unary(channel, method, named(...Buffer.from("a\ufffd and more than a few")));
-  t.match(answer.toString(), "Hello a\ufffd and more than a few");
+  const response = await unary(channel, method, named(...Buffer.from("a\ufffd and more than a few")));
+  t.match(response.toString(), "Hello a\ufffd and more than a few");
 });

@@ -3,7 +3,7 @@ import t, { type Test } from "tap";
 import { toCallError, toFailure } from "../../gateway/http/errors.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { Balancer } from "../../src/rpc/balancer.js";
-import type { Call, CallListener, CallStart, Channel, Status } from "../../src/rpc/channel.js";
+import type { CallListener, CallStart, Channel, OutgoingCall, Status } from "../../src/rpc/channel.js";
 import { unary } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { isOverload, overloaded, status } from "../../src/rpc/status.js";
@@ -29,9 +29,9 @@ function refusing(): never {
 async function calls(balancer: Balancer, count: number): Promise<string> {
   const ends: string[] = [];
   for (let call = 0; call < count; call++) {
-    const answer = unary(balancer, RawService.one, Buffer.from(""), { repeatable: true });
+    const response = unary(balancer, RawService.one, Buffer.from(""), { repeatable: true });
     ends.push(
-      await answer.then(
+      await response.then(
         (bytes) => bytes.toString(),
         (error) => Code[error.code] as string,
       ),
@@ -50,7 +50,7 @@ class Manual implements Channel {
   readonly state = "ready";
   readonly listeners: CallListener[] = [];
 
-  open(_start: CallStart, listener: CallListener): Call {
+  open(_start: CallStart, listener: CallListener): OutgoingCall {
     this.listeners.push(listener);
     return { send: () => true, end() {}, cancel() {}, pause() {}, resume() {} };
   }

@@ -6,7 +6,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { Code, StatusError } from "../../src/errors.js";
 import type { Channel, Status } from "../../src/rpc/channel.js";
-import { type Implementation, part, type Service } from "../../src/rpc/service.js";
+import { part, type Service, type ServiceImplementation } from "../../src/rpc/service.js";
 
 const GRPC_SERVICE = "raw.Raw";
 
@@ -36,7 +36,7 @@ export const RawService = {
   chat: { path: `/${GRPC_SERVICE}/Chat`, requestStream: true, responseStream: true, ...serialization },
 } as const;
 
-export type RawImplementation = Implementation<typeof RawService>;
+export type RawImplementation = ServiceImplementation<typeof RawService>;
 
 const missing = (): never => {
   throw new StatusError(Code.UNIMPLEMENTED, "this test has no such endpoint");

@@ -80,9 +80,9 @@ async function ask(version: typeof V1 | typeof V1Alpha, ...asked: Asked[]): Prom
   return answers;
 }
 
-function filesIn(answer: Answered | undefined): string[] {
-  if (answer?.$case !== "fileDescriptorResponse") return [];
-  return answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name);
+function filesIn(response: Answered | undefined): string[] {
+  if (response?.$case !== "fileDescriptorResponse") return [];
+  return response.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name);
 }
 
 async function answersFiles(t: Test, asked: Asked, files: string[]): Promise<void> {
@@ -91,8 +91,8 @@ async function answersFiles(t: Test, asked: Asked, files: string[]): Promise<voi
 
 t.test("reflection lists the services", async (t) => {
   for (const version of [V1, V1Alpha]) {
-    const [answer] = await ask(version, { $case: "listServices", value: "*" });
-    t.same(answer?.$case === "listServicesResponse" && answer.value.service.map(({ name }) => name), [
+    const [response] = await ask(version, { $case: "listServices", value: "*" });
+    t.same(response?.$case === "listServicesResponse" && response.value.service.map(({ name }) => name), [
       "grpc.health.v1.Health",
       "grpc.reflection.v1.ServerReflection",
       "grpc.reflection.v1alpha.ServerReflection",
@@ -147,13 +147,16 @@ t.test("lists the extension numbers of a message", async (t) => {
     ["zoo.Animal", [110, 120]],
     ["helloworld.CallRequest", []],
   ] as const) {
-    const [answer] = await ask(V1, { $case: "allExtensionNumbersOfType", value });
-    t.match(answer, { $case: "allExtensionNumbersResponse", value: { baseTypeName: value, extensionNumber: numbers } });
+    const [response] = await ask(V1, { $case: "allExtensionNumbersOfType", value });
+    t.match(response, {
+      $case: "allExtensionNumbersResponse",
+      value: { baseTypeName: value, extensionNumber: numbers },
+    });
   }
 });
 
 t.test("what is not known is answered with NOT_FOUND, and the stream goes on", async (t) => {
-  const answers = await ask(
+  const responses = await ask(
     V1,
     { $case: "fileContainingSymbol", value: "zoo.Unknown" },
     { $case: "fileByFilename", value: "unknown.proto" },
@@ -161,26 +164,26 @@ t.test("what is not known is answered with NOT_FOUND, and the stream goes on", a
     { $case: "listServices", value: "" },
   );
   t.match(
-    answers.map((answer) => (answer.$case === "errorResponse" ? answer.value.errorCode : answer.$case)),
+    responses.map((response) => (response.$case === "errorResponse" ? response.value.errorCode : response.$case)),
     [Code.NOT_FOUND, Code.NOT_FOUND, Code.NOT_FOUND, "listServicesResponse"],
   );
 });
 
 t.test("imports are sent once on a stream", async (t) => {
-  const answers = await ask(
+  const responses = await ask(
     V1,
     { $case: "fileByFilename", value: "zoo.proto" },
     { $case: "fileByFilename", value: "zoo.proto" },
     { $case: "fileByFilename", value: "animal.proto" },
   );
-  t.same(answers.map(filesIn), [["zoo.proto", "animal.proto"], ["zoo.proto"], ["animal.proto"]]);
+  t.same(responses.map(filesIn), [["zoo.proto", "animal.proto"], ["zoo.proto"], ["animal.proto"]]);
 });
 
 t.test("the bytes are those of the build, and make up a whole", async (t) => {
-  const [answer] = await ask(V1, { $case: "fileContainingSymbol", value: "portico.auth.v1.Rules" });
-  if (answer?.$case !== "fileDescriptorResponse") throw new Error("it is known");
-  for (const bytes of answer.value.fileDescriptorProto) t.ok(descriptorsOf().includes(bytes));
-  const file = answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
+  const [response] = await ask(V1, { $case: "fileContainingSymbol", value: "portico.auth.v1.Rules" });
+  if (response?.$case !== "fileDescriptorResponse") throw new Error("it is known");
+  for (const bytes of response.value.fileDescriptorProto) t.ok(descriptorsOf().includes(bytes));
+  const file = response.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
   const [asked] = file;
   if (asked === undefined) throw new Error("it has a file");
   const registry = createFileRegistry(asked, (name) => file.find((one) => one.name === name));

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
-import type { Call } from "../../src/rpc/channel.js";
+import type { OutgoingCall } from "../../src/rpc/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf, stayAlive } from "./serve.js";
@@ -27,7 +27,7 @@ async function pausedStream(t: Test) {
   const channel = new InProcessChannel(dispatcherOf([service]));
   t.teardown(() => channel.close());
   let received = 0;
-  const call: Call = channel.open(
+  const call: OutgoingCall = channel.open(
     { path: RawService.download.path, metadata: [] },
     {
       onMessage() {

@@ -27,8 +27,8 @@ if (target === "list") await list();
 else await call(target);
 
 async function list(): Promise<void> {
-  const answer = await ask({ list_services: "" });
-  for (const { name } of answer.list_services_response.service) console.log(name);
+  const response = await ask({ list_services: "" });
+  for (const { name } of response.list_services_response.service) console.log(name);
 }
 
 async function call(path: string): Promise<void> {
@@ -81,7 +81,7 @@ async function ask(question: object): Promise<any> {
   const stream = client.ServerReflectionInfo(metadata(), options);
   stream.end(question);
   try {
-    for await (const answer of stream) return answer;
+    for await (const response of stream) return response;
   } finally {
     client.close();
   }

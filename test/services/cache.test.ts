@@ -87,17 +87,17 @@ t.test("counting does not prolong the life of an entry", async (t) => {
 
 t.test(`${RACERS} racing counts`, async (t) => {
   const race = async (call: ReturnType<typeof serveCatalogue>["call"]) => {
-    const answers = await Promise.all(Array.from({ length: RACERS }, () => call("Increment", { key: "visits" })));
-    return { answers: new Set(answers.map(({ value }) => value)).size, ...(await call("Get", { key: "visits" })) };
+    const responses = await Promise.all(Array.from({ length: RACERS }, () => call("Increment", { key: "visits" })));
+    return { responses: new Set(responses.map(({ value }) => value)).size, ...(await call("Get", { key: "visits" })) };
   };
   t.test("lose nothing", async (t) => {
     const { call } = serveCatalogue(t, "cache", parts);
     await call("Set", { key: "visits", value: "0" });
-    t.match(await race(call), { answers: RACERS, value: `${RACERS}` });
+    t.match(await race(call), { responses: RACERS, value: `${RACERS}` });
   });
   t.test("lose nothing where the key is absent at first", async (t) => {
     const { call } = serveCatalogue(t, "cache", parts);
-    t.match(await race(call), { answers: RACERS, value: `${RACERS}` });
+    t.match(await race(call), { responses: RACERS, value: `${RACERS}` });
   });
   t.test("lose nothing when two processes have the store", async (t) => {
     const folder = temporaryFolder(t);

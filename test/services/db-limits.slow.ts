@@ -15,9 +15,9 @@ t.test("a call reads at most 64 MiB of a table", async (t) => {
   await t.rejects(call("Count", { table, filter }), { code: Code.RESOURCE_EXHAUSTED });
   let [count, calls] = [0, 0];
   for (let after = ""; calls === 0 || after !== ""; calls++) {
-    const piece = await call("Count", { table, filter, after });
-    count += piece.count;
-    after = piece.next;
+    const chunk = await call("Count", { table, filter, after });
+    count += chunk.count;
+    after = chunk.next;
   }
   t.equal(count, RECORDS);
   t.equal(calls, 2);

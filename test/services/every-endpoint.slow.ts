@@ -3,7 +3,7 @@
  * field, and a namespace sees nothing of another. A new service is covered by its row in the table.
  */
 import t from "tap";
-import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
 import { exampleOf } from "../../gateway/openapi/examples.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code, httpStatus, StatusError } from "../../src/errors.js";
@@ -27,11 +27,11 @@ const exampleFor = ({ method }: Endpoint) => exampleOf(method.input, "input") as
 async function answerOf(calls: Calls, endpoint: Endpoint, request: object, as: As = {}) {
   const { name, methodKind } = endpoint.method;
   try {
-    if (methodKind === "unary") return { status: 200, answer: await calls.call(name, request, as) };
+    if (methodKind === "unary") return { status: 200, response: await calls.call(name, request, as) };
     const stream = calls.stream(name, request, as);
     const silence = new Promise((resolve) => setTimeout(resolve, SILENCE_MS, { value: undefined }));
     const first = (await Promise.race([stream.next(), silence])) as IteratorResult<unknown>;
-    return { status: 200, answer: first.value };
+    return { status: 200, response: first.value };
   } catch (error) {
     if (error instanceof JsonError) return { status: 400, code: Code.INVALID_ARGUMENT, detail: error.message };
     const { code, message, cause } = StatusError.from(error);
@@ -43,7 +43,7 @@ async function answerOf(calls: Calls, endpoint: Endpoint, request: object, as: A
 const served = (calls: Calls) =>
   calls.endpoints.filter(({ method }) => ["unary", "server_streaming"].includes(method.methodKind));
 
-for (const [service, load] of Object.entries(OWN_SERVICES)) {
+for (const [service, load] of Object.entries(BUILT_IN_SERVICES)) {
   t.test(`${service}: bad input is an error of the caller, and names the field`, async (t) => {
     const calls = serveCatalogue(t, service, await load());
     const [creates] = served(calls);
@@ -86,8 +86,8 @@ for (const [service, load] of Object.entries(OWN_SERVICES)) {
         for (const endpoint of served(calls)) {
           if (TAKES_AWAY.test(endpoint.method.name)) continue;
           for (const request of [marked(exampleFor(endpoint)), exampleFor(endpoint)]) {
-            const { answer } = await answerOf(calls, endpoint, request, one);
-            for (const text of textsIn([answer, request])) seen.add(text);
+            const { response } = await answerOf(calls, endpoint, request, one);
+            for (const text of textsIn([response, request])) seen.add(text);
             for (const text of textsIn(request)) requested.add(text);
           }
         }
@@ -98,9 +98,9 @@ for (const [service, load] of Object.entries(OWN_SERVICES)) {
         const example = exampleFor(endpoint);
         for (const request of [example, ...withTextsOf(example, generated)]) {
           const expected = await answerOf(empty, endpoint, request, other);
-          const said = new Set([...own, ...textsIn([request, expected.answer])]);
-          const { answer } = await answerOf(calls, endpoint, request, other);
-          const leaked = textsIn(answer).filter((text) => seen.has(text) && !said.has(text));
+          const said = new Set([...own, ...textsIn([request, expected.response])]);
+          const { response } = await answerOf(calls, endpoint, request, other);
+          const leaked = textsIn(response).filter((text) => seen.has(text) && !said.has(text));
           t.same(leaked, [], endpoint.name);
         }
       }

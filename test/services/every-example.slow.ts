@@ -2,7 +2,7 @@
 // data belongs to accounts.
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import t from "tap";
-import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
 import { exampleOf } from "../../gateway/openapi/examples.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { httpStatus, StatusError } from "../../src/errors.js";
@@ -19,7 +19,7 @@ const FIRST = ["CreateTable", "Create", "Set", "Push", "Publish", "Credit", "Gen
 const LAST = ["Pop", "Truncate", "Delete", "DeleteTopic", "RenameTable", "DropTable", "Validate"];
 
 const services = await Promise.all(
-  Object.entries(OWN_SERVICES).map(async ([service, load]) => ({ service, parts: await load() })),
+  Object.entries(BUILT_IN_SERVICES).map(async ([service, load]) => ({ service, parts: await load() })),
 );
 
 /** The status that a call is answered with, by HTTP's numbers, and the answer or the message. */
@@ -88,11 +88,11 @@ for (const { service, parts } of services) {
   t.test(`${service}: the examples of the documentation are accepted`, async (t) => {
     const calls = serveCatalogue(t, service, parts);
     for (const endpoint of inOrder(calls.endpoints)) {
-      const [status, answer] = await answerOf(calls, endpoint, exampleFor(endpoint));
+      const [status, response] = await answerOf(calls, endpoint, exampleFor(endpoint));
       const refusal = REFUSED.get(endpoint.name);
-      if (refusal !== undefined) t.same([status, answer], [400, refusal], endpoint.name);
+      if (refusal !== undefined) t.same([status, response], [400, refusal], endpoint.name);
       // An example cannot know the ID that a note was given, nor that another example deleted or renamed the table.
-      else t.ok([200, 404, 409].includes(status), `${endpoint.name}: ${status} ${JSON.stringify(answer)}`);
+      else t.ok([200, 404, 409].includes(status), `${endpoint.name}: ${status} ${JSON.stringify(response)}`);
     }
   });
 }

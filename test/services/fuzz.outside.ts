@@ -1,11 +1,11 @@
 // Whatever schemathesis sends to the services of the catalogue, what they answer is in their documents, and never a 5xx.
 import t, { type Test } from "tap";
-import { OWN_SERVICES } from "../../cli/roles/own-services.js";
-import { type Door, disagreements } from "../gateway/openapi/schemathesis.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { disagreements, type TestGateway } from "../gateway/openapi/schemathesis.js";
 import { installation } from "../support/installation.js";
 import { administrator, start } from "../support/process.js";
 
-async function openAll(t: Test): Promise<Door> {
+async function openAll(t: Test): Promise<TestGateway> {
   const data = await installation(t.testdir());
   const server = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => server.stop());
@@ -22,7 +22,7 @@ const args = [
   "--exclude-path-regex=(Stream|Events|Consume)$",
   "--exclude-checks=positive_data_acceptance",
 ];
-const services = Object.keys(OWN_SERVICES).filter((name) => name !== "helloworld");
+const services = Object.keys(BUILT_IN_SERVICES).filter((name) => name !== "helloworld");
 t.ok(services.length >= 10);
 await disagreements(
   services.map((service) => ({ title: service, service, args })),

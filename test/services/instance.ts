@@ -1,5 +1,5 @@
 /** An instance of services of the catalogue in a process of its own, on a store of a URL. It answers calls that its parent sends. */
-import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
 import { sharedStore } from "../../src/kit/shared-store.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { type Calls, openCatalogue } from "../support/catalogue.js";
@@ -15,7 +15,7 @@ export interface Asked {
 export interface Told {
   readonly id: number;
   readonly message?: unknown;
-  readonly answer?: unknown;
+  readonly response?: unknown;
   readonly code?: number;
 }
 
@@ -25,7 +25,8 @@ const served = new Map<string, Promise<Calls>>();
 const tell = (told: Told) => process.send?.(told);
 
 function callsOf(service: string): Promise<Calls> {
-  const calls = served.get(service) ?? OWN_SERVICES[service]!().then((parts) => openCatalogue(service, parts, store));
+  const calls =
+    served.get(service) ?? BUILT_IN_SERVICES[service]!().then((parts) => openCatalogue(service, parts, store));
   served.set(service, calls);
   return calls;
 }
@@ -33,7 +34,7 @@ function callsOf(service: string): Promise<Calls> {
 process.on("message", async ({ id, service, endpoint, request, streams }: Asked) => {
   try {
     const { call, stream } = await callsOf(service);
-    if (!streams) return void tell({ id, answer: await call(endpoint, request) });
+    if (!streams) return void tell({ id, response: await call(endpoint, request) });
     for await (const message of stream(endpoint, request)) tell({ id, message });
   } catch (error) {
     tell({ id, code: (error as { code?: number }).code ?? 0 });

@@ -1,7 +1,7 @@
 /** Two instances of services of the catalogue, each a process of its own, keep what they are given in one database. */
 import { type ChildProcess, fork } from "node:child_process";
 import t, { type Test } from "tap";
-import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
 import { Code } from "../../src/errors.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { bundleInto } from "../support/bundle.js";
@@ -29,7 +29,7 @@ class Instance {
   /** Gives the answer, or the code of the error. */
   call(service: string, endpoint: string, request: object): Promise<Message> {
     return new Promise((resolve) => {
-      this.#send({ service, endpoint, request, streams: false }, ({ answer, code }) => resolve(answer ?? code));
+      this.#send({ service, endpoint, request, streams: false }, ({ response, code }) => resolve(response ?? code));
     });
   }
 
@@ -80,21 +80,21 @@ t.test("two instances on one database", { skip: noPostgres }, async (t) => {
       amount: 2,
       idempotencyKey: `debit ${racer}`,
     }));
-    t.equal(debits.filter((answer) => answer === Code.FAILED_PRECONDITION).length, RACERS / 2);
+    t.equal(debits.filter((response) => response === Code.FAILED_PRECONDITION).length, RACERS / 2);
     t.match(await one.call("wallet", "Balance", { id: "till" }), { balance: "0" });
   });
 
   t.test("take calls with one idempotency key as one", async (t) => {
     await one.call("wallet", "Create", { id: "once" });
-    const answers = await race("wallet", "Credit", () => ({ id: "once", amount: 5, idempotencyKey: "one" }));
-    t.equal(new Set(answers.map((answer) => JSON.stringify(answer))).size, 1);
+    const responses = await race("wallet", "Credit", () => ({ id: "once", amount: 5, idempotencyKey: "one" }));
+    t.equal(new Set(responses.map((response) => JSON.stringify(response))).size, 1);
     t.match(await two.call("wallet", "Balance", { id: "once" }), { balance: "5" });
   });
 
   t.test("accept a code once", async (t) => {
     const { code } = await one.call("otp", "Generate", { subject: "ada@example.com" });
-    const answers = await race("otp", "Validate", () => ({ subject: "ada@example.com", code }));
-    t.equal(answers.filter(({ valid }) => valid).length, 1);
+    const responses = await race("otp", "Validate", () => ({ subject: "ada@example.com", code }));
+    t.equal(responses.filter(({ valid }) => valid).length, 1);
   });
 
   t.test("keep together what is pushed to a list, and lose none", async (t) => {
@@ -112,7 +112,7 @@ t.test("two instances on one database", { skip: noPostgres }, async (t) => {
     const { key } = entries[0]!;
     await store.commit([{ kind: "set", key, value: `${MAX_WALLETS - 10}`, expires: undefined }]);
     const created = await race("wallet", "Create", (racer) => ({ id: `wallet-${racer}` }));
-    t.equal(created.filter((answer) => answer === Code.RESOURCE_EXHAUSTED).length, RACERS - 10);
+    t.equal(created.filter((response) => response === Code.RESOURCE_EXHAUSTED).length, RACERS - 10);
     t.equal((await store.get([key]))[0]?.value, `${MAX_WALLETS}`);
   });
 
@@ -140,7 +140,9 @@ t.test("a call whose outcome is unknown is repeated with its key, and made once"
   const server = await startPostgres(t);
   const proxy = await CuttingProxy.listen(t, server.port);
   const calls = async (service: string) =>
-    serveCatalogue(t, service, await OWN_SERVICES[service]!(), { url: server.url("portico", { through: proxy.port }) });
+    serveCatalogue(t, service, await BUILT_IN_SERVICES[service]!(), {
+      url: server.url("portico", { through: proxy.port }),
+    });
   const [wallet, otp] = [await calls("wallet"), await calls("otp")];
   await wallet.call("Create", { id: "till" });
   const { code } = await otp.call("Generate", { subject: "ada" });

@@ -2,7 +2,7 @@
  * A process that calls services of the catalogue on a data folder, for as long as it runs: each round writes its number in each of
  * them. It prints a number once every service has acknowledged it.
  */
-import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
 import { sharedStore } from "../../src/kit/shared-store.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { openCatalogue } from "../support/catalogue.js";
@@ -10,7 +10,7 @@ import { openCatalogue } from "../support/catalogue.js";
 const [folder = "", start = "1"] = process.argv.slice(2);
 
 const store = sharedStore(() => openServiceStore("sqlite:", folder));
-const open = async (service: string) => openCatalogue(service, await OWN_SERVICES[service]!(), store).call;
+const open = async (service: string) => openCatalogue(service, await BUILT_IN_SERVICES[service]!(), store).call;
 const [cache, db, event, lists, notes, url, wallet] = await Promise.all(
   ["cache", "db", "event", "lists", "notes", "url", "wallet"].map(open),
 );

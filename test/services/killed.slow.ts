@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import t from "tap";
-import { OWN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
 import { bundleInto } from "../support/bundle.js";
 import { type Message, serveCatalogue } from "../support/catalogue.js";
 import { temporaryFolder } from "../support/temporary.js";
@@ -35,7 +35,7 @@ t.test(`what was acknowledged survives ${KILLS} times kill -9`, async (t) => {
   const rounds = last - (KILLS - 1);
 
   const call = async (service: string, endpoint: string, request: object): Promise<Message> =>
-    serveCatalogue(t, service, await OWN_SERVICES[service]!(), { folder }).call(endpoint, request);
+    serveCatalogue(t, service, await BUILT_IN_SERVICES[service]!(), { folder }).call(endpoint, request);
   const atLeast = (found: unknown, what: string) => {
     const number = Number(found);
     t.ok(number >= rounds && number <= rounds + KILLS, `${what}: ${found}, of ${rounds} that were acknowledged`);

@@ -66,8 +66,8 @@ t.test("says when a code expires", async (t) => {
 t.test(`of ${RACERS} racing calls with the right code one gets true`, async (t) => {
   const { call } = serveCatalogue(t, "otp", parts);
   const { code } = await call("Generate", { subject });
-  const answers = await Promise.all(Array.from({ length: RACERS }, () => call("Validate", { subject, code })));
-  t.equal(answers.filter(({ valid }) => valid).length, 1);
+  const responses = await Promise.all(Array.from({ length: RACERS }, () => call("Validate", { subject, code })));
+  t.equal(responses.filter(({ valid }) => valid).length, 1);
 });
 
 t.test(`${RACERS} racing calls with one key are one`, async (t) => {
@@ -78,9 +78,9 @@ t.test(`${RACERS} racing calls with one key are one`, async (t) => {
     );
   const made = await race("Generate", { subject });
   t.equal(new Set(made.map(({ code }) => code)).size, 1, "the same code");
-  const answers = await race("Validate", { subject, code: made[0].code });
+  const responses = await race("Validate", { subject, code: made[0].code });
   t.ok(
-    answers.every(({ valid }) => valid),
+    responses.every(({ valid }) => valid),
     "the same answer",
   );
   t.same(await call("Validate", { subject, code: made[0].code }), { valid: false }, "and the code is used up");

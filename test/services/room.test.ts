@@ -1,7 +1,7 @@
 // A maximum of entries that expire: the entries are counted again when half of the room that was found is used up, and not
 // again and again while there is none.
 import t from "tap";
-import { Room } from "../../services/patterns/room.js";
+import { StorageLimit } from "../../services/patterns/room.js";
 import { Code, type Store, testCall } from "../../src/kit/index.js";
 
 /** A clock that a test moves. */
@@ -31,7 +31,7 @@ function counted(collection: Store<number>, clock: HandClock): { store: Store<nu
 async function filled(collection: string) {
   const clock = new HandClock();
   const { store, counts } = counted(testCall().store<number>(collection), clock);
-  const room = new Room(16, "entries", clock);
+  const room = new StorageLimit(16, "entries", clock);
   const enter = () => room.enter("default", store, "");
   for (let entry = 0; entry < 16; entry++) {
     clock.time += 20;
@@ -96,7 +96,7 @@ t.test("a count that fails does not stand for a full room", async (t) => {
     if (isBroken) throw new Error("broken");
     return 0;
   };
-  const room = new Room(16, "entries");
+  const room = new StorageLimit(16, "entries");
   const broken = new Proxy(store, { get: (all, name) => (name === "count" ? count : Reflect.get(all, name)) });
   await t.rejects(room.enter("default", broken, ""), { message: "broken" });
   isBroken = false;
@@ -105,7 +105,7 @@ t.test("a count that fails does not stand for a full room", async (t) => {
 
 t.test("each prefix and each namespace has a room of its own", async (t) => {
   const clock = new HandClock();
-  const room = new Room(1, "entries", clock);
+  const room = new StorageLimit(1, "entries", clock);
   const { store } = counted(testCall().store<number>("rooms"), clock);
   const { store: other } = counted(testCall({ namespace: "team" }).store<number>("rooms"), clock);
   t.same(await room.enter("default", store, "a/"), {});
@@ -120,14 +120,14 @@ t.test("each further process may exceed the maximum by less than half of it", as
   const clock = new HandClock();
   const { store } = counted(testCall().store<number>("shared-room"), clock);
   let written = 0;
-  const write = async (room: Room): Promise<boolean> => {
+  const write = async (room: StorageLimit): Promise<boolean> => {
     clock.time += 20;
     const isFull = (await room.enter("default", store, "")).ifPresent === true;
     if (!isFull) await store.set(`${written++}`, 1);
     return !isFull;
   };
   // All of them count while there is most room; then one after the other writes as much as it may.
-  const rooms = Array.from({ length: 3 }, () => new Room(16, "entries", clock));
+  const rooms = Array.from({ length: 3 }, () => new StorageLimit(16, "entries", clock));
   for (const room of rooms) await write(room);
   for (const room of rooms) while (await write(room));
   t.ok(written > 16, `${written} entries`);

@@ -130,11 +130,11 @@ for (const [endpoint, request] of Object.entries(MOVEMENTS)) {
     const { call } = serveCatalogue(t, "wallet", parts);
     await wallets(call, { ada: 100, bob: 0 });
     const idempotencyKey = key();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: RACERS }, () => call(endpoint, { ...request, idempotencyKey })),
     );
-    answers.push(await call(endpoint, { ...request, idempotencyKey }));
-    t.equal(new Set(answers.map((answer) => JSON.stringify(answer))).size, 1, "the same answer to all");
+    responses.push(await call(endpoint, { ...request, idempotencyKey }));
+    t.equal(new Set(responses.map((response) => JSON.stringify(response))).size, 1, "the same answer to all");
     t.equal(await balanceOf(call, "ada"), endpoint === "Credit" ? "105" : "95");
 
     const other = { ...request, amount: 6, idempotencyKey };

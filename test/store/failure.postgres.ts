@@ -41,7 +41,7 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
   });
 
   t.test("that hangs is given up at the deadline, and used again when it goes on", async (t) => {
-    const log = collectionOf(await openOn(t, server, { url: await make(), deadline: 1_000 }), "log");
+    const log = collectionOf(await openOn(t, server, { url: await make(), timeoutMs: 1_000 }), "log");
     await log.create("1", "x");
     server.pause();
     const began = performance.now();
@@ -76,7 +76,7 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
 
   t.test("that holds a row locked ends writes of it at the deadline, and no others", async (t) => {
     const database = await server.createDatabase();
-    const log = collectionOf(await openOn(t, server, { url: server.url(database), deadline: 1_000 }), "log");
+    const log = collectionOf(await openOn(t, server, { url: server.url(database), timeoutMs: 1_000 }), "log");
     for (const key of ["1", "2"]) await answerOf(() => log.create(key, "x"));
     const release = await server.hold("SELECT FROM portico.entries WHERE key = 'log/1' FOR UPDATE", database);
     const late = /did not answer within 1000 ms; it is not known whether the write happened$/;
@@ -99,12 +99,12 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     for (const read of Object.values(READS)) {
       const expected = await read(log);
       const before = proxy.vanished;
-      proxy.answers = "vanish";
-      const answer = read(log);
+      proxy.responses = "vanish";
+      const response = read(log);
       await until(() => proxy.vanished > before);
-      proxy.answers = "pass";
+      proxy.responses = "pass";
       proxy.cut();
-      t.same(await answer, expected);
+      t.same(await response, expected);
     }
   });
 });

@@ -20,9 +20,9 @@ export async function openOn(
 
 /** What an operation gives that a busy machine may not answer within the store's deadline: it is made until it is answered. */
 export async function answerOf<T>(operation: () => Promise<T>): Promise<T> {
-  const answers: T[] = [];
-  await until(async () => (await errorOf(operation().then((answer) => answers.push(answer)))) === undefined);
-  return answers[0] as T;
+  const responses: T[] = [];
+  await until(async () => (await errorOf(operation().then((response) => responses.push(response)))) === undefined);
+  return responses[0] as T;
 }
 
 /** The error that something rejects with; undefined where it does not. */

@@ -33,7 +33,7 @@ async function open(t: Test): Promise<Database> {
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   const address = readPostgresUrl(`postgres://portico@127.0.0.1:${port}/portico`, "portico");
-  const database = new Database({ address, deadline: 2_000, setting: "PORTICO_STORE", check: async () => {} });
+  const database = new Database({ address, timeoutMs: 2_000, setting: "PORTICO_STORE", check: async () => {} });
   t.teardown(() => database.close());
   return database;
 }

@@ -163,7 +163,7 @@ t.test("a locked file, as soon as the deadline allows", async (t) => {
   const other = new KeyvSqlite(`sqlite://${file}`);
   await other.query("PRAGMA locking_mode = EXCLUSIVE");
   await other.query("BEGIN EXCLUSIVE");
-  await t.rejects(openStore("sqlite:", folder, { deadline: 2_000 }), {
+  await t.rejects(openStore("sqlite:", folder, { timeoutMs: 2_000 }), {
     name: "StoreError",
     message: `store ${file} is locked by another process; stop that process, or name another file in PORTICO_STORE`,
   });
@@ -177,7 +177,7 @@ t.test("a locked file, as soon as the deadline allows", async (t) => {
 
 t.test("an operation that takes too long fails, and says so", async (t) => {
   const folder = t.testdir();
-  const store: KeyValueStore = await openStore("sqlite:", folder, { deadline: 2_000 });
+  const store: KeyValueStore = await openStore("sqlite:", folder, { timeoutMs: 2_000 });
   t.teardown(() => store.close());
   const other = new KeyvSqlite(`sqlite://${join(folder, "portico.sqlite")}`);
   t.teardown(() => other.close());

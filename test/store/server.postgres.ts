@@ -39,25 +39,25 @@ t.test("a server of Postgres", { skip: noPostgres }, async (t) => {
     const client = await connect(t, { connectionString: server.url() });
     server.pause();
     let answered = false;
-    const answer = client.query("SELECT 1").then(() => {
+    const response = client.query("SELECT 1").then(() => {
       answered = true;
     });
     await new Promise((resolve) => setTimeout(resolve, 200));
     t.notOk(answered, "a moment later");
     server.resume();
-    await answer;
+    await response;
   });
 
   t.test("is cut off by a proxy, and its answers are", async (t) => {
     const proxy = await CuttingProxy.listen(t, server.port);
     const client = await connect(t, { connectionString: server.url("portico", { through: proxy.port }) });
     await client.query("CREATE TABLE mine (key text)");
-    proxy.answers = "vanish";
-    const answer = client.query("INSERT INTO mine VALUES ('x')");
-    answer.catch(() => undefined);
+    proxy.responses = "vanish";
+    const response = client.query("INSERT INTO mine VALUES ('x')");
+    response.catch(() => undefined);
     await until(async () => (await server.query("SELECT * FROM mine")).length > 0);
     proxy.cut();
-    await t.rejects(answer);
+    await t.rejects(response);
   });
 });
 

@@ -31,7 +31,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t, { settings: { fsync: "on" } });
   let schemas = 0;
   const newSchema = () => `services_${schemas++}`;
-  const open = async (t: Test, schema = newSchema(), options: { deadline?: number; through?: number } = {}) => {
+  const open = async (t: Test, schema = newSchema(), options: { timeoutMs?: number; through?: number } = {}) => {
     const { through = server.port, ...rest } = options;
     const url = server.url("portico", { through, query: `?schema=${schema}` });
     const store = await openServiceStore(url, "", rest);
@@ -72,7 +72,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     async (t) => {
       const proxy = await CuttingProxy.listen(t, server.port);
       const schema = newSchema();
-      const store = await open(t, schema, { through: proxy.port, deadline: 1_500 });
+      const store = await open(t, schema, { through: proxy.port, timeoutMs: 1_500 });
       await store.commit([set("a")]);
       const blocked = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'portico'";
       for (const end of ["given up", "cut off"]) {
@@ -134,7 +134,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
 
   t.test("cleaning waits for no entry that is locked", async (t) => {
     const schema = newSchema();
-    const store = await open(t, schema, { deadline: 5_000 });
+    const store = await open(t, schema, { timeoutMs: 5_000 });
     await store.commit([set("locked", "x", 1), set("expired", "x", 1)]);
     const release = await server.hold(`SELECT FROM ${schema}.entries WHERE key = 'locked' FOR UPDATE`);
     await store.sweep();
@@ -157,8 +157,8 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     t.match((await errorOf(openServiceStore(url("apart"), "")))?.message, /is not a store of Portico's services/);
   });
 
-  t.test("a server that hangs is given up at the deadline, and used again when it goes on", async (t) => {
-    const store = await open(t, newSchema(), { deadline: 1_000 });
+  t.test("a server that hangs is given up at its timeout, and used again when it goes on", async (t) => {
+    const store = await open(t, newSchema(), { timeoutMs: 1_000 });
     await store.commit([set("a")]);
     server.pause();
     const errors = await Promise.all([errorOf(store.get(["a"])), errorOf(store.commit([set("a", "2")]))]);

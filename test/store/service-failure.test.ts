@@ -75,7 +75,7 @@ t.test("what fails rejects with StoreError, and what comes after succeeds", asyn
 });
 
 t.test("a commit that a lock holds up ends by the deadline, and was not made; reads go on", async (t) => {
-  const store = await openServiceStore("sqlite:", t.testdir(), { deadline: DEADLINE_MS });
+  const store = await openServiceStore("sqlite:", t.testdir(), { timeoutMs: DEADLINE_MS });
   t.teardown(() => store.close());
   await store.commit([set("a")]);
   const other = new KeyvSqlite(`sqlite://${store.name}`);

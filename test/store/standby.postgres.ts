@@ -26,7 +26,7 @@ const { expect, create } = writesTo("log");
 
 t.test("a write is not acknowledged while the synchronous standby is away", { skip: noPostgres }, async (t) => {
   const { primary, standby } = await replicated(t);
-  const store = await openOn(t, primary, { deadline: 1_000 });
+  const store = await openOn(t, primary, { timeoutMs: 1_000 });
   const [log, claims] = [collectionOf(store, "log"), collectionOf(store, "grantors")];
   await log.create("1", "x");
   await claims.create("claim", "1");
@@ -88,7 +88,7 @@ t.test("a demoted primary answers no read once the new one has taken a write", {
   // An address that moves to the new primary, as those of machines and proxies do. Connections stay where they are.
   const proxy = await CuttingProxy.listen(t, primary.port);
   const url = primary.url("portico", { through: proxy.port });
-  const log = collectionOf(await openOn(t, primary, { url, deadline: 2_000 }), "log");
+  const log = collectionOf(await openOn(t, primary, { url, timeoutMs: 2_000 }), "log");
   await log.create("1", "old");
   t.same(await Promise.all([log.get("1"), log.get("1"), log.get("1")]), ["old", "old", "old"]);
   await standby.promote();
@@ -137,7 +137,7 @@ t.test("a role that is not to wait for the disk waits all the same", { skip: noP
   ]) {
     await primary.query(`ALTER ROLE portico SET ${setting}`);
   }
-  const log = collectionOf(await openOn(t, primary, { deadline: 2_000 }), "log");
+  const log = collectionOf(await openOn(t, primary, { timeoutMs: 2_000 }), "log");
   await log.create("1", "x");
   standby.pause();
   t.match((await errorOf(log.replace("1", "y")))?.message, NOT_KNOWN);

@@ -9,7 +9,7 @@ import { openStore } from "../../src/store/open.js";
 /** A store that another process has locked for writing. */
 async function openLocked(t: Test, deadline: number) {
   const folder = t.testdir();
-  const store = await openStore("sqlite:", folder, { deadline });
+  const store = await openStore("sqlite:", folder, { timeoutMs: deadline });
   const log = collectionOf(store, "log");
   await log.create("known", "x");
   const other = new KeyvSqlite(`sqlite://${join(folder, "portico.sqlite")}`);

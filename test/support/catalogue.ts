@@ -11,7 +11,7 @@ import { compileCodecs } from "../../src/json/compile.js";
 import type { Part } from "../../src/kit/index.js";
 import { createService } from "../../src/kit/service.js";
 import { type SharedStore, sharedStore } from "../../src/kit/shared-store.js";
-import type { OwnContext } from "../../src/rpc/service.js";
+import type { BuiltInContext } from "../../src/rpc/service.js";
 import { openServiceStore } from "../../src/store/open.js";
 import type { KeyValueStore, StoredWrite } from "../../src/store/store.js";
 import { temporaryFolder } from "./temporary.js";
@@ -96,9 +96,9 @@ export function openCatalogue(
       const handler = part.implementation[localName];
       if (definition === undefined || handler === undefined) continue;
       const wire = Buffer.from(codec(input).read(Buffer.from(JSON.stringify(request))));
-      const answer = handler(definition.requestDeserialize(wire), contextOf(endpoint, { signal: end.signal, ...as }));
+      const response = handler(definition.requestDeserialize(wire), contextOf(endpoint, { signal: end.signal, ...as }));
       const toJson = (message: unknown) => JSON.parse(codec(output).write(definition.responseSerialize(message)));
-      return { answer, toJson };
+      return { answer: response, toJson };
     }
     throw new Error(`${service} does not implement ${name}`);
   }
@@ -110,12 +110,12 @@ export function openCatalogue(
       await Promise.allSettled([...streams].map((stream) => stream.return?.()));
     },
     async call(endpoint, request = {}, as = {}) {
-      const { answer, toJson } = open(endpoint, request, as);
-      return toJson(await answer);
+      const { answer: response, toJson } = open(endpoint, request, as);
+      return toJson(await response);
     },
     async *stream(endpoint, request = {}, as = {}) {
-      const { answer, toJson } = open(endpoint, request, as);
-      const messages: AsyncIterator<unknown> = answer[Symbol.asyncIterator]();
+      const { answer: response, toJson } = open(endpoint, request, as);
+      const messages: AsyncIterator<unknown> = response[Symbol.asyncIterator]();
       streams.add(messages);
       try {
         for (let next = await messages.next(); !next.done; next = await messages.next()) yield toJson(next.value);
@@ -127,7 +127,7 @@ export function openCatalogue(
   };
 }
 
-function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }): OwnContext {
+function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }): BuiltInContext {
   const { namespace = "default", namespaceId, signal } = as;
   const account = "account" in as ? as.account : "ada";
   return {

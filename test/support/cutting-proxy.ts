@@ -8,7 +8,7 @@ export class CuttingProxy {
   /** The port of loopback to which new connections go. */
   target: number;
   /** What becomes of the bytes that the server answers. */
-  answers: "pass" | "vanish" = "pass";
+  responses: "pass" | "vanish" = "pass";
   /** Bytes of answers that did. */
   vanished = 0;
   readonly #connections: Set<Socket>;
@@ -33,7 +33,7 @@ export class CuttingProxy {
       for (const socket of [client, upstream]) socket.on("error", () => undefined);
       client.on("data", (bytes) => upstream.write(bytes));
       upstream.on("data", (bytes) => {
-        if (proxy.answers === "pass") client.write(bytes);
+        if (proxy.responses === "pass") client.write(bytes);
         else proxy.vanished += bytes.length;
       });
     });

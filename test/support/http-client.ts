@@ -28,7 +28,7 @@ export interface Open {
   /** Resolves with the status and the headers when the response begins; rejects where it does not. */
   readonly head: Promise<Omit<Received, "body">>;
   /** Writes a part of the body. @returns false where the server takes no more for now */
-  write(piece: string | Uint8Array): boolean;
+  write(chunk: string | Uint8Array): boolean;
   end(): void;
   /** Calls the listener each time the server says "100 Continue". */
   onContinue(listener: () => void): void;
@@ -56,7 +56,7 @@ export function httpClient(t: Test, version: HttpVersion, address: Address): Cli
       request.end();
       const { status, headers } = await request.head;
       let body = "";
-      for await (const piece of (await request.response).setEncoding("utf8")) body += piece;
+      for await (const chunk of (await request.response).setEncoding("utf8")) body += chunk;
       return { status, headers, body };
     },
   };
@@ -78,7 +78,7 @@ function overHttp1(t: Test, { host, port }: Address): Client["open"] {
     return {
       head,
       response,
-      write: (piece) => request.write(piece),
+      write: (chunk) => request.write(chunk),
       end: () => request.end(),
       onContinue: (listener) => request.on("continue", listener),
       leave: () => request.destroy(),
@@ -107,7 +107,7 @@ function overHttp2(t: Test, { host, port }: Address): Client["open"] {
     return {
       head,
       response,
-      write: (piece) => stream.write(piece),
+      write: (chunk) => stream.write(chunk),
       end: () => stream.end(),
       onContinue: (listener) => stream.on("continue", listener),
       leave: () => stream.close(constants.NGHTTP2_CANCEL),

@@ -135,9 +135,9 @@ export async function login(http: string, password: string, retried: readonly nu
 export async function answered(ask: () => ReturnType<typeof call>, status: number): Promise<void> {
   let last: unknown;
   const isSo = async (): Promise<boolean> => {
-    const answer = await ask();
-    last = [answer.status, answer.body];
-    return answer.status === status;
+    const response = await ask();
+    last = [response.status, response.body];
+    return response.status === status;
   };
   await until(isSo, { what: () => `an answer has status ${status}; the last one was ${JSON.stringify(last)}` });
 }

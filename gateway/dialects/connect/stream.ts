@@ -17,7 +17,7 @@ export const connectStream: EnvelopeProtocol = {
   hasUnary: false,
   readTimeout: readConnectTimeout,
   requestEncoding: ({ connectContentEncoding }) => connectContentEncoding,
-  answerEncoding: ({ connectAcceptEncoding }) => firstAccepted(connectAcceptEncoding),
+  responseEncoding: ({ connectAcceptEncoding }) => firstAccepted(connectAcceptEncoding),
   encodingHeader: "connect-content-encoding",
   headers: ["connect-accept-encoding", ENCODINGS],
   end(failure, trailers) {

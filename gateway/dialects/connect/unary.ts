@@ -10,11 +10,11 @@ import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
 import { decodeContent } from "../../http/coded-body.js";
 import { type Failure, HttpError } from "../../http/errors.js";
-import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
+import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
 import { parseQuery, queryOf } from "../../http/target.js";
-import { type Allow, type AnswerMetadata, allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
+import { type Allow, allowing, type Dialect, type FailedRequest, type ResponseMetadata } from "../../stages/dialect.js";
 import { addMetadata } from "../metadata.js";
-import { type Codec, JSON_CODEC, PROTO } from "../rpc/codec.js";
+import { JSON_CODEC, PROTO, type RpcCodec } from "../rpc/codec.js";
 import { decompressQuery, ENCODINGS, encodingOf } from "../rpc/compression.js";
 import { NO_ROOTS, POST_ONLY } from "../rpc/enveloped.js";
 import { findRoute } from "../rpc/route.js";
@@ -29,11 +29,11 @@ export class ConnectUnary implements Dialect {
   readonly roots = NO_ROOTS;
   readonly writesDetails = false;
   readonly readTimeout = readConnectTimeout;
-  readonly #codec: Codec;
+  readonly #codec: RpcCodec;
   readonly #maxMessage: number;
 
   /** @param maxMessage most bytes of a message, before and after decompression */
-  constructor(codec: Codec, maxMessage: number) {
+  constructor(codec: RpcCodec, maxMessage: number) {
     this.#codec = codec;
     this.#maxMessage = maxMessage;
   }
@@ -55,7 +55,7 @@ export class ConnectUnary implements Dialect {
     encodingOf(headers.contentEncoding);
   }
 
-  takesPieces(): boolean {
+  takesChunks(): boolean {
     return false;
   }
 
@@ -77,8 +77,8 @@ export class ConnectUnary implements Dialect {
       if (body.some(({ length }) => length > 0)) throw noBody();
       return [];
     }
-    const pieces = await decodeContent(request, body, this.maxBody(maxMessage));
-    return pieces.length === 1 ? pieces : [Buffer.concat(pieces)];
+    const chunks = await decodeContent(request, body, this.maxBody(maxMessage));
+    return chunks.length === 1 ? chunks : [Buffer.concat(chunks)];
   }
 
   readMessage({ method, target }: GatewayRequest, endpoint: Target, body: readonly Uint8Array[]): Uint8Array {
@@ -86,20 +86,25 @@ export class ConnectUnary implements Dialect {
     return this.#codec.read(endpoint, body[0] ?? NO_BYTES);
   }
 
-  writeMessage(_request: GatewayRequest, target: Target, message: Uint8Array, answer: AnswerMetadata): Reply {
+  writeMessage(
+    _request: GatewayRequest,
+    target: Target,
+    message: Uint8Array,
+    response: ResponseMetadata,
+  ): BareResponse {
     const body = asBuffer(this.#codec.write(target, message));
-    const headers = addMetadata(addMetadata([], answer.headers), answer.trailers, "trailer-");
+    const headers = addMetadata(addMetadata([], response.headers), response.trailers, "trailer-");
     return { status: 200, contentType: `application/${this.#codec.name}`, body, headers };
   }
 
-  openStream(_request: GatewayRequest, _body: unknown, { target }: { readonly target: Target }): Reply {
+  openStream(_request: GatewayRequest, _body: unknown, { target }: { readonly target: Target }): BareResponse {
     throw streams(target.endpoint);
   }
 
-  writeError(_request: GatewayRequestHead, failure: Failure, { answer }: FailedRequest): Reply {
+  writeError(_request: GatewayRequestHead, failure: Failure, { response }: FailedRequest): BareResponse {
     const { status } = failure;
-    const headers = addMetadata([...failure.headers], answer.headers);
-    addMetadata(headers, answer.trailers, "trailer-");
+    const headers = addMetadata([...failure.headers], response.headers);
+    addMetadata(headers, response.trailers, "trailer-");
     if (failure.status === 415) headers.push("Accept-Encoding", ENCODINGS);
     return { status, headers, body: JSON.stringify(toConnectError(failure)) };
   }
@@ -135,7 +140,7 @@ function decodeBase64Url(text: string): Buffer {
 }
 
 /** The codec that the query of a GET names; undefined where the query is none of Connect. */
-export function codecOfQuery(target: string): Codec | undefined {
+export function codecOfQuery(target: string): RpcCodec | undefined {
   const query = queryOf(target);
   if (!/(?:^|&)connect=v1(?:&|$)/.test(query)) return undefined;
   const encoding = /(?:^|&)encoding=(proto|json)(?:&|$)/.exec(query)?.[1];

@@ -18,7 +18,7 @@ export const grpcWeb: EnvelopeProtocol = {
   hasUnary: true,
   readTimeout: readGrpcTimeout,
   requestEncoding: ({ grpcEncoding }) => grpcEncoding,
-  answerEncoding: mirroredEncoding,
+  responseEncoding: mirroredEncoding,
   encodingHeader: "grpc-encoding",
   headers: ["grpc-accept-encoding", ENCODINGS],
   end(failure, metadata) {

@@ -4,7 +4,7 @@ import { parseTimeout } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { HttpError } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
-import { ENCODINGS, type Encoding, encodingOf, firstAccepted } from "../rpc/compression.js";
+import { type ContentCoding, ENCODINGS, encodingOf, firstAccepted } from "../rpc/compression.js";
 import { grpcTrailers } from "../rpc/headers.js";
 import type { EnvelopeProtocol } from "../rpc/protocol.js";
 
@@ -18,7 +18,7 @@ export const grpc: EnvelopeProtocol = {
   hasUnary: true,
   readTimeout: readGrpcTimeout,
   requestEncoding: ({ grpcEncoding }) => grpcEncoding,
-  answerEncoding: mirroredEncoding,
+  responseEncoding: mirroredEncoding,
   encodingHeader: "grpc-encoding",
   headers: ["grpc-accept-encoding", ENCODINGS],
   end: (failure, metadata) => ({ frame: undefined, trailers: grpcTrailers(failure, metadata) }),
@@ -35,7 +35,7 @@ export function readGrpcTimeout({ timeout }: RequestHeaders): number | undefined
  * Answers are compressed for clients that compress: every client says that it accepts compression, whether it wants any or not
  * (https://github.com/grpc/grpc/blob/master/doc/compression.md).
  */
-export function mirroredEncoding({ grpcEncoding, grpcAcceptEncoding }: RequestHeaders): Encoding | undefined {
+export function mirroredEncoding({ grpcEncoding, grpcAcceptEncoding }: RequestHeaders): ContentCoding | undefined {
   const encoding = encodingOf(grpcEncoding);
   return encoding === undefined || grpcAcceptEncoding === undefined ? encoding : firstAccepted(grpcAcceptEncoding);
 }

@@ -5,28 +5,28 @@
 import { pathOf as endpointPathOf } from "../../../src/contract/endpoint.js";
 import type { Binding } from "../../../src/contract/http-rule.js";
 import { decodePart, valuesOf } from "../../../src/contract/path-template.js";
-import type { Bindings, BoundTarget } from "../../catalog/bindings.js";
+import type { BindingTable, BoundTarget } from "../../catalog/bindings.js";
 import type { PathMatch } from "../../catalog/path-trie.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
 import { HttpError } from "../../http/errors.js";
-import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
+import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
 import { pathOf } from "../../http/target.js";
 import { allowing, type Dialect } from "../../stages/dialect.js";
-import type { StreamOptions } from "../../stages/stream-call.js";
+import type { StreamCallOptions } from "../../stages/stream-call.js";
 import { json, openResponse } from "../json/json.js";
 import { isPlain } from "../json/message.js";
 import { upload } from "../json/streams/upload.js";
 import { withMetadata } from "../metadata.js";
 import {
-  answersOf,
   type BoundRoute,
   bindingFor,
   checkBody,
-  pieceWriter,
+  chunkWriter,
   readMessage,
-  takesPieces,
-  writeAnswer,
+  responseEncoderOf,
+  takesChunks,
+  writeResponse,
 } from "./message.js";
 
 /** The binding of a route as `findRoute` gave it. @throws {HttpError} 503 as `bindingFor` */
@@ -41,16 +41,16 @@ export const httpRule: Dialect = {
   findRoute,
   methods: ({ method }) => allowing(method),
   checkBody: (request, target, route) => checkBody(request, bindingOf(target, route), target),
-  takesPieces: (_request, target, route) => takesPieces(bindingOf(target, route), target),
-  readMessage: (request, target, pieces, route) =>
-    readMessage(request, target, pieces, bindingOf(target, route), (route as BoundRoute).values),
-  writeMessage: (_request, target, message, answer, route) =>
-    withMetadata(writeAnswer(target, message, bindingOf(target, route)), answer),
+  takesChunks: (_request, target, route) => takesChunks(bindingOf(target, route), target),
+  readMessage: (request, target, chunks, route) =>
+    readMessage(request, target, chunks, bindingOf(target, route), (route as BoundRoute).values),
+  writeMessage: (_request, target, message, response, route) =>
+    withMetadata(writeResponse(target, message, bindingOf(target, route)), response),
   openStream,
 
   writeError(request, failure, about) {
-    const isToldWhy = about.route?.versioned === true && failure.message.startsWith(UNAUTHORIZED);
-    const message = isToldWhy ? `${failure.message}; ${TOKEN_NEEDED}` : failure.message;
+    const explainsWhy = about.route?.versioned === true && failure.message.startsWith(UNAUTHORIZED);
+    const message = explainsWhy ? `${failure.message}; ${TOKEN_NEEDED}` : failure.message;
     return json.writeError(request, { ...failure, message }, about);
   },
 };
@@ -59,7 +59,7 @@ export const httpRule: Dialect = {
 const UNAUTHORIZED = "Unauthorized call made to ";
 const TOKEN_NEEDED = "below /v1/ a valid token is needed, besides a rule that grants";
 
-function findRoute(request: GatewayRequestHead, { bindings }: Routes): BoundRoute | Reply | undefined {
+function findRoute(request: GatewayRequestHead, { bindings }: Routes): BoundRoute | BareResponse | undefined {
   if (bindings.isEmpty) return undefined;
   const path = pathOf(request.target);
   const match = matchOf(request, path, bindings);
@@ -76,13 +76,17 @@ function findRoute(request: GatewayRequestHead, { bindings }: Routes): BoundRout
 }
 
 /** A HEAD is answered as GET is, unless a binding is for HEAD. */
-function matchOf({ method }: GatewayRequestHead, path: string, bindings: Bindings): PathMatch<BoundTarget> | undefined {
+function matchOf(
+  { method }: GatewayRequestHead,
+  path: string,
+  bindings: BindingTable,
+): PathMatch<BoundTarget> | undefined {
   if (method === "OPTIONS") return undefined;
   return bindings.find(method, path) ?? (method === "HEAD" ? bindings.find("GET", path) : undefined);
 }
 
 /** @throws {HttpError} 405 where the path has bindings for other methods */
-function withoutMethod({ method }: GatewayRequestHead, path: string, bindings: Bindings): Reply | undefined {
+function withoutMethod({ method }: GatewayRequestHead, path: string, bindings: BindingTable): BareResponse | undefined {
   const bound = bindings.methodsOf(path);
   if (bound.size === 0) return undefined;
   const all = bound.has("*") ? ["GET", "POST", "PUT", "PATCH", "DELETE", ...bound] : [...bound];
@@ -95,19 +99,19 @@ function withoutMethod({ method }: GatewayRequestHead, path: string, bindings: B
 /** Calls an endpoint that streams: a stream of answers, or an upload. */
 function openStream(
   request: GatewayRequest,
-  pieces: readonly Uint8Array[],
-  options: StreamOptions,
-): Promise<Reply | Uint8Array> {
+  chunks: readonly Uint8Array[],
+  options: StreamCallOptions,
+): Promise<BareResponse | Uint8Array> {
   const { target } = options;
   const { values } = options.route as BoundRoute;
   const binding = bindingOf(target, options.route);
-  if (takesPieces(binding, target)) {
-    return upload(request, options, pieceWriter(request, target, binding, values));
+  if (takesChunks(binding, target)) {
+    return upload(request, options, chunkWriter(request, target, binding, values));
   }
   if (!isPlain(target.endpoint)) {
     const path = endpointPathOf(target.endpoint);
     throw new HttpError(426, `${target.endpoint.name} takes a stream of messages: open a WebSocket at ${path}`);
   }
-  const message = readMessage(request, target, pieces, binding, values);
-  return openResponse(request, message, options, answersOf(target, binding));
+  const message = readMessage(request, target, chunks, binding, values);
+  return openResponse(request, message, options, responseEncoderOf(target, binding));
 }

@@ -12,10 +12,10 @@ import { bindingsFor } from "../../catalog/bindings.js";
 import type { Route, Target } from "../../catalog/target.js";
 import { HttpError } from "../../http/errors.js";
 import { announcesBody } from "../../http/headers.js";
-import type { GatewayRequestHead, Reply } from "../../http/message.js";
+import type { BareResponse, GatewayRequestHead } from "../../http/message.js";
 import { parseQuery, queryOf } from "../../http/target.js";
 import { decodeHttpBody, encodeHttpBody, type HttpBody, RAW_HEADERS } from "../json/bodies/http-body.js";
-import type { Answers } from "../json/json.js";
+import type { ResponseEncoder } from "../json/json.js";
 import {
   checkCoding,
   EMPTY_OBJECT,
@@ -23,7 +23,7 @@ import {
   isJson,
   joined,
   notJson,
-  toAnswerError,
+  toResponseError,
   writeJson,
   writeMessage,
 } from "../json/message.js";
@@ -60,7 +60,7 @@ function takesRaw(binding: Binding, target: Target): boolean {
 }
 
 /** Whether a body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
-export function takesPieces(binding: Binding, target: Target): boolean {
+export function takesChunks(binding: Binding, target: Target): boolean {
   return target.endpoint.shape === "client_streaming" && takesRaw(binding, target);
 }
 
@@ -71,21 +71,21 @@ export function checkBody({ headers, method }: GatewayRequestHead, binding: Bind
     throw new HttpError(400, `${method} reads no body at this path; its fields are in the path and the query`);
   }
   if (!isJson(headers.contentType) && !takesRaw(binding, target)) throw notJson();
-  checkCoding(headers, takesPieces(binding, target));
+  checkCoding(headers, takesChunks(binding, target));
 }
 
 /** The request message in wire bytes. @throws {JsonError} 400 @throws {HttpError} 400 */
 export function readMessage(
   request: GatewayRequestHead,
   target: Target,
-  pieces: readonly Uint8Array[],
+  chunks: readonly Uint8Array[],
   binding: Binding,
   values: readonly string[],
 ): Uint8Array {
   const query = queryParameters(request, binding);
   const path = pathParameters(binding, values);
   if (binding.body === undefined) return target.request.readQuery([...path, ...query]);
-  const data = joined(pieces);
+  const data = joined(chunks);
   const rest = query.length === 0 ? NOTHING : target.request.readQuery(query);
   const content = takesRaw(binding, target)
     ? wrapped(encodeHttpBody({ contentType: request.headers.contentType ?? "", data }), binding)
@@ -112,16 +112,16 @@ function wrapped(message: Uint8Array, { body }: Binding): Uint8Array {
 }
 
 /** Makes the messages of an upload: each has a piece of the body, and the fields of the path and the query. */
-export function pieceWriter(
+export function chunkWriter(
   request: GatewayRequestHead,
   target: Target,
   binding: Binding,
   values: readonly string[],
-): (piece: HttpBody) => Uint8Array {
+): (chunk: HttpBody) => Uint8Array {
   const query = target.request.readQuery(queryParameters(request, binding));
   const path = target.request.readQuery(pathParameters(binding, values));
-  return (piece) => {
-    const message = Buffer.concat([query, wrapped(encodeHttpBody(piece), binding)]);
+  return (chunk) => {
+    const message = Buffer.concat([query, wrapped(encodeHttpBody(chunk), binding)]);
     return values.length === 0 ? message : withPathFields(message, path, pathFieldsFor(binding));
   };
 }
@@ -169,7 +169,7 @@ function isNamed(field: DescField, name: string | undefined): boolean {
 }
 
 /** The reply of a unary call or an upload. @throws {HttpError} 502 as `writeMessage` of the JSON dialect */
-export function writeAnswer(target: Target, message: Uint8Array, { responseBody: field }: Binding): Reply {
+export function writeResponse(target: Target, message: Uint8Array, { responseBody: field }: Binding): BareResponse {
   if (field === undefined) return writeMessage(target, message);
   if (isRawField(field)) {
     const { contentType, data } = decodeField(target, field, message);
@@ -178,12 +178,12 @@ export function writeAnswer(target: Target, message: Uint8Array, { responseBody:
   try {
     return { status: 200, body: target.field(field).writeBody(message) };
   } catch (cause) {
-    throw toAnswerError(target, cause);
+    throw toResponseError(target, cause);
   }
 }
 
 /** How the messages of a response stream are written. */
-export function answersOf(target: Target, { responseBody: field }: Binding): Answers {
+export function responseEncoderOf(target: Target, { responseBody: field }: Binding): ResponseEncoder {
   const { service, method } = target.endpoint;
   if (field === undefined) {
     if (isHttpBody(method.output)) return { toRaw: (message) => decodeHttpBody(service, message) };
@@ -195,7 +195,7 @@ export function answersOf(target: Target, { responseBody: field }: Binding): Ans
       try {
         return target.field(field).write(message);
       } catch (cause) {
-        throw toAnswerError(target, cause);
+        throw toResponseError(target, cause);
       }
     },
   };
@@ -216,7 +216,7 @@ function decodeField(target: Target, { number }: DescField, message: Uint8Array)
       else reader.skip(wireType, field);
     }
   } catch (cause) {
-    throw toAnswerError(target, cause);
+    throw toResponseError(target, cause);
   }
   return decodeHttpBody(target.endpoint.service, Buffer.concat(parts));
 }

@@ -10,10 +10,10 @@ import { decodeContent, isCoded } from "../../http/coded-body.js";
 import { writeErrorReply } from "../../http/error-object.js";
 import { HttpError } from "../../http/errors.js";
 import { listOf, type RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
+import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
 import { pathOf } from "../../http/target.js";
 import { type Allow, allowing, type Dialect } from "../../stages/dialect.js";
-import type { StreamOptions } from "../../stages/stream-call.js";
+import type { StreamCallOptions } from "../../stages/stream-call.js";
 import { addMetadata, withMetadata } from "../metadata.js";
 import { decodeHttpBody, encodeHttpBody, type HttpBody, RAW_HEADERS, rawChunks } from "./bodies/http-body.js";
 import {
@@ -22,7 +22,7 @@ import {
   isHttpBody,
   isPlain,
   readMessage,
-  takesPieces,
+  takesChunks,
   writeJson,
   writeMessage,
 } from "./message.js";
@@ -40,15 +40,15 @@ export const json: Dialect = {
   methods,
   checkBody,
   readTimeout,
-  takesPieces,
+  takesChunks,
   maxBody: (maxMessage) => maxMessage,
   isEncoded: isCoded,
   decodeBody: (request, _target, body, maxMessage) => decodeContent(request, body, maxMessage),
   readMessage,
-  writeMessage: (_request, target, message, answer) => withMetadata(writeMessage(target, message), answer),
+  writeMessage: (_request, target, message, response) => withMetadata(writeMessage(target, message), response),
   openStream,
-  writeError: (_request, failure, { service, target, answer }) =>
-    withMetadata(writeErrorReply(service, failure, target), answer),
+  writeError: (_request, failure, { service, target, response }) =>
+    withMetadata(writeErrorReply(service, failure, target), response),
 };
 
 const POST_ONLY = allowing("POST", "OPTIONS");
@@ -73,11 +73,11 @@ function readTimeout({ timeout }: RequestHeaders): number | undefined {
 function openStream(
   request: GatewayRequest,
   body: readonly Uint8Array[],
-  options: StreamOptions,
-): Reply | Promise<Reply | Uint8Array> {
+  options: StreamCallOptions,
+): BareResponse | Promise<BareResponse | Uint8Array> {
   const { target } = options;
   if (request.upgrade) return openWebSocket(request, options);
-  if (request.method === "POST" && takesPieces(request, target)) {
+  if (request.method === "POST" && takesChunks(request, target)) {
     checkNoQuery(request.target);
     return upload(request, options, encodeHttpBody);
   }
@@ -86,10 +86,10 @@ function openStream(
       headers: ["Upgrade", "websocket", "Connection", "Upgrade"],
     });
   }
-  return openResponse(request, readMessage(request, target, body), options, answersOf(target));
+  return openResponse(request, readMessage(request, target, body), options, responseEncoderOf(target));
 }
 
-function openWebSocket(request: GatewayRequest, options: StreamOptions): Reply {
+function openWebSocket(request: GatewayRequest, options: StreamCallOptions): BareResponse {
   checkNoQuery(request.target);
   const session = new WebSocketCall(options);
   request.onAbort((reason) => session.stop(reason));
@@ -100,11 +100,11 @@ function openWebSocket(request: GatewayRequest, options: StreamOptions): Reply {
 export const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 
 /** How the messages of a response stream are written: as JSON, or as the raw bytes of a google.api.HttpBody. */
-export type Answers =
+export type ResponseEncoder =
   | { readonly toJson: (message: Uint8Array) => string; readonly toRaw?: undefined }
   | { readonly toRaw: (message: Uint8Array) => HttpBody };
 
-function answersOf(target: Target): Answers {
+function responseEncoderOf(target: Target): ResponseEncoder {
   const { service, method } = target.endpoint;
   if (isHttpBody(method.output)) return { toRaw: (message) => decodeHttpBody(service, message) };
   return { toJson: (message) => writeJson(target, message) };
@@ -114,9 +114,9 @@ function answersOf(target: Target): Answers {
 export async function openResponse(
   request: GatewayRequest,
   message: Uint8Array,
-  options: StreamOptions,
-  answers: Answers,
-): Promise<Reply> {
+  options: StreamCallOptions,
+  answers: ResponseEncoder,
+): Promise<BareResponse> {
   const raw = answers.toRaw !== undefined;
   const events = !raw && acceptsEvents(listOf(request.rawHeaders, "accept"));
   if (events && isComplete(listOf(request.rawHeaders, "last-event-id"))) return { status: 204, body: "" };
@@ -129,7 +129,7 @@ export async function openResponse(
   return { status: 200, headers, contentType, body };
 }
 
-function formatOf(answers: Answers, events: boolean): StreamFormat {
+function formatOf(answers: ResponseEncoder, events: boolean): StreamFormat {
   if (answers.toRaw !== undefined) return rawChunks(answers.toRaw);
   return events ? serverSentEvents(answers.toJson) : ndjson(answers.toJson);
 }

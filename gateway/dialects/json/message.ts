@@ -4,9 +4,9 @@ import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { TooLargeError } from "../../../src/json/codec.js";
 import type { Target } from "../../catalog/target.js";
 import { checkNotCoded, codingOf } from "../../http/coded-body.js";
-import { answeredTooMuch, HttpError, MissingTypesError } from "../../http/errors.js";
+import { HttpError, MissingTypesError, responseTooLargeError } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequestHead, Reply } from "../../http/message.js";
+import type { BareResponse, GatewayRequestHead } from "../../http/message.js";
 import { parseQuery, queryOf } from "../../http/target.js";
 import { isForm, readForm } from "./bodies/form.js";
 import { decodeHttpBody, encodeHttpBody, RAW_HEADERS } from "./bodies/http-body.js";
@@ -26,7 +26,7 @@ export function checkBody(request: GatewayRequestHead, target: Target): void {
   const { input } = target;
   const { contentType } = request.headers;
   if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) throw notJson();
-  checkCoding(request.headers, takesPieces(request, target));
+  checkCoding(request.headers, takesChunks(request, target));
   if (request.method !== "POST") {
     throw new HttpError(400, "A body is read with POST only; GET has its fields in the query");
   }
@@ -37,8 +37,8 @@ export function notJson(): HttpError {
 }
 
 /** Refuses a content coding in which the body cannot be read. @throws {HttpError} 415 */
-export function checkCoding(headers: RequestHeaders, inPieces: boolean): void {
-  if (inPieces) checkNotCoded(headers);
+export function checkCoding(headers: RequestHeaders, inChunks: boolean): void {
+  if (inChunks) checkNotCoded(headers);
   else codingOf(headers);
 }
 
@@ -49,7 +49,7 @@ export function isJson(contentType = ""): boolean {
 }
 
 /** Whether a POST's body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
-export function takesPieces(_request: GatewayRequestHead, target: Target): boolean {
+export function takesChunks(_request: GatewayRequestHead, target: Target): boolean {
   return target.endpoint.shape === "client_streaming" && isHttpBody(target.input);
 }
 
@@ -57,11 +57,11 @@ export function takesPieces(_request: GatewayRequestHead, target: Target): boole
 export function readMessage(
   { method, target, headers: { contentType = "" } }: GatewayRequestHead,
   { input, request }: Target,
-  pieces: readonly Uint8Array[],
+  chunks: readonly Uint8Array[],
 ): Uint8Array {
   if (method !== "POST") return request.readQuery(parseQuery(queryOf(target)));
   checkNoQuery(target);
-  const body = joined(pieces);
+  const body = joined(chunks);
   if (isHttpBody(input)) return encodeHttpBody({ contentType, data: body });
   if (body.length === 0) return request.read(EMPTY_OBJECT);
   return isJson(contentType) ? request.read(body) : readForm(input, request, contentType, body);
@@ -71,15 +71,15 @@ export function readMessage(
 const joinBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /** The pieces as one body, valid until the next call. */
-export function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  if (pieces.length === 1) return pieces[0] as Uint8Array;
+export function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  if (chunks.length === 1) return chunks[0] as Uint8Array;
   let size = 0;
-  for (const piece of pieces) size += piece.length;
-  if (size > joinBuffer.length) return Buffer.concat(pieces, size);
+  for (const chunk of chunks) size += chunk.length;
+  if (size > joinBuffer.length) return Buffer.concat(chunks, size);
   let offset = 0;
-  for (const piece of pieces) {
-    joinBuffer.set(piece, offset);
-    offset += piece.length;
+  for (const chunk of chunks) {
+    joinBuffer.set(chunk, offset);
+    offset += chunk.length;
   }
   return joinBuffer.subarray(0, size);
 }
@@ -97,7 +97,7 @@ export function checkNoQuery(target: string): void {
 export const EMPTY_OBJECT = Buffer.from("{}");
 
 /** The reply of a unary call. @throws {HttpError} 502 for bytes that are no message of the response type, or too large a one */
-export function writeMessage(target: Target, message: Uint8Array): Reply {
+export function writeMessage(target: Target, message: Uint8Array): BareResponse {
   if (isHttpBody(target.output)) {
     const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
     return { status: 200, contentType, body: data, headers: RAW_HEADERS };
@@ -105,7 +105,7 @@ export function writeMessage(target: Target, message: Uint8Array): Reply {
   try {
     return { status: 200, body: target.response.writeBody(message) };
   } catch (cause) {
-    throw toAnswerError(target, cause);
+    throw toResponseError(target, cause);
   }
 }
 
@@ -114,13 +114,13 @@ export function writeJson(target: Target, message: Uint8Array): string {
   try {
     return target.response.write(message);
   } catch (cause) {
-    throw toAnswerError(target, cause);
+    throw toResponseError(target, cause);
   }
 }
 
 /** The error of a service whose answer cannot be read or written. */
-export function toAnswerError({ endpoint: { service }, output }: Target, cause: unknown): Error {
+export function toResponseError({ endpoint: { service }, output }: Target, cause: unknown): Error {
   if (cause instanceof MissingTypesError) return cause;
-  if (cause instanceof TooLargeError) return answeredTooMuch(service, cause.message, cause);
+  if (cause instanceof TooLargeError) return responseTooLargeError(service, cause.message, cause);
   return new HttpError(502, `${service} answered with what is no ${output.typeName}`, { cause });
 }

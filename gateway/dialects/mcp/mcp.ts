@@ -16,19 +16,19 @@ import { Code, StatusError } from "../../../src/errors.js";
 import type { Route, Target } from "../../catalog/target.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import { checkUnambiguous, listOf, type RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
+import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
 import { pathOf, queryOf } from "../../http/target.js";
 import { isOfAnotherOrigin } from "../../stages/cors.js";
 import {
   type Allow,
-  type AnswerMetadata,
   allowing,
   type BodyRoute,
   type Dialect,
   type FailedRequest,
+  type ResponseMetadata,
 } from "../../stages/dialect.js";
 import { admitSender } from "../../stages/route.js";
-import type { StreamOptions } from "../../stages/stream-call.js";
+import type { StreamCallOptions } from "../../stages/stream-call.js";
 import { json, UNBUFFERED } from "../json/json.js";
 import { ResponseStream } from "../json/streams/response-stream.js";
 import {
@@ -61,7 +61,7 @@ const MESSAGES: Guarded = {
   callers: Callers.PUBLIC,
 };
 /** Bytes of a message that calls no tool. */
-const MAX_OWN_BODY = 64 * 1024;
+const MAX_BUILT_IN_BODY = 64 * 1024;
 const POST_ONLY = allowing("POST", "OPTIONS");
 const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
 
@@ -103,10 +103,10 @@ export class Mcp implements Dialect {
     this.#resource = new ProtectedResource(options.config);
   }
 
-  findRoute(request: GatewayRequestHead): BodyRoute | Reply | undefined {
+  findRoute(request: GatewayRequestHead): BodyRoute | BareResponse | undefined {
     const path = pathOf(request.target);
     if (path === PATH) return this.#routeOf(request);
-    return METADATA_PATHS.includes(path) ? answerMetadata(this.#resource, request) : undefined;
+    return METADATA_PATHS.includes(path) ? metadataResponse(this.#resource, request) : undefined;
   }
 
   methods(): Allow {
@@ -120,7 +120,7 @@ export class Mcp implements Dialect {
   /** The body has been received when a call reaches the stages. */
   checkBody(): void {}
 
-  takesPieces(): boolean {
+  takesChunks(): boolean {
     return false;
   }
 
@@ -147,14 +147,18 @@ export class Mcp implements Dialect {
     _request: GatewayRequestHead,
     target: Target,
     message: Uint8Array,
-    _answer: AnswerMetadata,
+    _response: ResponseMetadata,
     route: Route,
-  ): Reply {
+  ): BareResponse {
     const { id, members } = route as ToolRoute;
     return { status: 200, body: resultText(id, unaryResult(target, message, members)) };
   }
 
-  async openStream(request: GatewayRequest, received: readonly Uint8Array[], options: StreamOptions): Promise<Reply> {
+  async openStream(
+    request: GatewayRequest,
+    received: readonly Uint8Array[],
+    options: StreamCallOptions,
+  ): Promise<BareResponse> {
     const { target } = options;
     const { message, id, members, stateless } = options.route as ToolRoute;
     const format = new ToolStreamFormat({ id, target, members, progressToken: metaOf(message).progressToken });
@@ -169,7 +173,7 @@ export class Mcp implements Dialect {
   }
 
   /** An error of the endpoint is a result, which the model gets to read; a refusal is an error of HTTP and of JSON-RPC. */
-  writeError(request: GatewayRequestHead, failure: Failure, about: FailedRequest): Reply {
+  writeError(request: GatewayRequestHead, failure: Failure, about: FailedRequest): BareResponse {
     const route = about.route as ToolRoute | undefined;
     // What fails once the guard has admitted the call is the endpoint's.
     if (route !== undefined && about.admission !== undefined) {
@@ -183,11 +187,11 @@ export class Mcp implements Dialect {
     );
   }
 
-  #routeOf(request: GatewayRequestHead): BodyRoute | Reply {
+  #routeOf(request: GatewayRequestHead): BodyRoute | BareResponse {
     checkRequest(request);
     if (request.method === "OPTIONS") return { status: 204, body: "", headers: POST_ONLY.header };
     this.#checkReady();
-    const findRoute: BodyRoute["findRoute"] = (body, sender) => this.#answer(request, body, sender);
+    const findRoute: BodyRoute["findRoute"] = (body, sender) => this.#response(request, body, sender);
     return { sending: MESSAGES, maxBody: this.#maxBody(request), findRoute };
   }
 
@@ -198,11 +202,11 @@ export class Mcp implements Dialect {
   }
 
   /** The route of the tool that a message calls, or the reply to any other message. */
-  async #answer(
+  async #response(
     request: GatewayRequestHead,
     body: readonly Uint8Array[],
     sender: Admission,
-  ): Promise<ToolRoute | Reply> {
+  ): Promise<ToolRoute | BareResponse> {
     let id: RpcMessage["id"];
     try {
       const message = parseMessage(body);
@@ -223,7 +227,7 @@ export class Mcp implements Dialect {
   #maxBody(request: GatewayRequestHead): number {
     const { maxBody } = this.#options.config;
     const method = single(request.rawHeaders, "mcp-method");
-    return method === undefined || method === "tools/call" ? maxBody : Math.min(MAX_OWN_BODY, maxBody);
+    return method === undefined || method === "tools/call" ? maxBody : Math.min(MAX_BUILT_IN_BODY, maxBody);
   }
 
   /** The text of the result of a method that calls no endpoint and opens no stream. @throws {RpcError} (rejects) */
@@ -243,13 +247,16 @@ export class Mcp implements Dialect {
   }
 
   /** @throws {RpcError} */
-  #startCall(received: Received): ToolRoute | Reply | Promise<Reply> {
+  #startCall(received: Received): ToolRoute | BareResponse | Promise<BareResponse> {
     const { id, message, members, sender } = received;
     const { name, arguments: given = {} } = message.params;
     if (typeof name !== "string") throw badParams("params.name must be the name of a tool");
     if (!isObject(given)) throw badParams("params.arguments must be an object");
     const text = memberText(message.paramsText, "arguments") ?? "{}";
-    const ofFinder = (result: string): Reply => ({ status: 200, body: resultText(id, objectResult(result, members)) });
+    const ofFinder = (result: string): BareResponse => ({
+      status: 200,
+      body: resultText(id, objectResult(result, members)),
+    });
     switch (name) {
       case SEARCH: {
         const found = search(stringOf({ query: "", ...given }, "query"), sender, this.#options);
@@ -290,7 +297,7 @@ export class Mcp implements Dialect {
     throw badParams(`Unknown tool: ${name.slice(0, 128)}`);
   }
 
-  #listen({ request, message, id, sender }: Received): Reply {
+  #listen({ request, message, id, sender }: Received): BareResponse {
     const { notifications } = message.params;
     if (!isObject(notifications)) throw badParams("params.notifications must be an object");
     if (!acceptsEvents(request)) throw new RpcError(406, 406, "The header Accept must name text/event-stream");
@@ -324,7 +331,7 @@ function checkRequest({ method, target, headers }: GatewayRequestHead): void {
   }
 }
 
-function answerMetadata(resource: ProtectedResource, request: GatewayRequestHead): Reply {
+function metadataResponse(resource: ProtectedResource, request: GatewayRequestHead): BareResponse {
   const { method } = request;
   if (method === "OPTIONS") return { status: 204, body: "", headers: GET_ONLY.header };
   if (GET_ONLY.methods.includes(method)) return resource.metadata(request);

@@ -1,5 +1,5 @@
 /** JSON-RPC 2.0 messages (https://www.jsonrpc.org/specification), as the Model Context Protocol sends them: one a request. */
-import type { Reply } from "../../http/message.js";
+import type { BareResponse } from "../../http/message.js";
 
 /** Codes of errors: JSON-RPC's own, and those that the protocol adds (revision 2026-07-28, "Error Codes"). */
 export const RpcCode = {
@@ -135,7 +135,7 @@ export function resultText(id: string | number, result: string): string {
 }
 
 /** @param id of the request; undefined where it could not be read */
-export function errorReply(id: string | number | undefined, error: RpcError): Reply {
+export function errorReply(id: string | number | undefined, error: RpcError): BareResponse {
   const { status, code, message, data, headers } = error;
   const body = { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message, ...(data && { data }) } };
   return { status, body: JSON.stringify(body), headers };

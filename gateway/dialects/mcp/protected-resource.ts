@@ -4,7 +4,7 @@
  */
 import type { Config } from "../../../src/config/config.js";
 import { valuesOf } from "../../http/headers.js";
-import type { GatewayRequestHead, Reply } from "../../http/message.js";
+import type { BareResponse, GatewayRequestHead } from "../../http/message.js";
 
 /** Where the metadata lie: at the well-known path alone, and with the path of the resource behind it (RFC 9728 §3.1). */
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
@@ -26,7 +26,7 @@ export class ProtectedResource {
     this.#isSecure = httpTlsCert !== undefined;
   }
 
-  metadata(request: GatewayRequestHead): Reply {
+  metadata(request: GatewayRequestHead): BareResponse {
     const metadata = {
       resource: `${this.#originOf(request)}/mcp`,
       resource_name: "Portico",

@@ -6,7 +6,7 @@ import type { Target } from "../../catalog/target.js";
 import { HttpError } from "../../http/errors.js";
 import type { StreamFormat } from "../json/streams/response-stream.js";
 import { resultText } from "./message.js";
-import { answerJson, failedResult, type Members, streamResult } from "./tool-result.js";
+import { failedResult, type Members, responseJson, streamResult } from "./tool-result.js";
 
 /** What a result holds of a stream, at most: messages, and characters of their JSON. */
 const MAX_MESSAGES = 1_000;
@@ -40,7 +40,7 @@ export class ToolStreamFormat implements StreamFormat {
 
   message(message: Uint8Array): string {
     const { target, progressToken } = this.#options;
-    const json = answerJson(target, message);
+    const json = responseJson(target, message);
     this.#characters += json.length;
     if (this.#messages.length === MAX_MESSAGES || this.#characters > MAX_CHARACTERS) {
       this.#truncated = true;

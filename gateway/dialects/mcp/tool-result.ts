@@ -11,14 +11,14 @@ import { isObjectInJson, VALUE } from "./tool-schema.js";
 export type Members = string;
 
 /** What an answer of an endpoint is as JSON: always an object. @throws {HttpError} 502 as `writeJson` */
-export function answerJson(target: Target, message: Uint8Array): string {
+export function responseJson(target: Target, message: Uint8Array): string {
   const json = writeJson(target, message);
   return isObjectInJson(target.output) ? json : `{${JSON.stringify(VALUE)}:${json}}`;
 }
 
 /** The text of the result of a unary call. @throws {HttpError} 502 as `answerJson` */
 export function unaryResult(target: Target, message: Uint8Array, members: Members): string {
-  const json = answerJson(target, message);
+  const json = responseJson(target, message);
   const raw = isHttpBody(target.output) ? rawContent(target, message) : undefined;
   return resultOf(raw ?? textContent(json), json, members);
 }

@@ -4,7 +4,7 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Schemas, type SchemasOptions } from "../../../src/json/schema/messages.js";
-import type { Direction, Schema } from "../../../src/json/schema/scalars.js";
+import type { Direction, JsonSchema } from "../../../src/json/schema/scalars.js";
 import { hasOwnForm } from "../../../src/json/types.js";
 import { atOnce } from "../../../src/overload/pace.js";
 
@@ -19,17 +19,17 @@ export function isObjectInJson(type: DescMessage): boolean {
 }
 
 /** The schema of one message, as the arguments of a tool or as its content. */
-export function messageSchema(type: DescMessage, direction: Direction, options: SchemasOptions): Schema {
+export function messageSchema(type: DescMessage, direction: Direction, options: SchemasOptions): JsonSchema {
   const schemas = new Schemas(options);
   const root = schemas.message(type, direction);
   const components = atOnce(schemas.components());
-  const object = isObjectInJson(type) ? (components[nameOf(root)] as Schema) : wrappedIn(root);
+  const object = isObjectInJson(type) ? (components[nameOf(root)] as JsonSchema) : wrappedIn(root);
   const schema = { ...object, ...(Object.keys(components).length > 0 && { $defs: components }) };
-  return withoutUnused(plain(schema) as Schema);
+  return withoutUnused(plain(schema) as JsonSchema);
 }
 
 /** The schema of what a streaming endpoint answers: its messages, and whether there were more of them. */
-export function streamSchema(type: DescMessage, options: SchemasOptions): Schema {
+export function streamSchema(type: DescMessage, options: SchemasOptions): JsonSchema {
   const { $defs, ...message } = messageSchema(type, "output", options);
   return {
     type: "object",
@@ -39,13 +39,13 @@ export function streamSchema(type: DescMessage, options: SchemasOptions): Schema
   };
 }
 
-function wrappedIn(schema: Schema): Schema {
+function wrappedIn(schema: JsonSchema): JsonSchema {
   return { type: "object", properties: { [VALUE]: schema }, required: [VALUE], additionalProperties: false };
 }
 
 const COMPONENTS = "#/components/schemas/";
 
-function nameOf({ $ref }: Schema): string {
+function nameOf({ $ref }: JsonSchema): string {
   return String($ref).slice(COMPONENTS.length);
 }
 
@@ -70,14 +70,14 @@ function plainValue(keyword: string, value: unknown): unknown {
   if (DATA.has(keyword)) return value;
   if (keyword === "$ref") return String(value).replace(COMPONENTS, "#/$defs/");
   if (!NAMED.has(keyword)) return plain(value);
-  return Object.fromEntries(Object.entries(value as Schema).map(([name, one]) => [name, plain(one)]));
+  return Object.fromEntries(Object.entries(value as JsonSchema).map(([name, one]) => [name, plain(one)]));
 }
 
 /** Without the definitions that nothing refers to: the root's own stands there only where it contains itself. */
-function withoutUnused({ $defs = {}, ...root }: Schema): Schema {
-  const defs = $defs as Readonly<Record<string, Schema>>;
-  const used = new Map<string, Schema>();
-  const open: Schema[] = [root];
+function withoutUnused({ $defs = {}, ...root }: JsonSchema): JsonSchema {
+  const defs = $defs as Readonly<Record<string, JsonSchema>>;
+  const used = new Map<string, JsonSchema>();
+  const open: JsonSchema[] = [root];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
     for (const [, name] of JSON.stringify(one).matchAll(/"\$ref":"#\/\$defs\/([^"]+)"/g)) {
       const found = defs[name as string];

@@ -25,7 +25,7 @@ const MAX_SCHEMA_PARTS = 500;
 const MAX_FOUND = 20;
 
 /** Who asks: a caller, and the namespace whose rules decide. */
-export type Viewer = Pick<Admission, "caller" | "namespace">;
+export type ToolViewer = Pick<Admission, "caller" | "namespace">;
 
 export interface ToolsOptions {
   readonly catalog: { readonly routes: Routes };
@@ -44,7 +44,7 @@ function fullName(endpoint: Endpoint): string {
 }
 
 /** The endpoints that are tools for a caller, in the order of their names. */
-export function toolsOf(viewer: Viewer, { catalog: { routes }, guard }: ToolsOptions): Target[] {
+export function toolsOf(viewer: ToolViewer, { catalog: { routes }, guard }: ToolsOptions): Target[] {
   const tools: Target[] = [];
   for (const service of [...routes.services].sort()) {
     if (SELF_GOVERNED.has(service)) continue;
@@ -69,7 +69,7 @@ export function findTool(name: string, { catalog: { routes } }: Pick<ToolsOption
 }
 
 /** The text of the JSON array of tools that a caller is listed, as it is now; made in turns. */
-export async function listedTools(viewer: Viewer, options: ToolsOptions): Promise<string> {
+export async function listedTools(viewer: ToolViewer, options: ToolsOptions): Promise<string> {
   const tools = toolsOf(viewer, options);
   if (tools.length > MAX_LISTED) return JSON.stringify(FINDERS);
   return `[${(await mapPaced(tools, (target) => describedTool(target, options))).join(",")}]`;
@@ -167,7 +167,7 @@ const FINDERS: readonly object[] = [
  * The names and summaries of endpoints that a search finds, the best first. It works in turns, since the types of services that
  * were not called yet are parsed for it.
  */
-export async function search(query: string, viewer: Viewer, options: ToolsOptions): Promise<object> {
+export async function search(query: string, viewer: ToolViewer, options: ToolsOptions): Promise<object> {
   const words = wordsOf(query);
   const tools = toolsOf(viewer, options);
   const scored = await mapPaced(tools, ({ endpoint }) => ({ endpoint, score: scoreOf(endpoint, words) }));

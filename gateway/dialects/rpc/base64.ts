@@ -21,8 +21,8 @@ export class Base64Decoder {
   #rest = "";
 
   /** @throws {HttpError} 400 */
-  push(piece: Buffer): Buffer {
-    const text = this.#rest + piece.toString("latin1");
+  push(chunk: Buffer): Buffer {
+    const text = this.#rest + chunk.toString("latin1");
     const complete = text.length - (text.length % 4);
     this.#rest = text.slice(complete);
     const decoded: Buffer[] = [];

@@ -6,12 +6,12 @@
  * see, and transcoded for an instance that has another.
  */
 
-import type { Codec as JsonCodec } from "../../../src/json/codec.js";
+import type { MessageCodec as JsonCodec } from "../../../src/json/codec.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
 import type { Target } from "../../catalog/target.js";
-import { toAnswerError } from "../json/message.js";
+import { toResponseError } from "../json/message.js";
 
-export interface Codec {
+export interface RpcCodec {
   /** As content types name it: `application/grpc+proto`. */
   readonly name: "proto" | "json";
   /** A request message as the instance reads it. @throws {JsonError} */
@@ -20,7 +20,7 @@ export interface Codec {
   write(target: Target, message: Uint8Array): Uint8Array;
 }
 
-export const PROTO: Codec = {
+export const PROTO: RpcCodec = {
   name: "proto",
   read(target, message) {
     const newest = otherContract(target);
@@ -32,19 +32,19 @@ export const PROTO: Codec = {
     try {
       return transcode(message, target.response, newest.response);
     } catch (cause) {
-      throw toAnswerError(target, cause);
+      throw toResponseError(target, cause);
     }
   },
 };
 
-export const JSON_CODEC: Codec = {
+export const JSON_CODEC: RpcCodec = {
   name: "json",
   read: ({ request }, message) => request.read(message),
   write(target, message) {
     try {
       return bytesOf(target.response.writeBody(message));
     } catch (cause) {
-      throw toAnswerError(target, cause);
+      throw toResponseError(target, cause);
     }
   },
 };

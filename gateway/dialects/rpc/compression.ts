@@ -5,7 +5,7 @@ import { DecompressError, decompress, decompressAtOnce, MIN_COMPRESSED } from ".
 import { NO_MEMORY } from "../../http/errors.js";
 import type { GatewayRequest } from "../../http/message.js";
 
-export type Encoding = "gzip" | "br";
+export type ContentCoding = "gzip" | "br";
 
 /** What is accepted, as a list in headers. */
 export const ENCODINGS = "gzip, br";
@@ -14,7 +14,7 @@ export const ENCODINGS = "gzip, br";
  * The encoding that a header names; undefined for none.
  * @throws {StatusError} UNIMPLEMENTED for one that is not known here
  */
-export function encodingOf(name: string | undefined): Encoding | undefined {
+export function encodingOf(name: string | undefined): ContentCoding | undefined {
   if (name === undefined || name === "identity") return undefined;
   if (name === "gzip" || name === "br") return name;
   const shown = JSON.stringify(name.slice(0, 32));
@@ -22,7 +22,7 @@ export function encodingOf(name: string | undefined): Encoding | undefined {
 }
 
 /** The first encoding of a list of accepted ones that is known here. */
-export function firstAccepted(list: string | undefined): Encoding | undefined {
+export function firstAccepted(list: string | undefined): ContentCoding | undefined {
   if (list === undefined || list === "identity") return undefined;
   for (const element of list.toLowerCase().split(",")) {
     const [name = "", ...parameters] = element.split(";").map((part) => part.trim());
@@ -40,13 +40,13 @@ export function firstAccepted(list: string | undefined): Encoding | undefined {
  */
 export async function decompressBody(
   request: GatewayRequest,
-  encoding: Encoding,
+  encoding: ContentCoding,
   bytes: Uint8Array,
   maxBytes: number,
 ): Promise<Uint8Array> {
   let message: Uint8Array | undefined;
   try {
-    message = await decompress(encoding, bytes, maxBytes, (size) => request.tryHoldBody(size));
+    message = await decompress(encoding, bytes, maxBytes, (size) => request.tryReserveBody(size));
   } catch (thrown) {
     throw toStatusError(thrown, encoding, maxBytes);
   }
@@ -58,7 +58,7 @@ export async function decompressBody(
 const MAX_IN_QUERY = 256 * 1024;
 
 /** Decompresses the message of a query. @throws {StatusError} as `decompressBody` */
-export function decompressQuery(encoding: Encoding, bytes: Uint8Array, maxMessage: number): Uint8Array {
+export function decompressQuery(encoding: ContentCoding, bytes: Uint8Array, maxMessage: number): Uint8Array {
   const maxBytes = Math.min(maxMessage, MAX_IN_QUERY);
   try {
     return decompressAtOnce(encoding, bytes, maxBytes);
@@ -67,7 +67,7 @@ export function decompressQuery(encoding: Encoding, bytes: Uint8Array, maxMessag
   }
 }
 
-function toStatusError(thrown: unknown, encoding: Encoding, maxBytes: number): unknown {
+function toStatusError(thrown: unknown, encoding: ContentCoding, maxBytes: number): unknown {
   if (!(thrown instanceof DecompressError)) return thrown;
   if (thrown.reason === "too large") {
     return new StatusError(Code.RESOURCE_EXHAUSTED, `The message is larger than ${maxBytes} bytes`);

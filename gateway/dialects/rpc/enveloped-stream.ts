@@ -7,41 +7,41 @@
  */
 
 import { type Metadata, NO_METADATA } from "../../../src/call/metadata.js";
-import { MessageReader, type MessageTaker } from "../../../src/rpc/http2/messages.js";
+import { GrpcMessageReader, type MessageTaker } from "../../../src/rpc/http2/messages.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
-import type { BodySink, BodyStream, PieceFlow, PieceReader } from "../../http/body.js";
+import type { BodySink, BodyStream, ChunkFlow, ChunkReader } from "../../http/body.js";
 import { compressAtOnce } from "../../http/content-coding.js";
 import { HttpError, MissingTypesError, NO_MEMORY, notOneMessage } from "../../http/errors.js";
-import type { GatewayRequest, Reply } from "../../http/message.js";
-import { StreamCall, type StreamOptions } from "../../stages/stream-call.js";
+import type { BareResponse, GatewayRequest } from "../../http/message.js";
+import { StreamCall, type StreamCallOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { Base64Decoder, encodeBase64 } from "./base64.js";
-import type { Codec } from "./codec.js";
-import { type Encoding, encodingOf, isWorthCompressing } from "./compression.js";
+import type { RpcCodec } from "./codec.js";
+import { type ContentCoding, encodingOf, isWorthCompressing } from "./compression.js";
 import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
 
 export interface EnvelopedStreamOptions {
   readonly protocol: EnvelopeProtocol;
-  readonly codec: Codec;
+  readonly codec: RpcCodec;
   readonly isText?: boolean;
   readonly maxMessage: number;
   readonly contentType: string;
 }
 
-export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
+export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
   /** Resolves when the response may begin, and rejects with the failure before that. */
-  readonly reply: Promise<Reply>;
+  readonly reply: Promise<BareResponse>;
   /** A client may be silent in an open stream; what reads its body in HTTP/1.1 bounds that nevertheless. */
   readonly allowsSilence = true;
-  readonly #options: StreamOptions;
+  readonly #options: StreamCallOptions;
   readonly #format: EnvelopedStreamOptions;
   readonly #call: StreamCall;
-  readonly #reader: MessageReader;
+  readonly #reader: GrpcMessageReader;
   readonly #decoder: Base64Decoder | undefined;
-  readonly #encoding: Encoding | undefined;
+  readonly #encoding: ContentCoding | undefined;
   readonly #opening: NodeJS.Timeout;
-  readonly #flow: PieceFlow | undefined;
-  #begin!: (reply: Reply) => void;
+  readonly #flow: ChunkFlow | undefined;
+  #begin!: (reply: BareResponse) => void;
   #reject!: (error: Error) => void;
   #begun = false;
   #sink: BodySink | undefined;
@@ -61,14 +61,14 @@ export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
   constructor(
     request: GatewayRequest,
     message: Uint8Array | undefined,
-    options: StreamOptions,
+    options: StreamCallOptions,
     format: EnvelopedStreamOptions,
   ) {
     this.#options = options;
     this.#format = format;
     const { protocol, maxMessage, isText } = format;
-    this.#encoding = protocol.answerEncoding(request.headers);
-    this.#reader = new MessageReader(maxMessage, this);
+    this.#encoding = protocol.responseEncoding(request.headers);
+    this.#reader = new GrpcMessageReader(maxMessage, this);
     this.#reader.encoding = encodingOf(protocol.requestEncoding(request.headers)) ?? "identity";
     this.#decoder = isText ? new Base64Decoder() : undefined;
     this.reply = new Promise((resolve, reject) => {
@@ -77,12 +77,12 @@ export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
     });
     this.#call = new StreamCall(options, {
       onHeaders: (headers) => this.#start(headers),
-      onMessage: (answer) => this.#send(answer),
+      onMessage: (response) => this.#send(response),
       onDrain: () => this.#unblock(),
       onClose: (error, trailers) => this.#finish(error, trailers),
     });
     this.#opening = setTimeout(() => this.#start(NO_METADATA), options.heartbeatMs);
-    if (message === undefined) this.#flow = request.pieces(this);
+    if (message === undefined) this.#flow = request.chunks(this);
     else {
       this.#count.received = 1;
       this.#received = true;
@@ -98,10 +98,10 @@ export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
 
   // The request.
 
-  onPiece(piece: Uint8Array): boolean {
+  onChunk(chunk: Uint8Array): boolean {
     if (this.#over) return true;
     try {
-      const bytes = this.#decoder?.push(asBuffer(piece)) ?? asBuffer(piece);
+      const bytes = this.#decoder?.push(asBuffer(chunk)) ?? asBuffer(chunk);
       if (bytes.length > 0) this.#reader.push(bytes, 0, bytes.length);
       this.#pass();
     } catch (error) {
@@ -116,8 +116,8 @@ export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
     this.#endRequest();
   }
 
-  onFault(fault: HttpError): void {
-    this.stop(fault);
+  onError(error: HttpError): void {
+    this.stop(error);
   }
 
   /** Sends the messages on that have come, until the service takes no more. */
@@ -131,7 +131,7 @@ export class EnvelopedStream implements BodyStream, PieceReader, MessageTaker {
     }
     const reader = this.#reader;
     const isUnfinished = reader.hasMore && !this.#blocked && !reader.isBusy;
-    if (this.#flow?.tryHold?.(reader.held, isUnfinished) === false) throw NO_MEMORY;
+    if (this.#flow?.tryReserve?.(reader.held, isUnfinished) === false) throw NO_MEMORY;
   }
 
   #endRequest(): void {

@@ -1,26 +1,26 @@
 /** gRPC, gRPC-Web and the streams of Connect as dialects: one object for each protocol and codec. */
-import type { OwnRoot } from "../../../src/contract/names.js";
+import type { BuiltInRoot } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import { MessageReader, PREFIX_SIZE } from "../../../src/rpc/http2/messages.js";
+import { GrpcMessageReader, PREFIX_SIZE } from "../../../src/rpc/http2/messages.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
 import type { Target } from "../../catalog/target.js";
 import { compress } from "../../http/content-coding.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequest, GatewayRequestHead, Reply } from "../../http/message.js";
+import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
 import {
   type Allow,
-  type AnswerMetadata,
   allowing,
   type Dialect,
   type FailedRequest,
+  type ResponseMetadata,
   type Written,
 } from "../../stages/dialect.js";
-import type { StreamOptions } from "../../stages/stream-call.js";
+import type { StreamCallOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { decodeBase64, encodeBase64 } from "./base64.js";
-import type { Codec } from "./codec.js";
-import { decompressBody, type Encoding, encodingOf, isWorthCompressing } from "./compression.js";
+import type { RpcCodec } from "./codec.js";
+import { type ContentCoding, decompressBody, encodingOf, isWorthCompressing } from "./compression.js";
 import { EnvelopedStream } from "./enveloped-stream.js";
 import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
 import { findRoute } from "./route.js";
@@ -28,11 +28,11 @@ import { findRoute } from "./route.js";
 export const POST_ONLY: Allow = allowing("POST", "OPTIONS");
 const NO_BYTES = new Uint8Array(0);
 /** Content types tell these dialects. */
-export const NO_ROOTS: readonly OwnRoot[] = [];
+export const NO_ROOTS: readonly BuiltInRoot[] = [];
 
 export interface EnvelopedOptions {
   readonly protocol: EnvelopeProtocol;
-  readonly codec: Codec;
+  readonly codec: RpcCodec;
   /** Whether the bodies of requests and responses are in base64. */
   readonly isText?: boolean;
   /** Most bytes of a message, before and after decompression. */
@@ -77,7 +77,7 @@ export class Enveloped implements Dialect {
     return this.#options.protocol.readTimeout(headers);
   }
 
-  takesPieces(_request: GatewayRequestHead, { endpoint }: Target): boolean {
+  takesChunks(_request: GatewayRequestHead, { endpoint }: Target): boolean {
     return endpoint.shape === "client_streaming" || endpoint.shape === "bidi_streaming";
   }
 
@@ -92,13 +92,13 @@ export class Enveloped implements Dialect {
   async decodeBody(
     request: GatewayRequest,
     { endpoint }: Target,
-    pieces: readonly Uint8Array[],
+    chunks: readonly Uint8Array[],
     maxBytes: number,
   ): Promise<readonly Uint8Array[]> {
     const { isText } = this.#options;
     const maxMessage = Math.min(this.#options.maxMessage, maxBytes);
-    const [piece] = pieces;
-    const body = pieces.length === 1 ? asBuffer(piece as Uint8Array) : Buffer.concat(pieces);
+    const [chunk] = chunks;
+    const body = chunks.length === 1 ? asBuffer(chunk as Uint8Array) : Buffer.concat(chunks);
     return [await this.#onlyMessage(request, isText ? decodeBase64(body) : body, endpoint.name, maxMessage)];
   }
 
@@ -120,7 +120,7 @@ export class Enveloped implements Dialect {
         return decompressBody(request, encoding, message, maxMessage);
     }
     if (body.length === 0 || body.length > end) throw wrongRequestCount(endpoint);
-    const reader = new MessageReader(maxMessage);
+    const reader = new GrpcMessageReader(maxMessage);
     reader.push(body, 0, body.length);
     reader.next();
     throw new StatusError(Code.INVALID_ARGUMENT, "The body ends before the end of its message");
@@ -131,36 +131,36 @@ export class Enveloped implements Dialect {
     return this.#options.codec.read(target, message);
   }
 
-  writeMessage(request: GatewayRequest, target: Target, message: Uint8Array, answer: AnswerMetadata): Written {
+  writeMessage(request: GatewayRequest, target: Target, message: Uint8Array, response: ResponseMetadata): Written {
     const { protocol, codec } = this.#options;
     const written = codec.write(target, message);
-    const encoding = isWorthCompressing(written, target) ? protocol.answerEncoding(request.headers) : undefined;
-    if (encoding === undefined) return this.#reply(0, written, protocol.headers, answer);
-    return () => this.#compressed(encoding, written, answer);
+    const encoding = isWorthCompressing(written, target) ? protocol.responseEncoding(request.headers) : undefined;
+    if (encoding === undefined) return this.#reply(0, written, protocol.headers, response);
+    return () => this.#compressed(encoding, written, response);
   }
 
-  async #compressed(encoding: Encoding, written: Uint8Array, answer: AnswerMetadata): Promise<Reply> {
+  async #compressed(encoding: ContentCoding, written: Uint8Array, response: ResponseMetadata): Promise<BareResponse> {
     const { protocol } = this.#options;
     const headers = [...protocol.headers, protocol.encodingHeader, encoding];
     const compressed = await compress(encoding, written);
-    if (compressed === undefined) return this.#reply(0, written, headers, answer);
-    return this.#reply(COMPRESSED, compressed, headers, answer);
+    if (compressed === undefined) return this.#reply(0, written, headers, response);
+    return this.#reply(COMPRESSED, compressed, headers, response);
   }
 
-  #reply(flag: number, message: Uint8Array, headers: readonly string[], answer: AnswerMetadata): Reply {
-    const end = this.#options.protocol.end(undefined, answer.trailers);
+  #reply(flag: number, message: Uint8Array, headers: readonly string[], response: ResponseMetadata): BareResponse {
+    const end = this.#options.protocol.end(undefined, response.trailers);
     const bytes = envelope(flag, message, end.frame);
     return {
       status: 200,
-      headers: answer.headers.length === 0 ? headers : addMetadata([...headers], answer.headers),
+      headers: response.headers.length === 0 ? headers : addMetadata([...headers], response.headers),
       contentType: this.contentType,
       body: this.#options.isText ? encodeBase64(bytes) : bytes,
       trailers: end.trailers,
     };
   }
 
-  openStream(request: GatewayRequest, body: readonly Uint8Array[], options: StreamOptions): Promise<Reply> {
-    const message = this.takesPieces(request, options.target)
+  openStream(request: GatewayRequest, body: readonly Uint8Array[], options: StreamCallOptions): Promise<BareResponse> {
+    const message = this.takesChunks(request, options.target)
       ? undefined
       : this.readMessage(request, options.target, body);
     const { contentType } = this;
@@ -169,10 +169,10 @@ export class Enveloped implements Dialect {
     return stream.reply;
   }
 
-  writeError(_request: GatewayRequestHead, failure: Failure, { answer }: FailedRequest): Reply {
+  writeError(_request: GatewayRequestHead, failure: Failure, { response }: FailedRequest): BareResponse {
     const { protocol, isText } = this.#options;
-    const { frame = NO_BYTES, trailers = [] } = protocol.end(failure, answer.trailers);
-    const headers = addMetadata([...protocol.headers, ...failure.headers, ...trailers], answer.headers);
+    const { frame = NO_BYTES, trailers = [] } = protocol.end(failure, response.trailers);
+    const headers = addMetadata([...protocol.headers, ...failure.headers, ...trailers], response.headers);
     return { status: 200, headers, contentType: this.contentType, body: isText ? encodeBase64(frame) : frame };
   }
 }

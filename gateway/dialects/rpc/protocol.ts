@@ -6,13 +6,13 @@ import type { Metadata } from "../../../src/call/metadata.js";
 import type { Failure } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
 import type { GatewayRequestHead } from "../../http/message.js";
-import type { Codec } from "./codec.js";
-import type { Encoding } from "./compression.js";
+import type { RpcCodec } from "./codec.js";
+import type { ContentCoding } from "./compression.js";
 
 export interface EnvelopeProtocol {
   /** In the log. */
   readonly name: string;
-  contentType(codec: Codec): string;
+  contentType(codec: RpcCodec): string;
   /** Refuses a request in which the protocol cannot be spoken. @throws {Error} */
   checkRequest(request: GatewayRequestHead): void;
   /** Whether unary endpoints are called by it, too. */
@@ -22,7 +22,7 @@ export interface EnvelopeProtocol {
   /** The header that names the compression of the request's messages. */
   requestEncoding(headers: RequestHeaders): string | undefined;
   /** The compression for answers that the client has asked for. */
-  answerEncoding(headers: RequestHeaders): Encoding | undefined;
+  responseEncoding(headers: RequestHeaders): ContentCoding | undefined;
   /** The header that names the compression of the answer's messages. */
   readonly encodingHeader: string;
   /** Headers of every response. */

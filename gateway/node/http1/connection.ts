@@ -10,7 +10,7 @@ import {
   agreedProtocol,
   type ClientSocket,
   type ConnectionLimits,
-  type ConnectionOptions,
+  type HttpConnectionOptions,
   LINGER_MS,
   type PortConnection,
 } from "../connection.js";
@@ -19,11 +19,11 @@ import type { Peer } from "../peer.js";
 import { unshareReads } from "../shared-reads.js";
 import type { WebSockets } from "../websocket.js";
 import { ClientTime } from "./client-time.js";
-import { CHUNKED, Exchange, type ExchangeConnection, type Head, NO_HEAD } from "./exchange.js";
-import { asksForWebSocket, bodyLength, faultOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
-import type { RequestBody } from "./request-body.js";
-import type { RequestHead } from "./request-head.js";
-import { OTHER_VERSION, Outcome, RequestParser } from "./request-parser.js";
+import { CHUNKED, Exchange, type ExchangeHead, type Http1Owner, NO_HEAD } from "./exchange.js";
+import { asksForWebSocket, bodyLength, errorOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
+import type { Http1RequestBody } from "./request-body.js";
+import type { Http1RequestHead } from "./request-head.js";
+import { OTHER_VERSION, ParseOutcome, RequestParser } from "./request-parser.js";
 import type { ResponseBatch } from "./response-batch.js";
 
 /** Most requests of a connection that are served at once; the next ones are read later. */
@@ -33,7 +33,7 @@ const MAX_WAITING = 16 * 1024;
 /** The preface of HTTP/2 (RFC 9113 §3.4). */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-export interface Http1Options extends ConnectionOptions {
+export interface Http1Options extends HttpConnectionOptions {
   /** The headers that keep a connection, each with the end of its line. */
   readonly keepAlive: string;
   readonly webSockets: WebSockets;
@@ -44,7 +44,7 @@ export interface Http1Options extends ConnectionOptions {
   onHttp2(connection: Http1Connection, firstBytes: Buffer): void;
 }
 
-export class Http1Connection implements PortConnection, ExchangeConnection {
+export class Http1Connection implements PortConnection, Http1Owner {
   readonly socket: ClientSocket;
   readonly remotePeer: Peer;
   isLeaving = false;
@@ -100,7 +100,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     return this.#memory;
   }
 
-  openClient(head: Head): ClientMemory | undefined {
+  openClient(head: ExchangeHead): ClientMemory | undefined {
     return this.remotePeer.openClient(head, this.#options.budget, this.memory);
   }
 
@@ -148,7 +148,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     const isIdle = this.#receiving === undefined && !this.#parser.isInRequest;
     // A client that has sent nothing at all is answered.
     if (isIdle && this.#bytesBefore === undefined) this.destroy();
-    else if (!this.#receiving?.requestBody?.readsPieces) this.#fail(TOO_SLOW);
+    else if (!this.#receiving?.requestBody?.readsChunks) this.#fail(TOO_SLOW);
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -205,30 +205,30 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     const parser = this.#parser;
     const isNew = !parser.isInRequest;
     const outcome = parser.parse(chunk, from);
-    if (outcome === Outcome.MORE) {
+    if (outcome === ParseOutcome.MORE) {
       if (this.#bytesBefore !== undefined) this.#bytesBefore += parser.end - from;
       else if (isNew && parser.isInRequest) this.#clientTime.limit(this.limits.headerTime);
       return parser.end;
     }
-    if (outcome === Outcome.HTTP2) return this.#readHttp2(chunk, from);
-    if (outcome === Outcome.FAULT) {
-      this.#fail(parser.fault as HttpError);
+    if (outcome === ParseOutcome.HTTP2) return this.#readHttp2(chunk, from);
+    if (outcome === ParseOutcome.FAULT) {
+      this.#fail(parser.error as HttpError);
       return chunk.length;
     }
     if (isNew) this.#clientTime.restart();
     this.#bytesBefore = undefined;
-    const head = parser.head as RequestHead;
+    const head = parser.head as Http1RequestHead;
     parser.head = undefined;
     return this.#begin(head, chunk, parser.end);
   }
 
   /** Serves a request whose head has arrived. @returns where the request ends, or what has arrived of it */
-  #begin(head: RequestHead, chunk: Buffer, headEnd: number): number {
+  #begin(head: Http1RequestHead, chunk: Buffer, headEnd: number): number {
     const isLater = this.#exchanges.length > 0;
     const upgrade = head.upgrade && asksForWebSocket(head);
     const unclear = unclearEnd(head, this.limits);
     const length = upgrade ? 0 : bodyLength(head);
-    const exchange = new Exchange(this, head, { fault: faultOf(head), bodyLength: length, upgrade });
+    const exchange = new Exchange(this, head, { error: errorOf(head), bodyLength: length, upgrade });
     if (unclear !== undefined) {
       exchange.fail(unclear);
       this.#isDeaf = true;
@@ -258,7 +258,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   }
 
   #readBody(exchange: Exchange, chunk: Buffer, from: number): number {
-    const body = exchange.requestBody as RequestBody;
+    const body = exchange.requestBody as Http1RequestBody;
     if (this.#bodyLeft !== undefined) {
       const end = Math.min(chunk.length, from + this.#bodyLeft);
       this.#bodyLeft -= end - from;
@@ -268,16 +268,16 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     }
     const parser = this.#parser;
     const outcome = parser.parse(chunk, from);
-    const { end, pieces } = parser;
-    if (pieces.length > 0) parser.pieces = [];
-    for (const piece of pieces) body.receive(piece, 0, piece.length);
-    if (outcome === Outcome.END) this.#endBody(exchange, body);
-    if (outcome !== Outcome.FAULT) return end;
-    this.#fail(parser.fault as HttpError);
+    const { end, chunks } = parser;
+    if (chunks.length > 0) parser.chunks = [];
+    for (const piece of chunks) body.receive(piece, 0, piece.length);
+    if (outcome === ParseOutcome.END) this.#endBody(exchange, body);
+    if (outcome !== ParseOutcome.FAULT) return end;
+    this.#fail(parser.error as HttpError);
     return chunk.length;
   }
 
-  #endBody(exchange: Exchange, body: RequestBody): void {
+  #endBody(exchange: Exchange, body: Http1RequestBody): void {
     this.#receiving = undefined;
     this.#bodyLeft = undefined;
     this.#clientTime.end();
@@ -297,7 +297,7 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
     const response = await this.#options.handler(exchange);
     exchange.failed = true;
     if (response.session === undefined || this.socket.destroyed) return void exchange.answer(response);
-    exchange.answered = true;
+    exchange.responded = true;
     const head = this.#held ?? Buffer.alloc(0);
     this.#held = undefined;
     this.#detach();
@@ -335,16 +335,16 @@ export class Http1Connection implements PortConnection, ExchangeConnection {
   }
 
   /** What has arrived is no HTTP, or it has arrived too late. */
-  #fail(fault: HttpError): void {
+  #fail(error: HttpError): void {
     this.#isDeaf = true;
     this.#parser.release();
     if (!this.socket.writable) return void this.destroy();
     const last = this.#exchanges.at(-1);
     if (last !== undefined) {
-      last.fail(fault);
+      last.fail(error);
       return;
     }
-    const exchange = new Exchange(this, NO_HEAD, { fault, bodyLength: 0, upgrade: false });
+    const exchange = new Exchange(this, NO_HEAD, { error, bodyLength: 0, upgrade: false });
     this.#exchanges.push(exchange);
     this.#serve(exchange);
   }

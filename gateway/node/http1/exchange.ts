@@ -6,7 +6,7 @@ import {
   type RequestMemory,
   type UnfinishedBody,
 } from "../../../src/memory/memory-budget.js";
-import type { BodyStream, PieceFlow, PieceReader } from "../../http/body.js";
+import type { BodyStream, ChunkFlow, ChunkReader } from "../../http/body.js";
 import { HttpError } from "../../http/errors.js";
 import { RequestHeaders } from "../../http/headers.js";
 import { type GatewayRequest, type GatewayResponse, isStream } from "../../http/message.js";
@@ -14,8 +14,8 @@ import { Abort } from "../abort.js";
 import { type ClientSocket, type ConnectionLimits, MAX_TEXT } from "../connection.js";
 import { GONE, UNKNOWN_EXPECTATION } from "../faults.js";
 import type { Peer } from "../peer.js";
-import { RequestBody } from "./request-body.js";
-import type { RequestHead } from "./request-head.js";
+import { Http1RequestBody } from "./request-body.js";
+import type { Http1RequestHead } from "./request-head.js";
 import { responseHead } from "./response-head.js";
 import { StreamWriter } from "./stream-writer.js";
 
@@ -30,10 +30,13 @@ const NO_BODY_WANTED = new HttpError(400, "The request for a WebSocket must have
 const NO_BODY: readonly Uint8Array[] = [];
 
 /** The part of a request's head that an exchange needs; a malformed request has none of it. */
-export type Head = Pick<RequestHead, "method" | "target" | "minor" | "keepAlive" | "headers" | "rawHeaders">;
+export type ExchangeHead = Pick<
+  Http1RequestHead,
+  "method" | "target" | "minor" | "keepAlive" | "headers" | "rawHeaders"
+>;
 
 /** Stands for the head of a request where the bytes that arrived are none. */
-export const NO_HEAD: Head = {
+export const NO_HEAD: ExchangeHead = {
   method: "",
   target: "",
   minor: 1,
@@ -43,13 +46,13 @@ export const NO_HEAD: Head = {
 };
 
 /** The connection of an exchange. */
-export interface ExchangeConnection {
+export interface Http1Owner {
   readonly socket: ClientSocket;
   readonly limits: ConnectionLimits;
   readonly memory: ConnectionMemory;
   readonly remotePeer: Peer;
   /** The memory of the client that a proxy names; undefined where it names none. */
-  openClient(head: Head): ClientMemory | undefined;
+  openClient(head: ExchangeHead): ClientMemory | undefined;
   /** The headers that keep the connection, each with the end of its line. */
   readonly keepAlive: string;
   readonly isLeaving: boolean;
@@ -72,7 +75,7 @@ export const CHUNKED = -1;
 
 export interface ExchangeOptions {
   /** What the connection found wrong. */
-  readonly fault: HttpError | undefined;
+  readonly error: HttpError | undefined;
   /** Bytes of the body, or `CHUNKED`. */
   readonly bodyLength: number;
   /** Whether a WebSocket is asked for. */
@@ -82,16 +85,16 @@ export interface ExchangeOptions {
 export class Exchange implements GatewayRequest {
   readonly method: string;
   readonly target: string;
-  readonly headers: Head["headers"];
-  readonly fault: HttpError | undefined;
+  readonly headers: ExchangeHead["headers"];
+  readonly error: HttpError | undefined;
   readonly upgrade: boolean;
   /** Whether the handler has answered. */
-  answered = false;
+  responded = false;
   /** Whether the response is the last one of the connection, because something went wrong. */
   failed = false;
-  readonly requestBody: RequestBody | undefined;
-  readonly #connection: ExchangeConnection;
-  readonly #head: Head;
+  readonly requestBody: Http1RequestBody | undefined;
+  readonly #connection: Http1Owner;
+  readonly #head: ExchangeHead;
   /** Whether the client waits for "100 Continue" before it sends the body; and whether the body has been asked for. */
   readonly #expectsContinue: boolean;
   #asked = false;
@@ -106,7 +109,7 @@ export class Exchange implements GatewayRequest {
   #isOver = false;
   readonly #abort = new Abort();
 
-  constructor(connection: ExchangeConnection, head: Head, { fault, bodyLength, upgrade }: ExchangeOptions) {
+  constructor(connection: Http1Owner, head: ExchangeHead, { error, bodyLength, upgrade }: ExchangeOptions) {
     const { method, target, headers, minor } = head;
     this.#connection = connection;
     this.#head = head;
@@ -116,8 +119,9 @@ export class Exchange implements GatewayRequest {
     this.upgrade = upgrade;
     this.#expectsContinue = headers.expect !== undefined && minor === 1;
     const isUnknown = this.#expectsContinue && !/(?:^|\W)100-continue(?:$|\W)/i.test(headers.expect as string);
-    this.fault = fault ?? (isUnknown ? UNKNOWN_EXPECTATION : undefined);
-    if (bodyLength !== 0) this.requestBody = new RequestBody(this, bodyLength === CHUNKED ? undefined : bodyLength);
+    this.error = error ?? (isUnknown ? UNKNOWN_EXPECTATION : undefined);
+    if (bodyLength !== 0)
+      this.requestBody = new Http1RequestBody(this, bodyLength === CHUNKED ? undefined : bodyLength);
   }
 
   get rawHeaders(): readonly string[] {
@@ -173,15 +177,15 @@ export class Exchange implements GatewayRequest {
     return this.requestBody === undefined ? NO_BODY : this.requestBody.readArrived(maxBytes);
   }
 
-  tryHoldBody(bytes: number): boolean {
-    return this.requestBody === undefined || this.requestBody.tryHoldMade(bytes);
+  tryReserveBody(bytes: number): boolean {
+    return this.requestBody === undefined || this.requestBody.tryReserveMade(bytes);
   }
 
-  pieces(reader: PieceReader): PieceFlow {
+  chunks(reader: ChunkReader): ChunkFlow {
     if (this.upgrade) throw NO_BODY_WANTED;
-    if (this.requestBody !== undefined) return this.requestBody.readPieces(reader);
+    if (this.requestBody !== undefined) return this.requestBody.readChunks(reader);
     queueMicrotask(() => reader.onEnd());
-    return { resume() {}, stop() {}, tryHold: () => true };
+    return { resume() {}, stop() {}, tryReserve: () => true };
   }
 
   readOn(): void {
@@ -217,13 +221,13 @@ export class Exchange implements GatewayRequest {
   abort(reason: HttpError): void {
     if (this.#abort.reason !== undefined) return;
     this.requestBody?.fail(reason);
-    this.#abort.tell(reason);
+    this.#abort.notify(reason);
   }
 
   /** Makes the response the last one of the connection, and the fault the response where the body has not arrived yet. */
-  fail(fault: HttpError): void {
+  fail(error: HttpError): void {
     this.failed = true;
-    if (!this.isComplete) this.requestBody?.fail(fault);
+    if (!this.isComplete) this.requestBody?.fail(error);
   }
 
   /** The connection has closed. */
@@ -238,7 +242,7 @@ export class Exchange implements GatewayRequest {
 
   /** The handler has answered. */
   answer(response: GatewayResponse): void {
-    this.answered = true;
+    this.responded = true;
     // A service that answers with a stream may hold the request to the end.
     if (!isStream(response.body)) {
       this.#abort.forget();

@@ -4,7 +4,7 @@ import { listOf, valuesOf } from "../../http/headers.js";
 import type { ConnectionLimits } from "../connection.js";
 import { NO_TUNNEL } from "../faults.js";
 import { CHUNKED } from "./exchange.js";
-import type { RequestHead } from "./request-head.js";
+import type { Http1RequestHead } from "./request-head.js";
 import { OTHER_VERSION } from "./request-parser.js";
 
 /** The last transfer coding, without which a body has no end (RFC 9112 §6.3). */
@@ -17,7 +17,7 @@ const OLD_CODING = new HttpError(400, "HTTP/1.0 has no Transfer-Encoding");
 const NO_HOST = new HttpError(400, "The header Host is missing");
 
 /** Why it is not known where the request ends: of too many headers the last ones are not read. */
-export function unclearEnd(head: RequestHead, { maxHeaderCount }: ConnectionLimits): HttpError | undefined {
+export function unclearEnd(head: Http1RequestHead, { maxHeaderCount }: ConnectionLimits): HttpError | undefined {
   const { count, transferEncoding } = head.headers;
   if (count > maxHeaderCount) return TOO_MANY;
   if (transferEncoding === undefined) return undefined;
@@ -26,14 +26,14 @@ export function unclearEnd(head: RequestHead, { maxHeaderCount }: ConnectionLimi
 }
 
 /** Bytes of the body that follows the head. */
-export function bodyLength({ method, headers: { transferEncoding, contentLength } }: RequestHead): number {
+export function bodyLength({ method, headers: { transferEncoding, contentLength } }: Http1RequestHead): number {
   if (method === "CONNECT") return 0;
   if (transferEncoding !== undefined) return CHUNKED;
   return contentLength === undefined ? 0 : Number(contentLength);
 }
 
 /** What is wrong with a head that llhttp has accepted: it lets HTTP/0.9 and HTTP/2.0 pass (RFC 9110 §15.6.6). */
-export function faultOf(head: RequestHead): HttpError | undefined {
+export function errorOf(head: Http1RequestHead): HttpError | undefined {
   const { method, major, minor, headers } = head;
   if (method === "CONNECT") return NO_TUNNEL;
   if (major !== 1 || minor > 1) return OTHER_VERSION;
@@ -41,12 +41,12 @@ export function faultOf(head: RequestHead): HttpError | undefined {
   return minor === 1 && headers.host === undefined ? NO_HOST : undefined;
 }
 
-function hasOldCoding({ minor, headers }: RequestHead): boolean {
+function hasOldCoding({ minor, headers }: Http1RequestHead): boolean {
   return minor === 0 && headers.transferEncoding !== undefined;
 }
 
 /** Whether a WebSocket is asked for. Other protocols are not spoken here, and are not in HTTP/1.0 (RFC 9110 §7.8). */
-export function asksForWebSocket({ upgrade, method, minor, rawHeaders }: RequestHead): boolean {
+export function asksForWebSocket({ upgrade, method, minor, rawHeaders }: Http1RequestHead): boolean {
   if (!upgrade || method === "CONNECT" || minor === 0) return false;
   return /(?:^|,)[ \t]*websocket[ \t]*(?:,|$)/i.test(listOf(rawHeaders, "upgrade"));
 }

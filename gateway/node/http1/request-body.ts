@@ -1,9 +1,9 @@
 /** The body of a request, received within limits of size, time and memory, and no faster than its reader takes it. */
 import type { RequestMemory, UnfinishedBody } from "../../../src/memory/memory-budget.js";
-import type { PieceFlow, PieceReader } from "../../http/body.js";
+import type { ChunkFlow, ChunkReader } from "../../http/body.js";
 import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../http/errors.js";
 import { type ConnectionLimits, MIN_RESERVED } from "../connection.js";
-import { bodyTooLarge, PIECE_TOO_SLOW, STALLED } from "../faults.js";
+import { bodyTooLarge, CHUNK_TOO_SLOW, STALLED } from "../faults.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 
 /** Bytes that are received before the body is asked for; then the client has to wait. */
@@ -21,20 +21,20 @@ export interface BodyOwner {
   /** More may be received, after `takesMore` was false. */
   readOn(): void;
   /** The request fails for a reason that lies in its body. */
-  fail(fault: HttpError): void;
+  fail(error: HttpError): void;
 }
 
 /** What happens to the pieces that arrive. */
 type Mode = "held" | "collected" | "passed on" | "dropped";
 
-export class RequestBody implements UnfinishedBody {
+export class Http1RequestBody implements UnfinishedBody {
   /** Whether all of it has arrived. */
   isComplete = false;
   readonly #owner: BodyOwner;
   /** Bytes that Content-Length announces; undefined for a chunked body. */
   readonly #announced: number | undefined;
   #mode: Mode = "held";
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #size = 0;
   #maxBytes = 0;
   /** Bytes that the reader of the pieces holds, or the handler holds of what it has made of the body. */
@@ -43,10 +43,10 @@ export class RequestBody implements UnfinishedBody {
   #reserved = 0;
   /** Whether the budget knows it as unfinished. */
   #isUnfinished = false;
-  #fault: HttpError | undefined;
-  #resolve: ((pieces: readonly Buffer[]) => void) | undefined;
-  #reject: ((fault: HttpError) => void) | undefined;
-  #reader: PieceReader | undefined;
+  #error: HttpError | undefined;
+  #resolve: ((chunks: readonly Buffer[]) => void) | undefined;
+  #reject: ((error: HttpError) => void) | undefined;
+  #reader: ChunkReader | undefined;
   #isPaused = false;
   #timer: NodeJS.Timeout | undefined;
   /** The timer has gone off, and what has arrived is read once more. */
@@ -58,7 +58,7 @@ export class RequestBody implements UnfinishedBody {
   }
 
   /** Whether it is passed on piece by piece, so that there is no limit to the time of the whole. */
-  get readsPieces(): boolean {
+  get readsChunks(): boolean {
     return this.#reader !== undefined;
   }
 
@@ -73,7 +73,7 @@ export class RequestBody implements UnfinishedBody {
     chunk.copy(piece, 0, start, end);
     if (this.#mode === "collected") this.#collect(piece);
     else if (this.#mode === "held") this.#hold(piece);
-    else if (this.#isPaused || this.#pieces.length > 0) this.#pieces.push(piece);
+    else if (this.#isPaused || this.#chunks.length > 0) this.#chunks.push(piece);
     else this.#pass(piece);
   }
 
@@ -84,7 +84,7 @@ export class RequestBody implements UnfinishedBody {
     if (this.#mode === "collected") {
       this.#resolve?.(this.#take());
       this.drop();
-    } else if (this.#mode === "passed on" && this.#pieces.length === 0) this.#endPieces();
+    } else if (this.#mode === "passed on" && this.#chunks.length === 0) this.#endPieces();
   }
 
   /** Reads it to its end. */
@@ -111,41 +111,45 @@ export class RequestBody implements UnfinishedBody {
     this.#maxBytes = maxBytes;
     if ((this.#announced ?? 0) > maxBytes) throw this.#tooLarge();
     this.#owner.onAsked();
-    const pieces = this.#take();
+    const chunks = this.#take();
     this.#size = 0;
     this.#mode = "collected";
-    for (const piece of pieces) if (this.#mode === "collected") this.#collect(piece);
-    if (this.#fault !== undefined) throw this.#fault;
+    for (const chunk of chunks) if (this.#mode === "collected") this.#collect(chunk);
+    if (this.#error !== undefined) throw this.#error;
   }
 
   /** Reserves memory for what the handler has made of it, beside its own. */
-  tryHoldMade(bytes: number): boolean {
+  tryReserveMade(bytes: number): boolean {
     if (!this.#tryResize(this.#reserved - this.#heldByReader + bytes)) return false;
     this.#heldByReader = bytes;
     return true;
   }
 
   /** Passes it on piece by piece. */
-  readPieces(reader: PieceReader): PieceFlow {
+  readChunks(reader: ChunkReader): ChunkFlow {
     this.#owner.onAsked();
     this.#reader = reader;
     this.#mode = "passed on";
     this.#awaitPiece();
     // The reader has to have the flow before it gets the first piece.
     queueMicrotask(() => this.#passHeld());
-    return { resume: () => this.#resume(), stop: () => this.drop(), tryHold: (...held) => this.#tryHold(...held) };
+    return {
+      resume: () => this.#resume(),
+      stop: () => this.drop(),
+      tryReserve: (...held) => this.#tryReserve(...held),
+    };
   }
 
   /** Ends the reading with a fault, which goes to the reader. */
-  fail(fault: HttpError): void {
+  fail(error: HttpError): void {
     if (this.#mode === "dropped") return;
-    this.#fault ??= fault;
+    this.#error ??= error;
     if (this.#mode === "held") return;
     const reject = this.#reject;
     const reader = this.#reader;
     this.drop();
-    if (reject !== undefined) reject(fault);
-    else reader?.onFault(fault);
+    if (reject !== undefined) reject(error);
+    else reader?.onError(error);
   }
 
   /** Drops what is there, and what is still to come. */
@@ -154,7 +158,7 @@ export class RequestBody implements UnfinishedBody {
     this.#endUnfinished();
     const waited = !this.takesMore;
     this.#mode = "dropped";
-    this.#pieces = [];
+    this.#chunks = [];
     this.#resolve = undefined;
     this.#reject = undefined;
     this.#isPaused = false;
@@ -177,23 +181,23 @@ export class RequestBody implements UnfinishedBody {
 
   /** The pieces, which are not kept here: the response may be a stream, and take long. */
   #take(): Buffer[] {
-    const pieces = this.#pieces;
-    this.#pieces = [];
-    return pieces;
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
   }
 
-  #hold(piece: Buffer): void {
-    this.#size += piece.length;
-    this.#pieces.push(piece);
+  #hold(chunk: Buffer): void {
+    this.#size += chunk.length;
+    this.#chunks.push(chunk);
   }
 
-  #collect(piece: Buffer): void {
-    this.#size += piece.length;
+  #collect(chunk: Buffer): void {
+    this.#size += chunk.length;
     // Most bodies are small and arrive in one piece, which waits for no other.
-    const isWhole = piece.length === this.#announced && piece.length <= MIN_RESERVED;
+    const isWhole = chunk.length === this.#announced && chunk.length <= MIN_RESERVED;
     if (this.#size > this.#maxBytes) this.fail(this.#tooLarge());
-    else if (isWhole) this.#pieces.push(piece);
-    else if (this.#tryCollect(piece.length + PIECE_OVERHEAD)) this.#pieces.push(piece);
+    else if (isWhole) this.#chunks.push(chunk);
+    else if (this.#tryCollect(chunk.length + PIECE_OVERHEAD)) this.#chunks.push(chunk);
     else this.fail(NO_MEMORY);
   }
 
@@ -213,10 +217,10 @@ export class RequestBody implements UnfinishedBody {
     this.#owner.memory.finished(this);
   }
 
-  #pass(piece: Buffer): void {
+  #pass(chunk: Buffer): void {
     clearImmediate(this.#verdict);
     this.#timer?.refresh();
-    if ((this.#reader as PieceReader).onPiece(piece) || this.#mode === "dropped") return;
+    if ((this.#reader as ChunkReader).onChunk(chunk) || this.#mode === "dropped") return;
     this.#isPaused = true;
     if (this.#tryResize(this.#heldByReader + PAUSED_UPLOAD))
       this.#failAfter(this.#owner.limits.stallMs ?? SLOW_READER_MS, STALLED);
@@ -224,17 +228,17 @@ export class RequestBody implements UnfinishedBody {
   }
 
   #passHeld(): void {
-    while (this.#mode === "passed on" && !this.#isPaused && this.#fault === undefined && this.#pieces.length > 0) {
-      this.#pass(this.#pieces.shift() as Buffer);
+    while (this.#mode === "passed on" && !this.#isPaused && this.#error === undefined && this.#chunks.length > 0) {
+      this.#pass(this.#chunks.shift() as Buffer);
     }
     if (this.#mode !== "passed on" || this.#isPaused) return;
-    if (this.#fault !== undefined) this.fail(this.#fault);
+    if (this.#error !== undefined) this.fail(this.#error);
     else if (this.isComplete) this.#endPieces();
     else this.#owner.readOn();
   }
 
   #endPieces(): void {
-    const reader = this.#reader as PieceReader;
+    const reader = this.#reader as ChunkReader;
     this.drop();
     reader.onEnd();
   }
@@ -247,7 +251,7 @@ export class RequestBody implements UnfinishedBody {
     this.#passHeld();
   }
 
-  #tryHold(bytes: number, isUnfinished: boolean): boolean {
+  #tryReserve(bytes: number, isUnfinished: boolean): boolean {
     this.#heldByReader = bytes;
     if (!isUnfinished) this.#endUnfinished();
     if (!this.#tryResize(bytes, isUnfinished ? this : undefined)) return false;
@@ -257,14 +261,14 @@ export class RequestBody implements UnfinishedBody {
 
   #awaitPiece(): void {
     if (this.#reader?.allowsSilence) this.#endWait();
-    else this.#failAfter(this.#owner.limits.bodyTime, PIECE_TOO_SLOW);
+    else this.#failAfter(this.#owner.limits.bodyTime, CHUNK_TOO_SLOW);
   }
 
-  #failAfter(ms: number, fault: HttpError): void {
+  #failAfter(ms: number, error: HttpError): void {
     this.#endWait();
     this.#timer = setTimeout(() => {
       // Timers run before sockets are read: where this process stood still, the next piece may have arrived all the same.
-      this.#verdict = setImmediate(() => this.#owner.fail(fault));
+      this.#verdict = setImmediate(() => this.#owner.fail(error));
     }, ms);
   }
 

@@ -1,5 +1,5 @@
 /** The head of a request: its first line and its headers, made of the places that the parser has found in its bytes. */
-import { HEADER_FIELDS, type HeaderField, RequestHeaders, tryAddHeader } from "../../http/headers.js";
+import { HEADER_FIELDS, type KnownHeader, RequestHeaders, tryAddHeader } from "../../http/headers.js";
 
 interface FirstLine {
   readonly method: string;
@@ -14,7 +14,7 @@ interface FirstLine {
 /** A header that the gateway reads: its name in lower case, as bytes. */
 interface KnownName {
   readonly bytes: Uint8Array;
-  readonly field: HeaderField;
+  readonly field: KnownHeader;
 }
 
 /** By the length of their names. */
@@ -26,7 +26,7 @@ for (const [name, field] of HEADER_FIELDS) {
 const SPACE = 0x20;
 const TAB = 0x09;
 
-export class RequestHead implements FirstLine {
+export class Http1RequestHead implements FirstLine {
   readonly method: string;
   readonly target: string;
   readonly major: number;
@@ -82,7 +82,7 @@ function endOf(spans: Int32Array, count: number): number {
 }
 
 /** The header that the gateway reads under this name; undefined for any other. */
-function knownField(bytes: Buffer, start: number, end: number): HeaderField | undefined {
+function knownField(bytes: Buffer, start: number, end: number): KnownHeader | undefined {
   const candidates = KNOWN[end - start];
   if (candidates === undefined) return undefined;
   for (const { bytes: name, field } of candidates) {

@@ -13,7 +13,7 @@ import {
   SKIP_BODY,
   USER_ERROR,
 } from "./llhttp.js";
-import { RequestHead } from "./request-head.js";
+import { Http1RequestHead } from "./request-head.js";
 
 export interface ParserLimits {
   /** Most bytes of a request's target, header names and values. */
@@ -35,7 +35,7 @@ const EXTENSIONS_TOO_LARGE = new HttpError(413, "The chunk extensions are too la
 export const OTHER_VERSION = new HttpError(505, "The version of HTTP must be 1.0 or 1.1");
 
 /** How far a call of `parse` got. */
-export const Outcome = {
+export const ParseOutcome = {
   /** All bytes have been read, and the request has not ended. */
   MORE: 0,
   /** `head` is there; a body may follow. */
@@ -47,7 +47,7 @@ export const Outcome = {
   /** The preface of HTTP/2 has been read (RFC 9113 §3.4). */
   HTTP2: 4,
 } as const;
-export type Outcome = (typeof Outcome)[keyof typeof Outcome];
+export type ParseOutcome = (typeof ParseOutcome)[keyof typeof ParseOutcome];
 
 /** What the last span was, since the next may continue it. */
 const NOTHING = 0;
@@ -87,10 +87,10 @@ function onBody(at: number, length: number): void {
 export class RequestParser {
   /** The bytes of the chunk that have been read. */
   end = 0;
-  head: RequestHead | undefined;
-  fault: HttpError | undefined;
+  head: Http1RequestHead | undefined;
+  error: HttpError | undefined;
   /** Parts of a chunked body, since the caller last took them. */
-  pieces: Buffer[] = [];
+  chunks: Buffer[] = [];
   readonly #limits: ParserLimits;
   /** Address of llhttp's state; 0 between two requests. */
   #state = 0;
@@ -121,16 +121,16 @@ export class RequestParser {
   }
 
   /** Reads a chunk from `from` on, up to the end of a head or of a chunked body; `end` is where it stopped. */
-  parse(chunk: Buffer, from: number): Outcome {
+  parse(chunk: Buffer, from: number): ParseOutcome {
     if (this.#state === 0) this.#begin();
     this.end = from;
     while (this.end < chunk.length) {
       const outcome = this.#execute(chunk, Math.min(chunk.length, this.end + (this.#inBody ? MAX_INPUT : HEAD_INPUT)));
-      if (outcome !== Outcome.MORE) return outcome;
+      if (outcome !== ParseOutcome.MORE) return outcome;
     }
     // Empty lines before a request are skipped.
     if (!this.#hasBegun) this.release();
-    return Outcome.MORE;
+    return ParseOutcome.MORE;
   }
 
   /** Forgets the request that is being read: it has ended, or is not to be read any further. */
@@ -153,7 +153,7 @@ export class RequestParser {
     this.#extensionBytes = 0;
   }
 
-  #execute(chunk: Buffer, to: number): Outcome {
+  #execute(chunk: Buffer, to: number): ParseOutcome {
     const from = this.end;
     const wasInBody = this.#inBody;
     reading = this;
@@ -162,16 +162,16 @@ export class RequestParser {
       this.#source = chunk;
       this.#base = from - memory.input;
     }
-    const pieces = this.pieces.length;
+    const chunks = this.chunks.length;
     const headerBytes = this.#headerBytes;
     const result = memory.execute(this.#state, chunk, from, to);
     this.end = result === OK ? to : from + memory.llhttp.llhttp_get_error_pos(this.#state) - memory.input;
     const isTrailer = result === USER_ERROR;
     const beside = this.end - from - (this.#headerBytes - headerBytes);
-    if (wasInBody && !isTrailer && !this.#countExtensions(beside, pieces)) return this.#refuse(EXTENSIONS_TOO_LARGE);
-    if (result === OK) return wasInBody || this.#keepPartial(to) ? Outcome.MORE : this.#refuse(HEADERS_TOO_LARGE);
+    if (wasInBody && !isTrailer && !this.#countExtensions(beside, chunks)) return this.#refuse(EXTENSIONS_TOO_LARGE);
+    if (result === OK) return wasInBody || this.#keepPartial(to) ? ParseOutcome.MORE : this.#refuse(HEADERS_TOO_LARGE);
     if (result === PAUSED) return this.#pause(wasInBody);
-    if (result === PAUSED_H2_UPGRADE && this.#isPreface()) return Outcome.HTTP2;
+    if (result === PAUSED_H2_UPGRADE && this.#isPreface()) return ParseOutcome.HTTP2;
     return this.#refuse(this.#toFault(result));
   }
 
@@ -202,32 +202,32 @@ export class RequestParser {
   }
 
   /** llhttp has paused: at the end of the headers, where a chunked body follows, or of the request. */
-  #pause(wasInBody: boolean): Outcome {
+  #pause(wasInBody: boolean): ParseOutcome {
     this.#source = undefined;
     if (wasInBody) {
       this.release();
-      return Outcome.END;
+      return ParseOutcome.END;
     }
     this.#partial = undefined;
     this.#partialSpans = undefined;
     if (this.#inBody) memory.llhttp.llhttp_resume(this.#state);
     else this.release();
-    return Outcome.HEAD;
+    return ParseOutcome.HEAD;
   }
 
   /** Counts what came beside content and trailers of a chunked body: llhttp reports extensions to nobody. */
-  #countExtensions(bytes: number, piecesBefore: number): boolean {
+  #countExtensions(bytes: number, chunksBefore: number): boolean {
     let beside = bytes;
-    for (let at = piecesBefore; at < this.pieces.length; at++) beside -= (this.pieces[at] as Buffer).length;
-    const pieces = this.pieces.length - piecesBefore + 1;
-    this.#extensionBytes += Math.max(0, beside - pieces * CHUNK_OVERHEAD);
+    for (let at = chunksBefore; at < this.chunks.length; at++) beside -= (this.chunks[at] as Buffer).length;
+    const chunks = this.chunks.length - chunksBefore + 1;
+    this.#extensionBytes += Math.max(0, beside - chunks * CHUNK_OVERHEAD);
     return this.#extensionBytes <= MAX_CHUNK_EXTENSIONS;
   }
 
-  #refuse(fault: HttpError): Outcome {
-    this.fault = fault;
+  #refuse(error: HttpError): ParseOutcome {
+    this.error = error;
     this.release();
-    return Outcome.FAULT;
+    return ParseOutcome.FAULT;
   }
 
   #isPreface(): boolean {
@@ -236,7 +236,7 @@ export class RequestParser {
   }
 
   #toFault(result: number): HttpError {
-    if (result === USER_ERROR) return this.fault ?? HEADERS_TOO_LARGE;
+    if (result === USER_ERROR) return this.error ?? HEADERS_TOO_LARGE;
     if (result === INVALID_VERSION || result === PAUSED_H2_UPGRADE) return OTHER_VERSION;
     const reason = memory.reason(this.#state);
     return new HttpError(400, `The request is not well-formed HTTP${reason && `: ${reason}`}`);
@@ -290,7 +290,7 @@ export class RequestParser {
   onHeadersComplete(state: number, upgrade: boolean, keepAlive: boolean): number {
     const { llhttp } = memory;
     const known = Math.min(this.#headers, this.#limits.maxHeaderCount + 1);
-    this.head = new RequestHead(this.#source as Buffer, spans, known, {
+    this.head = new Http1RequestHead(this.#source as Buffer, spans, known, {
       method: memory.method(llhttp.llhttp_get_method(state)),
       major: llhttp.llhttp_get_http_major(state),
       minor: llhttp.llhttp_get_http_minor(state),
@@ -303,6 +303,6 @@ export class RequestParser {
 
   onBody(at: number, length: number): void {
     const start = at + this.#base;
-    this.pieces.push((this.#source as Buffer).subarray(start, start + length));
+    this.chunks.push((this.#source as Buffer).subarray(start, start + length));
   }
 }

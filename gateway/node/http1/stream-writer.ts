@@ -39,12 +39,12 @@ export class StreamWriter implements BodySink {
     this.#options.body.open(this);
   }
 
-  write(piece: string | Uint8Array): boolean {
+  write(chunk: string | Uint8Array): boolean {
     if (this.#socket.destroyed) {
       this.#options.abort(GONE);
       return false;
     }
-    if (piece.length > 0 && this.#options.framing !== "none") this.#writePiece(piece);
+    if (chunk.length > 0 && this.#options.framing !== "none") this.#writePiece(chunk);
     const more = !this.#socket.writableNeedDrain;
     if (!more) this.#slowReader.start();
     if (!this.#options.tryResize(this.#socket.writableLength)) {
@@ -84,10 +84,10 @@ export class StreamWriter implements BodySink {
     this.#slowReader.stop();
   }
 
-  #writePiece(piece: string | Uint8Array): void {
+  #writePiece(chunk: string | Uint8Array): void {
     const socket = this.#socket;
     this.#cork();
-    const content = typeof piece === "string" && piece.length > MAX_TEXT ? Buffer.from(piece) : piece;
+    const content = typeof chunk === "string" && chunk.length > MAX_TEXT ? Buffer.from(chunk) : chunk;
     if (this.#options.framing === "close") return void socket.write(content);
     const isText = typeof content === "string";
     const size = (isText ? Buffer.byteLength(content) : content.length).toString(16);

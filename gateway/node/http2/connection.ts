@@ -10,13 +10,13 @@ import type { ClientMemory, MemoryBudget } from "../../../src/memory/memory-budg
 import { throttleDelay } from "../../../src/overload/throttle.js";
 import { HttpError, NO_MEMORY } from "../../http/errors.js";
 import { RequestHeaders } from "../../http/headers.js";
-import type { GatewayRequest, Handler } from "../../http/message.js";
-import type { ClientSocket, ConnectionOptions, PortConnection } from "../connection.js";
+import type { GatewayRequest, RequestHandler } from "../../http/message.js";
+import type { ClientSocket, HttpConnectionOptions, PortConnection } from "../connection.js";
 import type { Peer } from "../peer.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 import { Http2Exchange } from "./exchange.js";
-import { HEADER_NAMES, type RequestHead, readHead } from "./request-head.js";
-import type { ExchangeConnection, ExchangeLimits } from "./request-stream.js";
+import { HEADER_NAMES, type Http2RequestHead, readHead } from "./request-head.js";
+import type { ExchangeLimits, Http2Owner } from "./request-stream.js";
 
 /** A connection with open streams that was silent for `after` is tested with a PING; milliseconds. */
 const KEEPALIVE = { after: 60_000, timeout: 20_000, idle: false } as const;
@@ -24,13 +24,13 @@ const KEEPALIVE = { after: 60_000, timeout: 20_000, idle: false } as const;
 const TOO_LARGE = new HttpError(431, "The headers are too large");
 
 /** A request whose header list was too large to be kept. */
-const TOO_LARGE_HEAD: RequestHead = {
+const TOO_LARGE_HEAD: Http2RequestHead = {
   method: "",
   target: "",
   rawHeaders: [],
   headers: new RequestHeaders(),
   contentLength: undefined,
-  fault: TOO_LARGE,
+  error: TOO_LARGE,
 };
 
 /**
@@ -41,7 +41,7 @@ export function serveHttp2(
   socket: ClientSocket,
   peer: Peer,
   firstBytes: Buffer,
-  options: ConnectionOptions,
+  options: HttpConnectionOptions,
 ): Http2Connection {
   const connection = new Http2Connection(socket, peer, options);
   if (firstBytes.length > 0) socket.unshift(firstBytes);
@@ -49,12 +49,12 @@ export function serveHttp2(
   return connection;
 }
 
-export class Http2Connection extends ServerConnection implements ExchangeConnection, PortConnection {
+export class Http2Connection extends ServerConnection implements Http2Owner, PortConnection {
   readonly remotePeer: Peer;
   readonly exchangeLimits: ExchangeLimits;
   readonly #budget: MemoryBudget;
   readonly #socket: ClientSocket;
-  readonly #handler: Handler;
+  readonly #handler: RequestHandler;
   readonly #maxThrottleMs: number | undefined;
   #leaving = false;
   /** Runs while refusals are delayed. They are written together when it ends, so that the client does not ask again before. */
@@ -62,7 +62,7 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
   /** Bytes of DATA that had been sent when `#isSending` was asked last. */
   #sentBefore = 0;
 
-  constructor(socket: ClientSocket, peer: Peer, { handler, limits, budget }: ConnectionOptions) {
+  constructor(socket: ClientSocket, peer: Peer, { handler, limits, budget }: HttpConnectionOptions) {
     const { maxBody, bodyTime, stallMs = SLOW_READER_MS, maxThrottleMs } = limits;
     super(socket, {
       names: HEADER_NAMES,
@@ -99,8 +99,8 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     this.streams.add(exchange);
     this.keepAlive?.start();
     exchange.open(endStream);
-    if (!exchange.reserve() && !exchange.reserveInstead()) exchange.fault = NO_MEMORY;
-    void Promise.resolve(this.#handler(exchange)).then((response) => exchange.onAnswer(response));
+    if (!exchange.reserve() && !exchange.reserveInstead()) exchange.error = NO_MEMORY;
+    void Promise.resolve(this.#handler(exchange)).then((response) => exchange.onResponse(response));
   }
 
   tryThrottle(): boolean {
@@ -116,8 +116,8 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
   }
 
   /** Has the handler record what never became a request. Its response is not sent. */
-  #record(fault: HttpError): void {
-    this.#handler(noRequest(fault, this.remotePeer.address));
+  #record(error: HttpError): void {
+    this.#handler(noRequest(error, this.remotePeer.address));
   }
 
   override streamError(stream: Stream, errorCode: number): void {
@@ -173,19 +173,19 @@ export class Http2Connection extends ServerConnection implements ExchangeConnect
     const now = performance.now();
     for (const stream of this.streams) {
       const exchange = stream as Http2Exchange;
-      if (exchange.deadline < now) exchange.expire();
+      if (exchange.deadlineMonotonicMs < now) exchange.expire();
     }
   }
 }
 
 /** Stands for a request where there is none that is well-formed. */
-function noRequest(fault: HttpError, remoteAddress: string): GatewayRequest {
+function noRequest(error: HttpError, remoteAddress: string): GatewayRequest {
   const fail = (): never => {
-    throw fault;
+    throw error;
   };
   const none = { method: "", target: "", rawHeaders: [], headers: new RequestHeaders() };
-  const memory = { tryReserveResponse: () => true, tryHoldBody: () => true };
-  return { ...none, ...memory, fault, remoteAddress, body: fail, arrivedBody: fail, pieces: fail, onAbort() {} };
+  const memory = { tryReserveResponse: () => true, tryReserveBody: () => true };
+  return { ...none, ...memory, error, remoteAddress, body: fail, arrivedBody: fail, chunks: fail, onAbort() {} };
 }
 
 let dateSecond = 0;

@@ -4,8 +4,8 @@ import { HttpError } from "../../http/errors.js";
 import type { GatewayRequest, GatewayResponse } from "../../http/message.js";
 import { Abort } from "../abort.js";
 import { GONE } from "../faults.js";
-import type { RequestHead } from "./request-head.js";
-import { type ExchangeConnection, NEVER, RequestStream } from "./request-stream.js";
+import type { Http2RequestHead } from "./request-head.js";
+import { type Http2Owner, NEVER, RequestStream } from "./request-stream.js";
 
 const MALFORMED = new HttpError(400, "The body is not as long as its Content-Length says, or breaks HTTP/2");
 
@@ -14,7 +14,7 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly sendsTrailers = true;
-  fault: HttpError | undefined;
+  error: HttpError | undefined;
   /** The memory of the client, where a proxy names one. */
   #client: ClientMemory | undefined;
   #isReleased = false;
@@ -26,12 +26,12 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
   #malformed = false;
   readonly #abort = new Abort();
 
-  constructor(connection: ExchangeConnection, id: number, head: RequestHead) {
+  constructor(connection: Http2Owner, id: number, head: Http2RequestHead) {
     super(connection, id, head);
     this.method = head.method;
     this.target = head.target;
     this.rawHeaders = head.rawHeaders;
-    this.fault = head.fault;
+    this.error = head.error;
   }
 
   get remoteAddress(): string {
@@ -42,7 +42,7 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
     return this.connection.remotePeer.isProxy;
   }
 
-  protected override memoryOf(connection: ExchangeConnection): RequestMemory {
+  protected override memoryOf(connection: Http2Owner): RequestMemory {
     if (!connection.remotePeer.isProxy) return connection.memory;
     if (this.#client === undefined && !this.#isReleased) this.#client = connection.openClient(this);
     return this.#client ?? connection.memory;
@@ -64,7 +64,7 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
   }
 
   /** The handler has answered. */
-  onAnswer(response: GatewayResponse): void {
+  onResponse(response: GatewayResponse): void {
     if (this.#isRefused && !this.gone && this.connection.tryThrottle()) this.#refusal = response;
     else this.answer(response);
   }
@@ -89,7 +89,7 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
     if (this.#abort.reason !== undefined || this.localEnded) return;
     this.#abort.reason = reason;
     this.fail(reason);
-    this.#abort.tell(reason);
+    this.#abort.notify(reason);
   }
 
   protected override endCall(): void {
@@ -114,7 +114,7 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
   #leave(reason: HttpError): void {
     if (this.gone) return;
     this.gone = true;
-    this.deadline = NEVER;
+    this.deadlineMonotonicMs = NEVER;
     this.endUnfinished();
     this.dropResponse();
     this.abort(reason);

@@ -7,27 +7,27 @@ import { MAX_FRAME_SIZE } from "../../../src/http2/frames.js";
 /** Memory that a piece takes beside its bytes, about. */
 const PIECE_OVERHEAD = 128;
 
-export class RequestBody {
+export class Http2RequestBody {
   /** Bytes that have come, those that were taken included. */
   size = 0;
   /** Bytes of memory that are held. */
   held = 0;
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   /** Bytes of the last piece that are filled. */
   #filled = 0;
 
   get isEmpty(): boolean {
-    return this.#pieces.length === 0;
+    return this.#chunks.length === 0;
   }
 
   /**
    * Adds the bytes of a buffer from `start` to `end`.
    * @param expected bytes that are still to come, these included, where that is known
-   * @param tryHold reserves further bytes of memory
+   * @param tryReserve reserves further bytes of memory
    * @returns false where there is no memory: the bytes were not added
    */
-  push(buffer: Buffer, start: number, end: number, expected: number, tryHold: (bytes: number) => boolean): boolean {
-    const last = this.#pieces.at(-1);
+  push(buffer: Buffer, start: number, end: number, expected: number, tryReserve: (bytes: number) => boolean): boolean {
+    const last = this.#chunks.at(-1);
     let from = start;
     if (last !== undefined) {
       from += buffer.copy(last, this.#filled, start, end);
@@ -35,37 +35,37 @@ export class RequestBody {
     }
     this.size += end - start;
     if (from === end) return true;
-    const room = Math.max(end - from, Math.min(expected, MAX_FRAME_SIZE));
-    if (!tryHold(room + PIECE_OVERHEAD)) return false;
-    this.held += room + PIECE_OVERHEAD;
+    const capacity = Math.max(end - from, Math.min(expected, MAX_FRAME_SIZE));
+    if (!tryReserve(capacity + PIECE_OVERHEAD)) return false;
+    this.held += capacity + PIECE_OVERHEAD;
     this.#cut();
-    const piece = Buffer.allocUnsafe(room);
-    this.#pieces.push(piece);
-    this.#filled = buffer.copy(piece, 0, from, end);
+    const chunk = Buffer.allocUnsafe(capacity);
+    this.#chunks.push(chunk);
+    this.#filled = buffer.copy(chunk, 0, from, end);
     return true;
   }
 
   /** The pieces; from now on they are the caller's. Their memory counts as held until `release`. */
   take(): readonly Buffer[] {
     this.#cut();
-    const pieces = this.#pieces;
-    this.#pieces = [];
+    const chunks = this.#chunks;
+    this.#chunks = [];
     this.#filled = 0;
-    return pieces;
+    return chunks;
   }
 
   /** The caller holds what it has taken no more; what was not taken is dropped. */
   release(): void {
-    this.#pieces = [];
+    this.#chunks = [];
     this.#filled = 0;
     this.held = 0;
   }
 
   /** Makes the last piece as long as what it is filled with. */
   #cut(): void {
-    const last = this.#pieces.at(-1);
+    const last = this.#chunks.at(-1);
     if (last !== undefined && this.#filled < last.length) {
-      this.#pieces[this.#pieces.length - 1] = last.subarray(0, this.#filled);
+      this.#chunks[this.#chunks.length - 1] = last.subarray(0, this.#filled);
     }
   }
 }

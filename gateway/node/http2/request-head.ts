@@ -4,11 +4,11 @@
  */
 import {
   FIRST_OWN_KIND,
-  type HeaderField,
   HeaderNames,
   isMalformed,
   Kind,
   PSEUDO,
+  type ReceivedField,
 } from "../../../src/http2/header-fields.js";
 import { ContentLength } from "../../../src/http2/stream.js";
 import { HttpError } from "../../http/errors.js";
@@ -25,7 +25,7 @@ export const HEADER_NAMES = new HeaderNames({
 });
 
 /** A request whose header list is well-formed. */
-export interface RequestHead {
+export interface Http2RequestHead {
   readonly method: string;
   readonly target: string;
   /** Name, value, name, value …: without pseudo-headers, with `host`, and with one `cookie`. */
@@ -34,7 +34,7 @@ export interface RequestHead {
   /** Of the body; undefined where no header says so. */
   readonly contentLength: ContentLength | undefined;
   /** Why the request is refused. */
-  readonly fault: HttpError | undefined;
+  readonly error: HttpError | undefined;
 }
 
 const NO_HOST = new HttpError(400, "The header Host, or :authority, is missing");
@@ -48,7 +48,7 @@ const TARGET = /^\/[^\0-\x20\x7f]*$/;
  * @param endStream no body follows
  * @returns undefined for a malformed request, which must be reset (section 8.1.1)
  */
-export function readHead(fields: readonly HeaderField[], endStream: boolean): RequestHead | undefined {
+export function readHead(fields: readonly ReceivedField[], endStream: boolean): Http2RequestHead | undefined {
   const parts = readParts(fields);
   const { method, scheme, path, authority } = parts;
   const isTunnel = method === "CONNECT";
@@ -60,8 +60,8 @@ export function readHead(fields: readonly HeaderField[], endStream: boolean): Re
   const headers = readHeaders(parts.rawHeaders);
   if (authority !== undefined && headers.host !== authority) return undefined;
   headers.streamed = !endStream && length === undefined;
-  const fault = isTunnel ? NO_TUNNEL : faultOf(headers);
-  return { method, target: path, rawHeaders: parts.rawHeaders, headers, contentLength: length, fault };
+  const error = isTunnel ? NO_TUNNEL : errorOf(headers);
+  return { method, target: path, rawHeaders: parts.rawHeaders, headers, contentLength: length, error };
 }
 
 function isOrigin(method: string, scheme: string, path: string): boolean {
@@ -70,7 +70,7 @@ function isOrigin(method: string, scheme: string, path: string): boolean {
   return TARGET.test(path) || (path === "*" && method === "OPTIONS");
 }
 
-function faultOf({ host, expect }: RequestHeaders): HttpError | undefined {
+function errorOf({ host, expect }: RequestHeaders): HttpError | undefined {
   if (host === undefined) return NO_HOST;
   return expect === undefined || expect.toLowerCase() === "100-continue" ? undefined : UNKNOWN_EXPECTATION;
 }
@@ -85,7 +85,7 @@ interface Parts {
   rawHeaders: string[];
 }
 
-function readParts(fields: readonly HeaderField[]): Parts {
+function readParts(fields: readonly ReceivedField[]): Parts {
   const rawHeaders: string[] = [];
   const parts: Parts = {
     method: "",

@@ -3,13 +3,13 @@
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
 import { type ClientMemory, FINISHED, type UnfinishedBody } from "../../../src/memory/memory-budget.js";
-import type { PieceFlow, PieceReader } from "../../http/body.js";
+import type { ChunkFlow, ChunkReader } from "../../http/body.js";
 import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
-import { bodyTooLarge, PIECE_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
+import { bodyTooLarge, CHUNK_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
 import type { Peer } from "../peer.js";
-import { RequestBody } from "./request-body.js";
-import type { RequestHead } from "./request-head.js";
+import { Http2RequestBody } from "./request-body.js";
+import type { Http2RequestHead } from "./request-head.js";
 import { type ResponseConnection, ResponseStream } from "./response-stream.js";
 
 /**
@@ -30,7 +30,7 @@ export interface ExchangeLimits {
 }
 
 /** What an exchange over HTTP/2 uses of its connection. */
-export interface ExchangeConnection extends ResponseConnection {
+export interface Http2Owner extends ResponseConnection {
   readonly remotePeer: Peer;
   /** The memory of the client that a proxy names; undefined where it names none. */
   openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined;
@@ -41,22 +41,22 @@ export interface ExchangeConnection extends ResponseConnection {
 
 /** Takes a body that is read to its end. */
 interface BodyTaker {
-  resolve(pieces: readonly Uint8Array[]): void;
-  reject(fault: HttpError): void;
+  resolve(chunks: readonly Uint8Array[]): void;
+  reject(error: HttpError): void;
 }
 
 export abstract class RequestStream extends ResponseStream {
   readonly headers: RequestHeaders;
   /** When the exchange must have gone on, in milliseconds of `performance.now()`; the connection calls `expire` after that. */
-  deadline = NEVER;
-  declare protected readonly connection: ExchangeConnection;
-  readonly #body = new RequestBody();
+  deadlineMonotonicMs = NEVER;
+  declare protected readonly connection: Http2Owner;
+  readonly #body = new Http2RequestBody();
   /** Of the header Content-Length. */
   readonly #announced: number | undefined;
   /** All of the request has come. */
   #complete = false;
   #taker: BodyTaker | undefined;
-  #reader: PieceReader | undefined;
+  #reader: ChunkReader | undefined;
   #paused = false;
   /** Bytes that the reader holds of the pieces that it was given, or the handler of what it has made of the body. */
   #readerBytes = 0;
@@ -74,9 +74,9 @@ export abstract class RequestStream extends ResponseStream {
   #dropping = false;
   /** What became of the body where it did not come to its end. */
   #bodyFault: HttpError | undefined;
-  readonly #tryHold = (bytes: number): boolean => this.reserve(bytes);
+  readonly #tryReserve = (bytes: number): boolean => this.reserve(bytes);
 
-  constructor(connection: ExchangeConnection, id: number, head: RequestHead) {
+  constructor(connection: Http2Owner, id: number, head: Http2RequestHead) {
     super(connection, id, head.method);
     this.headers = head.headers;
     this.contentLength = head.contentLength;
@@ -145,7 +145,7 @@ export abstract class RequestStream extends ResponseStream {
   #receive(buffer: Buffer, start: number, end: number): void {
     this.#isReceiving = true;
     const expected = this.#announced === undefined ? 0 : this.#announced - this.#body.size;
-    if (!this.#body.push(buffer, start, end, expected, this.#tryHold)) this.fail(NO_MEMORY);
+    if (!this.#body.push(buffer, start, end, expected, this.#tryReserve)) this.fail(NO_MEMORY);
     else if (this.#reader !== undefined) this.#deliver();
     else if (this.#taker !== undefined) this.#takeMore();
   }
@@ -167,7 +167,7 @@ export abstract class RequestStream extends ResponseStream {
     const taker = this.#taker;
     if (taker === undefined) return;
     this.#taker = undefined;
-    this.deadline = NEVER;
+    this.deadlineMonotonicMs = NEVER;
     taker.resolve(this.#body.take());
   }
 
@@ -177,7 +177,7 @@ export abstract class RequestStream extends ResponseStream {
     const arrived = this.arrivedBody(maxBytes);
     if (arrived !== undefined) return arrived;
     this.#continue();
-    this.deadline = this.connection.arrived + this.connection.exchangeLimits.bodyTime;
+    this.deadlineMonotonicMs = this.connection.arrived + this.connection.exchangeLimits.bodyTime;
     this.acknowledge();
     return new Promise((resolve, reject) => {
       this.#taker = { resolve, reject };
@@ -191,7 +191,7 @@ export abstract class RequestStream extends ResponseStream {
     return this.#complete ? this.#body.take() : undefined;
   }
 
-  tryHoldBody(bytes: number): boolean {
+  tryReserveBody(bytes: number): boolean {
     const before = this.#readerBytes;
     this.#readerBytes = bytes;
     if (bytes <= before || this.reserve()) return true;
@@ -199,7 +199,7 @@ export abstract class RequestStream extends ResponseStream {
     return false;
   }
 
-  pieces(reader: PieceReader): PieceFlow {
+  chunks(reader: ChunkReader): ChunkFlow {
     this.#continue();
     this.endUnfinished();
     this.#reader = reader;
@@ -208,7 +208,7 @@ export abstract class RequestStream extends ResponseStream {
     queueMicrotask(() => this.#deliver());
     const stop = (): void => {
       this.#reader = undefined;
-      this.deadline = NEVER;
+      this.deadlineMonotonicMs = NEVER;
       this.stopReading();
     };
     const resume = (): void => {
@@ -217,17 +217,17 @@ export abstract class RequestStream extends ResponseStream {
       this.#awaitPiece(reader);
       queueMicrotask(() => this.#deliver());
     };
-    const tryHold = (bytes: number, isUnfinished: boolean): boolean => {
+    const tryReserve = (bytes: number, isUnfinished: boolean): boolean => {
       this.#readerBytes = bytes;
       this.#readerIsUnfinished = isUnfinished;
       if (!isUnfinished) this.endUnfinished();
       return this.reserve();
     };
-    return { resume, stop, tryHold };
+    return { resume, stop, tryReserve };
   }
 
-  #awaitPiece({ allowsSilence = false }: PieceReader): void {
-    this.deadline = allowsSilence ? NEVER : performance.now() + this.connection.exchangeLimits.bodyTime;
+  #awaitPiece({ allowsSilence = false }: ChunkReader): void {
+    this.deadlineMonotonicMs = allowsSilence ? NEVER : performance.now() + this.connection.exchangeLimits.bodyTime;
   }
 
   #deliver(): void {
@@ -244,16 +244,16 @@ export abstract class RequestStream extends ResponseStream {
     this.acknowledge();
     if (!this.#complete) return;
     this.#reader = undefined;
-    this.deadline = NEVER;
+    this.deadlineMonotonicMs = NEVER;
     reader.onEnd();
   }
 
   /** @returns false where the reader takes no more for now, or is stopped */
-  #deliverPieces(reader: PieceReader): boolean {
-    const pieces = this.#body.take();
+  #deliverPieces(reader: ChunkReader): boolean {
+    const chunks = this.#body.take();
     this.#body.release();
-    for (const piece of pieces) if (!reader.onPiece(piece)) this.#paused = true;
-    if (this.#paused) this.deadline = performance.now() + this.connection.exchangeLimits.stallMs;
+    for (const chunk of chunks) if (!reader.onChunk(chunk)) this.#paused = true;
+    if (this.#paused) this.deadlineMonotonicMs = performance.now() + this.connection.exchangeLimits.stallMs;
     return !this.#paused && this.#reader === reader;
   }
 
@@ -264,21 +264,21 @@ export abstract class RequestStream extends ResponseStream {
   // How it ends.
 
   /** The body does not come to its end: the response is the fault, where the handler still reads it. */
-  protected fail(fault: HttpError): void {
+  protected fail(error: HttpError): void {
     if (this.#bodyFault !== undefined) return;
-    this.#bodyFault = fault;
+    this.#bodyFault = error;
     const taker = this.#taker;
     const reader = this.#reader;
     this.#taker = undefined;
     this.stopReading();
-    taker?.reject(fault);
-    if (reader !== undefined) this.#failReader(reader, fault);
+    taker?.reject(error);
+    if (reader !== undefined) this.#failReader(reader, error);
   }
 
-  #failReader(reader: PieceReader, fault: HttpError): void {
+  #failReader(reader: ChunkReader, error: HttpError): void {
     this.#reader = undefined;
-    this.deadline = NEVER;
-    reader.onFault(fault);
+    this.deadlineMonotonicMs = NEVER;
+    reader.onError(error);
   }
 
   /** Drops what is held of the body, and what still comes. */
@@ -290,7 +290,7 @@ export abstract class RequestStream extends ResponseStream {
   }
 
   override onNoMemory(): void {
-    if (this.answered) super.onNoMemory();
+    if (this.responded) super.onNoMemory();
     else this.fail(NO_MEMORY);
   }
 
@@ -307,15 +307,15 @@ export abstract class RequestStream extends ResponseStream {
       this.connection.release(this, "by the peer");
       return;
     }
-    this.deadline = performance.now() + LINGER_MS;
+    this.deadlineMonotonicMs = performance.now() + LINGER_MS;
   }
 
   /** The deadline has passed. */
   expire(): void {
-    this.deadline = NEVER;
+    this.deadlineMonotonicMs = NEVER;
     // A client that has more to send need not (RFC 9113, section 8.1).
     if (this.localEnded) this.connection.reset(this, ErrorCode.NO_ERROR);
     else if (this.#taker !== undefined) this.fail(TOO_SLOW);
-    else this.fail(this.#paused ? STALLED : PIECE_TOO_SLOW);
+    else this.fail(this.#paused ? STALLED : CHUNK_TOO_SLOW);
   }
 }

@@ -1,7 +1,7 @@
 /** Writes the header list of a response. */
 import type { FrameWriter } from "../../../src/http2/frame-writer.js";
 import { Flag } from "../../../src/http2/frames.js";
-import type { Field } from "../../../src/http2/static-table.js";
+import type { HeaderField } from "../../../src/http2/static-table.js";
 
 /** Headers of HTTP/1.1 alone (RFC 9113, section 8.2.2), which are left out. */
 const OF_CONNECTION = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]);
@@ -24,7 +24,7 @@ const MAX_VALUES = 100;
 /** Fields that the encoder writes as one. */
 interface List {
   readonly key: string;
-  readonly fields: readonly Field[];
+  readonly fields: readonly HeaderField[];
 }
 
 interface ResponseName {

@@ -29,7 +29,7 @@ export interface ResponseConnection extends ServerConnection {
 export abstract class ResponseStream extends Stream {
   protected readonly connection: ResponseConnection;
   /** The response has been given, though it may not have been written yet. */
-  answered = false;
+  responded = false;
   /** The client has gone, or the stream was reset. */
   protected gone = false;
   /** Whether the response may have a body: not that to HEAD. */
@@ -94,7 +94,7 @@ export abstract class ResponseStream extends Stream {
   }
 
   answer(response: GatewayResponse): void {
-    this.answered = true;
+    this.responded = true;
     const { body, length, trailers = NONE } = response;
     if (!isStream(body)) this.endCall();
     if (this.gone) return;
@@ -113,9 +113,9 @@ export abstract class ResponseStream extends Stream {
 
   #sink(): BodySink {
     return {
-      write: (piece) => {
+      write: (chunk) => {
         if (this.gone || this.#ending) return false;
-        if (piece.length > 0) this.#enqueue(typeof piece === "string" ? Buffer.from(piece) : piece);
+        if (chunk.length > 0) this.#enqueue(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
         this.#full = this.#queuedBytes >= MAX_QUEUED;
         return !this.#full;
       },
@@ -127,10 +127,10 @@ export abstract class ResponseStream extends Stream {
     };
   }
 
-  #enqueue(piece: Uint8Array): void {
+  #enqueue(chunk: Uint8Array): void {
     if (!this.#hasBody) return;
-    this.#queue.push(piece);
-    this.#queuedBytes += piece.length;
+    this.#queue.push(chunk);
+    this.#queuedBytes += chunk.length;
     this.connection.schedule(this);
     if (this.#queuedBytes > MIN_RESERVED && !this.reserve()) this.onNoMemory();
   }
@@ -201,8 +201,8 @@ export abstract class ResponseStream extends Stream {
     const { connection } = this;
     let turn = MAX_TURN;
     while (this.#queue.length > 0) {
-      const piece = this.#queue[0] as Uint8Array;
-      const size = this.sendable(connection, piece.length - this.#written);
+      const chunk = this.#queue[0] as Uint8Array;
+      const size = this.sendable(connection, chunk.length - this.#written);
       if (size <= 0) {
         if (this.sendWindow > 0) connection.block(this);
         return;
@@ -212,16 +212,16 @@ export abstract class ResponseStream extends Stream {
         return;
       }
       const end = this.#written + size;
-      const isLast = end === piece.length;
+      const isLast = end === chunk.length;
       const isAll = isLast && this.#queue.length === 1;
       const endsStream = isAll && this.#ending && !this.#isCut && this.#trailers.length === 0;
       this.beginData(connection, size, endsStream);
-      connection.writer.output.append(piece, this.#written, end);
+      connection.writer.output.append(chunk, this.#written, end);
       turn -= size;
       this.#written = isLast ? 0 : end;
       if (!isLast) continue;
       this.#queue.shift();
-      this.#queuedBytes -= piece.length;
+      this.#queuedBytes -= chunk.length;
       if (endsStream) this.#close();
     }
   }

@@ -53,7 +53,7 @@ export function Explain({ rules }: Pick<Question, "rules">) {
       <NotListed loading={resources} what="The endpoints" />
       {isAsked && error && <ErrorNotice error={error} />}
       <div role="status" class="stack">
-        {isAsked && isCurrent && value && <Answer question={asked} answer={value} />}
+        {isAsked && isCurrent && value && <ExplainResult question={asked} response={value} />}
       </div>
     </section>
   );
@@ -78,12 +78,15 @@ function NotListed({
   );
 }
 
-interface AnswerProps {
+interface ExplainResultProps {
   readonly question: Question;
-  readonly answer: ExplainResponse;
+  readonly response: ExplainResponse;
 }
 
-function Answer({ question: { account, resource }, answer: { code, decidedBy, matched } }: AnswerProps) {
+function ExplainResult({
+  question: { account, resource },
+  response: { code, decidedBy, matched },
+}: ExplainResultProps) {
   return (
     <>
       <p>

@@ -38,7 +38,7 @@ function AdminTiles() {
     <Loaded loading={loading} what="the overview">
       {({ keys, rules, accounts, calls, failed }) => (
         <>
-          <DoorNotice rules={rules} />
+          <GatewayNotice rules={rules} />
           <ul class="tiles">
             <Tile href="/console/usage" value={calls} title="calls in the last day">
               {failed > 0 ? `${failed.toLocaleString()} failed with a server error` : "None failed with a server error"}
@@ -112,7 +112,7 @@ function Tile({ href, value, title, children }: TileProps) {
 }
 
 /** Shown while a rule grants everything to everyone, as in a fresh installation. */
-function DoorNotice({ rules }: { readonly rules: readonly Rule[] }) {
+function GatewayNotice({ rules }: { readonly rules: readonly Rule[] }) {
   const open = rules.find(
     ({ scope, access, resource }) => scope === "<public>" && access === "GRANTED" && resource === "*:*:*",
   );

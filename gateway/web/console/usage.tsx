@@ -102,7 +102,7 @@ function CallsChart({ usage: { period, periods } }: { readonly usage: ListUsageR
         periods={periods.map(({ start }) => nameOf(start, period))}
         show={short}
         series={[
-          { title: "answered", look: "look-good", values: count(answered) },
+          { title: "answered", look: "look-good", values: count(responded) },
           { title: "client errors (4xx)", look: "look-warning", values: count((calls) => Number(calls.clientErrors)) },
           { title: "server errors (5xx)", look: "look-bad", values: count((calls) => Number(calls.serverErrors)) },
         ]}
@@ -158,7 +158,7 @@ const PERIOD_COLUMNS: readonly Column<{ readonly name: string; readonly calls: C
   ...CALL_COLUMNS,
 ];
 
-function answered({ total, clientErrors, serverErrors }: Calls): number {
+function responded({ total, clientErrors, serverErrors }: Calls): number {
   return Number(total) - Number(clientErrors) - Number(serverErrors);
 }
 

@@ -13,7 +13,7 @@ export function Json({ text, short = false }: { readonly text: string; readonly 
   const tokens = useMemo(() => layOut(text.slice(0, MAX_SHOWN), oneLine), [text, oneLine]);
   return (
     <>
-      <Pieces pieces={tokens} />
+      <Pieces chunks={tokens} />
       {text.length > MAX_SHOWN && `\n… ${text.length - MAX_SHOWN} characters more`}
     </>
   );
@@ -21,14 +21,14 @@ export function Json({ text, short = false }: { readonly text: string; readonly 
 
 /** Source code in one of the languages of the snippets. */
 export function Code({ text, comment }: { readonly text: string; readonly comment: "#" | "//" }) {
-  const pieces = useMemo(() => colourCode(text, comment), [text, comment]);
-  return <Pieces pieces={pieces} />;
+  const chunks = useMemo(() => colourCode(text, comment), [text, comment]);
+  return <Pieces chunks={chunks} />;
 }
 
-function Pieces({ pieces }: { readonly pieces: readonly (Token | CodePiece)[] }) {
+function Pieces({ chunks }: { readonly chunks: readonly (Token | CodePiece)[] }) {
   return (
     <>
-      {pieces.map(({ kind, text }, index) =>
+      {chunks.map(({ kind, text }, index) =>
         kind === "plain" ? (
           text
         ) : (
@@ -54,14 +54,14 @@ const WORDS =
 function colourCode(text: string, comment: "#" | "//"): CodePiece[] {
   const comments = comment === "#" ? /(?<![^\s])#[^\n]*/ : /\/\/[^\n]*/;
   const any = new RegExp(`(${STRING.source})|(${comments.source})|(${WORDS.source})`, "g");
-  const pieces: CodePiece[] = [];
+  const chunks: CodePiece[] = [];
   let at = 0;
   for (const match of text.matchAll(any)) {
     const [all, string, remark] = match;
-    if (match.index > at) pieces.push({ kind: "plain", text: text.slice(at, match.index) });
-    pieces.push({ kind: string !== undefined ? "string" : remark !== undefined ? "comment" : "word", text: all });
+    if (match.index > at) chunks.push({ kind: "plain", text: text.slice(at, match.index) });
+    chunks.push({ kind: string !== undefined ? "string" : remark !== undefined ? "comment" : "word", text: all });
     at = match.index + all.length;
   }
-  if (at < text.length) pieces.push({ kind: "plain", text: text.slice(at) });
-  return pieces;
+  if (at < text.length) chunks.push({ kind: "plain", text: text.slice(at) });
+  return chunks;
 }

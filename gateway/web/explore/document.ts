@@ -67,7 +67,7 @@ export interface EndpointDocument {
   /** Whether a POST takes any bytes (google.api.HttpBody). */
   readonly takesBytes: boolean;
   /** Whether the response is bytes of a type that the service chooses. */
-  readonly answersBytes: boolean;
+  readonly returnsBytes: boolean;
   readonly example: unknown;
 }
 
@@ -118,7 +118,7 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
     request: reader.body(socket?.sends ?? request?.schema),
     response: reader.body(socket?.receives ?? response?.schema),
     takesBytes: raw !== undefined,
-    answersBytes: mediaOf(operation.responses?.["200"], components.responses, "*/*") !== undefined,
+    returnsBytes: mediaOf(operation.responses?.["200"], components.responses, "*/*") !== undefined,
     example: request?.example ?? (socket && reader.example(socket.sends)),
   };
 }

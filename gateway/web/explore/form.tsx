@@ -11,7 +11,7 @@ import { CloseIcon, PlusIcon } from "../ui/icons.js";
 import type { Failure } from "./calls.js";
 import { Control } from "./control.js";
 import type { Field, Message } from "./document.js";
-import { syntaxFaultOf, Unfinished } from "./json-text.js";
+import { syntaxErrorOf, Unfinished } from "./json-text.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 type Change = (value: unknown) => void;
@@ -77,7 +77,7 @@ function ValueForm({ field, label, path, value, onChange }: SingleFormProps) {
   const refusal = useRefusal(path);
   return (
     <Labelled
-      error={value instanceof Unfinished ? syntaxFaultOf(value.text) : refusal}
+      error={value instanceof Unfinished ? syntaxErrorOf(value.text) : refusal}
       label={
         <>
           <code>{label}</code> <span class="field-type">{field.type}</span>

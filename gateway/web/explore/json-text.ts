@@ -24,7 +24,7 @@ export const READS_EXACTLY =
   JSON.parse("1", (_key, _value, context?: { readonly source?: string }) => context?.source) === "1";
 
 /** Which number this browser would round, if any. */
-export function roundingFault(text: string): string | undefined {
+export function roundingError(text: string): string | undefined {
   if (READS_EXACTLY) return undefined;
   const rounded = layOut(text).find(
     (token) => token.kind === "number" && /^-?\d+$/.test(token.text) && !Number.isSafeInteger(Number(token.text)),
@@ -33,16 +33,16 @@ export function roundingFault(text: string): string | undefined {
 }
 
 /** What is wrong with a text that should be a JSON object, if anything. */
-export function faultOf(text: string): string | undefined {
-  const fault = syntaxFaultOf(text);
-  if (fault !== undefined) return fault;
+export function errorOf(text: string): string | undefined {
+  const error = syntaxErrorOf(text);
+  if (error !== undefined) return error;
   const value: unknown = JSON.parse(text);
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject ? undefined : "A request is a JSON object: { … }";
 }
 
 /** What is wrong with a text that should be JSON, if anything. */
-export function syntaxFaultOf(text: string): string | undefined {
+export function syntaxErrorOf(text: string): string | undefined {
   try {
     JSON.parse(text);
     return undefined;

@@ -33,6 +33,6 @@ function Block({ text }: { readonly text: string }) {
 
 /** One line. */
 export function Inline({ text }: { readonly text: string }) {
-  const pieces = text.split(/`([^`\n]+)`/);
-  return <>{pieces.map((piece, index) => (index % 2 === 0 ? piece : <code key={`${index}`}>{piece}</code>))}</>;
+  const chunks = text.split(/`([^`\n]+)`/);
+  return <>{chunks.map((chunk, index) => (index % 2 === 0 ? chunk : <code key={`${index}`}>{chunk}</code>))}</>;
 }

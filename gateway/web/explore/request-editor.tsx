@@ -5,7 +5,7 @@ import { Field } from "../ui/field.js";
 import { Tabs } from "../ui/tabs.js";
 import type { EndpointDocument, Message } from "./document.js";
 import { MessageForm } from "./form.js";
-import { faultOf, parseExact, READS_EXACTLY, textWith } from "./json-text.js";
+import { errorOf, parseExact, READS_EXACTLY, textWith } from "./json-text.js";
 
 /** The request before anything is typed. */
 export const EMPTY_REQUEST = "{}";
@@ -48,23 +48,23 @@ function RequestInput({ request, text, onText }: RequestInputProps) {
   const [editor, setEditor] = useState("form");
   // Kept, since text in a form may not be JSON yet, and then its value cannot be read from the request.
   const [form, setForm] = useState<{ readonly text: string; readonly value: unknown }>();
-  const fault = faultOf(text);
+  const error = errorOf(text);
   const isForm = form?.text === text;
   const write = (value: unknown) => {
     const written = textWith(value);
     setForm({ text: written, value });
     onText(written);
   };
-  if (request === undefined || !READS_EXACTLY) return <JsonEditor text={text} fault={fault} onText={onText} />;
+  if (request === undefined || !READS_EXACTLY) return <JsonEditor text={text} error={error} onText={onText} />;
   return (
     <Tabs label="Request as" tabs={EDITORS} selected={editor} onSelect={setEditor}>
       {editor === "json" ? (
-        <JsonEditor text={text} fault={fault} onText={onText} />
-      ) : isForm || fault === undefined ? (
+        <JsonEditor text={text} error={error} onText={onText} />
+      ) : isForm || error === undefined ? (
         <MessageForm message={request} path="" value={isForm ? form.value : parseExact(text)} onChange={write} />
       ) : (
         <div class="notice warning">
-          <p>The form shows what the JSON says, and that cannot be read now. {fault}</p>
+          <p>The form shows what the JSON says, and that cannot be read now. {error}</p>
           <p class="actions">
             <Button small onClick={() => setEditor("json")}>
               Correct the JSON
@@ -79,7 +79,11 @@ function RequestInput({ request, text, onText }: RequestInputProps) {
   );
 }
 
-function JsonEditor({ text, fault, onText }: Omit<RequestInputProps, "request"> & { fault: string | undefined }) {
+function JsonEditor({
+  text,
+  error: fault,
+  onText,
+}: Omit<RequestInputProps, "request"> & { error: string | undefined }) {
   return (
     <Field label={<span class="hidden">Request as JSON</span>} error={fault}>
       {(control) => (

@@ -1,6 +1,6 @@
 /** The paths that an endpoint has by `google.api.http` annotations, as its service's OpenAPI document has them. */
 import type { Field, Message, OpenApi } from "./document.js";
-import { faultOf, parseExact } from "./json-text.js";
+import { errorOf, parseExact } from "./json-text.js";
 import { lowerCamelCase, withoutSecrets } from "./secrets.js";
 
 export interface RestPath {
@@ -16,7 +16,7 @@ export interface RestPath {
   /** Of the body: `application/json`, any type, or none. */
   readonly takes: "json" | "bytes" | undefined;
   /** Whether the response is bytes of a type that the service chooses. */
-  readonly answersBytes: boolean;
+  readonly returnsBytes: boolean;
 }
 
 interface Content {
@@ -51,7 +51,7 @@ function described(operation: Operation): Omit<RestPath, "method" | "path"> {
     body: operation["x-body"],
     tokenNeeded: security.every((way) => Object.keys(way).length > 0),
     takes: "application/json" in content ? "json" : "*/*" in content ? "bytes" : undefined,
-    answersBytes: "*/*" in (responses["200"]?.content ?? {}),
+    returnsBytes: "*/*" in (responses["200"]?.content ?? {}),
   };
 }
 
@@ -121,15 +121,15 @@ export function boundCall(
   text: string,
   message: Message | undefined,
   hidesSecrets = false,
-): { readonly request?: RestRequest; readonly fault?: string } {
-  const fault = faultOf(text);
-  if (fault !== undefined) return { fault };
+): { readonly request?: RestRequest; readonly error?: string } {
+  const error = errorOf(text);
+  if (error !== undefined) return { error };
   try {
     const request = parseExact(text);
     return { request: restRequest(path, (hidesSecrets ? withoutSecrets(message, request) : request) as Json, message) };
   } catch (thrown) {
     if (!(thrown instanceof NotBound)) throw thrown;
-    return { fault: thrown.message };
+    return { error: thrown.message };
   }
 }
 

@@ -77,7 +77,7 @@ function inText(text: string, word: string): number {
 }
 
 /** Splits a text so that every second piece is a word of the query. */
-export function pieces(text: string, words: readonly string[]): string[] {
+export function chunks(text: string, words: readonly string[]): string[] {
   const found = words.filter((word) => word !== "").map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   if (found.length === 0) return [text];
   // Longest first, since a word may be inside another.

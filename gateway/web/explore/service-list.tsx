@@ -8,7 +8,7 @@ import { Button } from "../ui/button.js";
 import { ArrowIcon, SearchIcon } from "../ui/icons.js";
 import { EmptyState } from "../ui/notice.js";
 import { CallersBadge } from "./badges.js";
-import { type Found, pieces, search, wordsOf } from "./search.js";
+import { chunks, type Found, search, wordsOf } from "./search.js";
 import { isOwn, pageOf, readFields, type Service } from "./services.js";
 
 const TAGS: readonly { readonly name: string; readonly has: (service: Service) => boolean }[] = [
@@ -318,6 +318,6 @@ function EndpointMatch({ service, match: { name, fields }, words }: EndpointMatc
 /** A text in which the words of the search are marked. */
 function Marked({ text, words }: { readonly text: string; readonly words: readonly string[] }) {
   return (
-    <>{pieces(text, words).map((piece, index) => (index % 2 === 0 ? piece : <mark key={`${index}`}>{piece}</mark>))}</>
+    <>{chunks(text, words).map((chunk, index) => (index % 2 === 0 ? chunk : <mark key={`${index}`}>{chunk}</mark>))}</>
   );
 }

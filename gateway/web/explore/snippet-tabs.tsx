@@ -4,7 +4,7 @@ import { CopyButton } from "../ui/copy-button.js";
 import { Tabs } from "../ui/tabs.js";
 import { Code } from "./code.js";
 import type { EndpointDocument } from "./document.js";
-import { faultOf, parseExact, roundingFault } from "./json-text.js";
+import { errorOf, parseExact, roundingError } from "./json-text.js";
 import { boundCall, type RestPath } from "./rest.js";
 import { withoutSecrets } from "./secrets.js";
 import type { Endpoint } from "./services.js";
@@ -16,7 +16,7 @@ interface SnippetTabsProps {
   readonly call: Pick<TryItState, "text" | "namespace">;
   readonly withToken: boolean;
   /** Undefined where there is no document. */
-  readonly described: Pick<EndpointDocument, "request" | "takesBytes" | "answersBytes"> | undefined;
+  readonly described: Pick<EndpointDocument, "request" | "takesBytes" | "returnsBytes"> | undefined;
   /** The REST path that is called; undefined for a call by name. */
   readonly rest?: RestPath | undefined;
 }
@@ -27,17 +27,17 @@ let lastChoice = "curl";
 export function SnippetTabs({ endpoint, call, withToken, described, rest }: SnippetTabsProps) {
   const [chosen, setChosen] = useState(lastChoice);
   const bound = rest && boundCall(rest, call.text, described?.request, true);
-  const jsonFault = faultOf(call.text) ?? roundingFault(call.text);
-  const fault = jsonFault === undefined ? bound?.fault : `Correct the JSON of the request first. ${jsonFault}`;
+  const jsonError = errorOf(call.text) ?? roundingError(call.text);
+  const error = jsonError === undefined ? bound?.error : `Correct the JSON of the request first. ${jsonError}`;
   const snippets = snippetsFor({
     origin: location.origin,
     path: endpoint.path,
     shape: shapeOf(endpoint),
     withToken,
     takesBytes: described?.takesBytes,
-    answersBytes: rest?.answersBytes ?? described?.answersBytes,
+    returnsBytes: rest?.returnsBytes ?? described?.returnsBytes,
     rest: bound?.request,
-    body: fault === undefined ? withoutSecrets(described?.request, parseExact(call.text)) : {},
+    body: error === undefined ? withoutSecrets(described?.request, parseExact(call.text)) : {},
     namespace: call.namespace === "" ? undefined : call.namespace,
   });
   const shown = snippets.find(({ id }) => id === chosen) ?? snippets[0]!;
@@ -49,16 +49,16 @@ export function SnippetTabs({ endpoint, call, withToken, described, rest }: Snip
     <section class="panel snippets">
       <header class="panel-head">
         <h2>Call it from code</h2>
-        {fault === undefined && <CopyButton text={shown.code} what={`the ${shown.title} code`} />}
+        {error === undefined && <CopyButton text={shown.code} what={`the ${shown.title} code`} />}
       </header>
       <Tabs label="Language" tabs={snippets} selected={shown.id} onSelect={select}>
-        {fault === undefined ? (
+        {error === undefined ? (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
           <pre class="code-block" tabIndex={0}>
             <Code text={shown.code} comment={shown.comment} />
           </pre>
         ) : (
-          <p class="notice warning">{fault}</p>
+          <p class="notice warning">{error}</p>
         )}
       </Tabs>
       {endpoint.clientStreaming && !described?.takesBytes && (

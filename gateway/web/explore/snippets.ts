@@ -20,7 +20,7 @@ export interface SnippetCall {
   /** Whether the request may be a body of any bytes (google.api.HttpBody): then a file is sent. */
   readonly takesBytes?: boolean | undefined;
   /** Whether the response is bytes of any type (google.api.HttpBody): then it is written to a file. */
-  readonly answersBytes?: boolean | undefined;
+  readonly returnsBytes?: boolean | undefined;
   /** Where it is not the caller's own; only for calls without a token. */
   readonly namespace?: string | undefined;
   /** The same call at a REST path, which takes the place of `path` and `body`. */
@@ -104,8 +104,8 @@ function curl(call: SnippetCall): string {
   const start = call.shape === "server_streaming" ? "curl -N" : "curl";
   const data = sendsFile(call) ? [`-X POST -T ${FILE}`] : [...curlMethod(call), ...curlBody(call)];
   // Without --fail an error would be written to the file.
-  const answer = call.answersBytes ? [`--fail-with-body -o ${ANSWER}`] : [];
-  return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, ...data, ...answer].join(" \\\n  ");
+  const response = call.returnsBytes ? [`--fail-with-body -o ${ANSWER}`] : [];
+  return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, ...data, ...response].join(" \\\n  ");
 }
 
 /** curl sends POST where there is a body, and GET where there is none. */
@@ -121,10 +121,10 @@ function curlBody(call: SnippetCall): string[] {
 }
 
 function node(call: SnippetCall): string {
-  const used = [sendsFile(call) && "readFile", call.answersBytes && "writeFile"].filter(Boolean).join(", ");
+  const used = [sendsFile(call) && "readFile", call.returnsBytes && "writeFile"].filter(Boolean).join(", ");
   const imports = used === "" ? "" : `import { ${used} } from "node:fs/promises";\n\n`;
   const body = sendsFile(call) ? `await readFile("${FILE}")` : jsonBody(call);
-  const read = call.answersBytes
+  const read = call.returnsBytes
     ? `if (!response.ok) throw new Error(await response.text());
 await writeFile("${ANSWER}", response.body);`
     : readJson(call);
@@ -136,7 +136,7 @@ ${read}
 
 function browser(call: SnippetCall): string {
   const file = 'new Blob(["What is in the file"])';
-  const read = call.answersBytes ? "console.log(response.status, await response.blob());" : readJson(call);
+  const read = call.returnsBytes ? "console.log(response.status, await response.blob());" : readJson(call);
   return `${browserStart(call)}${fetched(call, "token", sendsFile(call) ? file : jsonBody(call))}
 ${read}
 `;
@@ -227,11 +227,11 @@ ${read}
 `;
 }
 
-function pythonRead({ shape, answersBytes = false }: SnippetCall): {
+function pythonRead({ shape, returnsBytes = false }: SnippetCall): {
   readonly read: string;
   readonly module: string[];
 } {
-  if (answersBytes) {
+  if (returnsBytes) {
     return {
       read: `    with open("${ANSWER}", "wb") as file:\n        shutil.copyfileobj(response, file)`,
       module: ["shutil"],
@@ -248,7 +248,7 @@ function go(call: SnippetCall): string {
   const body = sendsFile(call)
     ? `body, err := os.Open("${FILE}")${GO_FATAL}`
     : `body := strings.NewReader(${text.includes("`") ? quoted(text) : `\`${text}\``})`;
-  const answer = call.answersBytes
+  const response = call.returnsBytes
     ? `if response.StatusCode != http.StatusOK {
 		log.Fatal(response.Status)
 	}
@@ -271,7 +271,7 @@ func main() {
 
 	response, err := http.DefaultClient.Do(request)${GO_FATAL}
 	defer response.Body.Close()
-	${answer}if _, err := io.Copy(${call.answersBytes ? "answer" : "os.Stdout"}, response.Body); err != nil {
+	${response}if _, err := io.Copy(${call.returnsBytes ? "answer" : "os.Stdout"}, response.Body); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -292,9 +292,9 @@ function portico(call: SnippetCall): string | undefined {
   const url = call.origin === DEFAULT_ORIGIN ? "" : ` --url ${shell(call.origin)}`;
   const body = shell(JSON.stringify(call.body));
   const command = `portico call${url} ${shell(service)} ${shell(endpoint.join("/"))}`;
-  const answer = call.answersBytes ? ` > ${ANSWER}` : "";
-  if (sendsFile(call)) return `${command} - < ${FILE}${answer}`;
-  return `${needsSocket(call) ? `echo ${body} | ${command}` : `${command} ${body}`}${answer}`;
+  const response = call.returnsBytes ? ` > ${ANSWER}` : "";
+  if (sendsFile(call)) return `${command} - < ${FILE}${response}`;
+  return `${needsSocket(call) ? `echo ${body} | ${command}` : `${command} ${body}`}${response}`;
 }
 
 /** A word of a POSIX shell. */

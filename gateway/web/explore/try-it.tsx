@@ -11,7 +11,7 @@ import { type CallProgress, type CallTarget, useHttpCall, useWebSocketCall } fro
 import { Code } from "./code.js";
 import type { EndpointDocument, Message } from "./document.js";
 import { Refused, refusedField } from "./form.js";
-import { faultOf, parseExact } from "./json-text.js";
+import { errorOf, parseExact } from "./json-text.js";
 import { Prose } from "./prose.js";
 import { RequestEditor } from "./request-editor.js";
 import { ResponseView } from "./response-view.js";
@@ -77,7 +77,7 @@ export function TryIt({ endpoint, described, paths, call, onCall }: TryItProps) 
           onInput={(rest) => onCall({ ...call, rest })}
         />
       )}
-      <Controls target={target} text={call.text} body={body} fault={bound?.fault} confirm={asks ? confirm : undefined}>
+      <Controls target={target} text={call.text} body={body} error={bound?.error} confirm={asks ? confirm : undefined}>
         <RequestEditor described={described} text={call.text} onText={(text) => onCall({ ...call, text })} />
         {bound !== undefined && <BoundLine bound={bound} />}
         {/* A browser can send no headers with a WebSocket. */}
@@ -92,9 +92,9 @@ function bodyText(request: RestRequest | undefined): string | undefined {
 }
 
 /** The request line that is sent, as it follows from what is filled in. */
-function BoundLine({ bound: { request, fault } }: { readonly bound: ReturnType<typeof boundCall> }) {
+function BoundLine({ bound: { request, error } }: { readonly bound: ReturnType<typeof boundCall> }) {
   return request === undefined ? (
-    <p class="notice warning">{fault}</p>
+    <p class="notice warning">{error}</p>
   ) : (
     <output class="path" aria-label="Request line">
       <span class="method">{request.method}</span>
@@ -132,7 +132,7 @@ function NamespaceField({ call, onCall }: Pick<TryItProps, "call" | "onCall">) {
 }
 
 function withoutSecretText(request: Message | undefined, text: string): string {
-  return faultOf(text) === undefined ? JSON.stringify(withoutSecrets(request, parseExact(text)), null, 2) : text;
+  return errorOf(text) === undefined ? JSON.stringify(withoutSecrets(request, parseExact(text)), null, 2) : text;
 }
 
 function CallAs({ call, onCall }: Pick<TryItProps, "call" | "onCall">) {
@@ -158,13 +158,13 @@ interface ControlsProps {
   /** What is sent: JSON text, or undefined for no body. */
   readonly body: string | undefined;
   /** Why nothing can be sent. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
   /** Asks before anything is sent; undefined where there is nothing to ask. */
   readonly confirm: ((onConfirm: () => void, onClose: () => void) => VNode) | undefined;
   readonly children: ComponentChildren;
 }
 
-function HttpControls({ target, text, body, fault, confirm, children }: ControlsProps) {
+function HttpControls({ target, text, body, error, confirm, children }: ControlsProps) {
   const { progress, send, cancel } = useHttpCall();
   const busy = progress?.state === "open";
   return (
@@ -173,9 +173,9 @@ function HttpControls({ target, text, body, fault, confirm, children }: Controls
       text={text}
       editor={children}
       confirm={confirm}
-      onSend={busy || fault !== undefined ? undefined : () => send(target, body)}
+      onSend={busy || error !== undefined ? undefined : () => send(target, body)}
     >
-      <Button type="submit" kind="primary" busy={busy} disabled={fault !== undefined}>
+      <Button type="submit" kind="primary" busy={busy} disabled={error !== undefined}>
         Send
       </Button>
       {busy && <Button onClick={cancel}>Cancel</Button>}

@@ -45,8 +45,8 @@ export async function listRegistered(
  * @param path such as `/openapi/fields`
  * @throws {ApiError}
  */
-export async function read<Answer>(path: string): Promise<Answer> {
-  return get<Answer>(path, { token: await accessToken() });
+export async function read<HttpResult>(path: string): Promise<HttpResult> {
+  return get<HttpResult>(path, { token: await accessToken() });
 }
 
 /** The same as `read`, but gives the text as it came. */

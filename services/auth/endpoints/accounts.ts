@@ -20,7 +20,7 @@ import {
   type SetPasswordRequest,
   type SetScopesRequest,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
-import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { AccountState, State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
@@ -38,7 +38,7 @@ interface Options {
 }
 
 /** The gRPC service portico.auth.v1.Accounts. */
-export function accounts(options: Options): Part {
+export function accounts(options: Options): ServicePart {
   const { changes } = options;
   return part(AccountsService, {
     list: async (request, context) => {

@@ -1,7 +1,7 @@
 /** Audit: lists the audit trail of the caller's namespace. */
 import { invalidArgument } from "../../../src/errors.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
-import { type Part, part } from "../../../src/rpc/service.js";
+import { part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { accountOf } from "./checks.js";
 
@@ -9,7 +9,7 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
 /** The gRPC service portico.auth.v1.Audit. */
-export function audit({ changes }: { changes: Changes }): Part {
+export function audit({ changes }: { changes: Changes }): ServicePart {
   return part(AuditService, {
     list: async ({ before, limit }, context) => {
       const { namespace } = accountOf(context);

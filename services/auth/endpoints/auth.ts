@@ -10,7 +10,7 @@ import {
   type RefreshRequest,
   type Tokens,
 } from "../../../src/gen/portico/auth/v1/auth.js";
-import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { Origin } from "../log/changelog/decide.js";
@@ -27,7 +27,7 @@ interface Options {
 }
 
 /** The gRPC service portico.auth.v1.Auth. */
-export function auth(options: Options): Part {
+export function auth(options: Options): ServicePart {
   const { changes } = options;
   return part(AuthService, {
     login: (request, context) => login(options, request, context),

@@ -3,11 +3,11 @@
  * judged by the current rules, and the caller is looked up by its token, so a revoked token cannot be acted for.
  */
 
-import { signContext, verifyTicket } from "../../../src/access/assertions/call-context.js";
-import { ticketKeyOf } from "../../../src/access/assertions/context-keys.js";
+import { signAssertion, verifyDelegationToken } from "../../../src/access/assertions/call-context.js";
+import { delegationKeyOf } from "../../../src/access/assertions/context-keys.js";
 import { withinLimits } from "../../../src/access/decide/limits.js";
 import { RuleSet } from "../../../src/access/decide/rules.js";
-import { type Judgement, limitsInWords, serviceScope } from "../../../src/call/admission.js";
+import { type AuthorizationResult, limitsInWords, serviceScope } from "../../../src/call/admission.js";
 import { DEFAULT_NAMESPACE, GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { Code, invalidArgument, permissionDenied, StatusError, unauthenticated } from "../../../src/errors.js";
@@ -18,9 +18,9 @@ import {
   type IssueResponse,
 } from "../../../src/gen/portico/auth/v1/delegation.js";
 import type { Caller, Change } from "../../../src/gen/portico/auth/v1/policy.js";
-import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs } from "../../../src/time.js";
-import type { Follower, Journal } from "../log/changelog/journal.js";
+import type { Journal, StateListener } from "../log/changelog/journal.js";
 import { hex, type NamespaceState, type State } from "../log/state/state.js";
 import { checkLiteral } from "./checks.js";
 
@@ -40,7 +40,7 @@ interface Acting {
 }
 
 /** The gRPC service portico.auth.v1.Delegation. */
-export function delegation({ journal, leaseMs }: Options): Part {
+export function delegation({ journal, leaseMs }: Options): ServicePart {
   const compiled = new CompiledRules(journal);
   return part(DelegationService, {
     issue: async (request, context) => {
@@ -66,11 +66,11 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
   const { resource } = request;
   const segments = checkEndpoint(resource);
   const acting = actingFor(current, request, service, context);
-  for (const [who, decision] of judged(current, segments, service, acting)) {
+  for (const [who, decision] of authorizedParties(current, segments, service, acting)) {
     if (decision !== "granted") throw refused(decision, resource, who, acting.caller);
   }
-  const [key] = state.contextKeys(segments.name);
-  const [root] = state.contextKeys(GATEWAY);
+  const [key] = state.assertionKeys(segments.name);
+  const [root] = state.assertionKeys(GATEWAY);
   if (key === undefined || root === undefined) throw new StatusError(Code.UNAVAILABLE, "there are no keys yet");
   const expires = Math.min(
     now + leaseMs,
@@ -84,8 +84,8 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
     revision: BigInt(state.revision),
     namespaceId: state.namespaces.get(acting.namespace)?.id ?? "",
   };
-  const ticket = ticketKeyOf({ generation: Number(root.generation), secret: root.key });
-  const text = signContext(signed, { generation: Number(key.generation), secret: key.key }, ticket);
+  const delegationToken = delegationKeyOf({ generation: Number(root.generation), secret: root.key });
+  const text = signAssertion(signed, { generation: Number(key.generation), secret: key.key }, delegationToken);
   return { context: text, lifetimeMs: BigInt(Math.max(0, Math.floor(expires - now))) };
 }
 
@@ -114,8 +114,9 @@ function actingFor(
       sha256,
     };
   }
-  const [root] = state.contextKeys(GATEWAY);
-  const given = root && verifyTicket(text, ticketKeyOf({ generation: Number(root.generation), secret: root.key }));
+  const [root] = state.assertionKeys(GATEWAY);
+  const given =
+    root && verifyDelegationToken(text, delegationKeyOf({ generation: Number(root.generation), secret: root.key }));
   const isGood = given !== undefined && Number(given.expires) > now && serviceOf(given.resource) === service;
   if (!isGood) throw unauthenticated("acting_for: is no valid context of a call to this service");
   const sha256 = hex(given.sha256);
@@ -135,12 +136,12 @@ function limitedTo(caller: Caller | undefined, resource: Resource): Caller | und
 }
 
 /** The decisions on the service, and on the caller that it acts for. */
-function judged(
+function authorizedParties(
   { state, compiled }: Current,
   resource: Resource,
   service: string,
   { namespace, caller }: Acting,
-): [who: string, decision: Judgement][] {
+): [who: string, decision: AuthorizationResult][] {
   const rules = compiled.of(state.namespaces.get(namespace));
   const name = caller?.account || `service ${caller?.enrolment ?? service}`;
   return [
@@ -150,7 +151,7 @@ function judged(
 }
 
 function refused(
-  decision: Exclude<Judgement, "granted">,
+  decision: Exclude<AuthorizationResult, "granted">,
   resource: string,
   who: string,
   caller: Caller | undefined,
@@ -177,7 +178,7 @@ function serviceOf(resource: string): string | undefined {
 }
 
 /** The rules of namespaces, compiled when they are first asked, and kept current from then on. */
-class CompiledRules implements Follower {
+class CompiledRules implements StateListener {
   readonly #journal: Journal;
   /** The state of a namespace that was deleted, or replaced with the state, is another object. */
   readonly #compiled = new WeakMap<NamespaceState, RuleSet>();

@@ -10,7 +10,7 @@ import {
   type Enrolment,
   EnrolmentsService,
 } from "../../../src/gen/portico/auth/v1/enrolments.js";
-import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import { hex, type State } from "../log/state/state.js";
@@ -26,7 +26,7 @@ interface Options {
 }
 
 /** The gRPC service portico.auth.v1.Enrolments. */
-export function enrolments({ changes, joinsOtherwise }: Options): Part {
+export function enrolments({ changes, joinsOtherwise }: Options): ServicePart {
   return part(EnrolmentsService, {
     list: async (_, context) => {
       accountOfDefault(context);
@@ -59,7 +59,7 @@ async function create(
   checkName("name", name);
   const secret = createToken("enrolment");
   await changes.make(authorOf(context), (state) => {
-    if (!replace) checkRoom(state, name);
+    if (!replace) checkQuota(state, name);
     return [enrolmentCreated(name, secret, { beside: !replace }), ...(replace ? newSecret(name) : [])];
   });
   const stored = changes.state.enrolments.get(hex(hashToken(secret)));
@@ -88,7 +88,7 @@ export function contextSecretCreated(): LogEvent {
 }
 
 /** @throws {StatusError} FAILED_PRECONDITION when there are too many. */
-export function checkRoom(state: State, name: string): void {
+export function checkQuota(state: State, name: string): void {
   const full = (most: number, of: string): StatusError =>
     failedPrecondition(`there are ${most} enrolments${of}, the most there may be; delete some`);
   if (state.enrolments.size >= MAX_ENROLMENTS) throw full(MAX_ENROLMENTS, "");

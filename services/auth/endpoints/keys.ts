@@ -15,7 +15,7 @@ import {
   type RotateKeyRequest,
 } from "../../../src/gen/portico/auth/v1/keys.js";
 import { mapPaced } from "../../../src/overload/pace.js";
-import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { Decide } from "../log/changelog/decide.js";
@@ -41,7 +41,7 @@ interface Options {
 }
 
 /** The gRPC service portico.auth.v1.Keys. */
-export function keys({ changes, keyUses }: Options): Part {
+export function keys({ changes, keyUses }: Options): ServicePart {
   return part(KeysService, {
     list: async (request, context) => {
       const caller = accountOf(context);
@@ -78,7 +78,7 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
   }
   const { secret, key } = createKey(changes, { namespace, account, name, resources }, life);
   const decide: Decide = (state) => {
-    checkRoom(state, key, changes.now);
+    checkQuota(state, key, changes.now);
     return [{ $case: "keyCreated", value: { key } }];
   };
   if (resources.length === 0) await changes.issue(authorOf(context), decide);
@@ -100,7 +100,7 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   const { secret, key } = createKey(changes, old, life, latest);
   await changes.make(authorOf(context), (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
-    checkRoom(state, key, now);
+    checkQuota(state, key, now);
     const end = Math.min(now + overlap, timestampMs(expires));
     return [
       { $case: "keyCreated", value: { key } },
@@ -209,7 +209,7 @@ export async function findByPrefixOrName(
   throw invalidArgument(`key: several keys have the name ${text}; give the prefix of one: ${candidates}`);
 }
 
-function checkRoom(state: State, { namespace, account, prefix }: StoredKey, now: number): void {
+function checkQuota(state: State, { namespace, account, prefix }: StoredKey, now: number): void {
   const owner = state.account(namespace, account);
   if (owner === undefined) throw notFound(`no account with the name ${account}`);
   const alive = state.keysOf(owner).filter(({ expires }) => timestampMs(expires) > now);

@@ -1,12 +1,12 @@
 /** Names: lists which service each full name of a gRPC service belongs to, and takes names from a service. */
 import { notFound } from "../../../src/errors.js";
 import { NamesService } from "../../../src/gen/portico/auth/v1/names.js";
-import { type Part, part } from "../../../src/rpc/service.js";
+import { part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { accountOfDefault, authorOf } from "./checks.js";
 
 /** The gRPC service portico.auth.v1.Names. */
-export function names({ changes }: { changes: Changes }): Part {
+export function names({ changes }: { changes: Changes }): ServicePart {
   return part(NamesService, {
     list: async (_, context) => {
       accountOfDefault(context);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { alreadyExists, failedPrecondition, notFound } from "../../../src/errors.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
-import { type Part, part } from "../../../src/rpc/service.js";
+import { part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { type Passwords, randomPassword } from "../login/passwords.js";
 import { accountOfDefault, authorOf, checkName } from "./checks.js";
@@ -11,7 +11,7 @@ import { accountOfDefault, authorOf, checkName } from "./checks.js";
 const MAX_NAMESPACES = 1_000;
 
 /** The gRPC service portico.auth.v1.Namespaces. */
-export function namespaces({ changes, passwords }: { changes: Changes; passwords: Passwords }): Part {
+export function namespaces({ changes, passwords }: { changes: Changes; passwords: Passwords }): ServicePart {
   return part(NamespacesService, {
     list: async (_, context) => {
       accountOfDefault(context);

@@ -25,7 +25,7 @@ export interface PageRequest {
 }
 
 /** What is given for it. */
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: T[];
   readonly nextPageToken: string;
 }
@@ -44,7 +44,7 @@ export interface PageItems<T> {
  * The page that was asked for.
  * @throws {StatusError} INVALID_ARGUMENT naming the field.
  */
-export function pageOf<T>(request: PageRequest, list: PageItems<T>, limits: PageLimits = USUAL): Page<T> {
+export function pageOf<T>(request: PageRequest, list: PageItems<T>, limits: PageLimits = USUAL): ListPage<T> {
   const { pageSize, pageToken } = request;
   if (pageSize < 0 || pageSize > MAX_SIZE) {
     const unnamed = Number.isFinite(limits.size) ? limits.size : "all that fit";

@@ -23,10 +23,10 @@ import {
   type WatchResponse_Pong,
   type WatchResponse_Snapshot,
 } from "../../../src/gen/portico/auth/v1/policy.js";
-import { type OwnContext, type Part, part } from "../../../src/rpc/service.js";
+import { type BuiltInContext, part, type ServicePart } from "../../../src/rpc/service.js";
 import { toTimestamp } from "../../../src/time.js";
 import { apart, coalesced } from "../log/changelog/coalesced.js";
-import type { Follower, Journal } from "../log/changelog/journal.js";
+import type { Journal, StateListener } from "../log/changelog/journal.js";
 import type { StoreWatch } from "../log/changelog/store-watch.js";
 import type { Holder, Leases, Owner } from "../log/leases/leases.js";
 import type { State } from "../log/state/state.js";
@@ -63,7 +63,7 @@ interface WatchOptions extends Options {
 }
 
 /** The gRPC service portico.auth.v1.Policy. */
-export function policy(options: Options): Part {
+export function policy(options: Options): ServicePart {
   const { journal, leases, storeWatch } = options;
   setMaxListeners(0, options.stopping); // One for each guard.
   const claimAndSync = async (): Promise<void> => {
@@ -81,12 +81,12 @@ export function policy(options: Options): Part {
 async function* watch(
   options: WatchOptions,
   requests: AsyncIterable<WatchRequest>,
-  context: OwnContext,
+  context: BuiltInContext,
 ): AsyncGenerator<WatchResponse> {
   const { journal, leases, stopping } = options;
   if (stopping.aborted && !context.system) throw new StatusError(Code.UNAVAILABLE, "the authority is about to stop");
   const watcher = new Watcher(journal, enrolmentOf(context));
-  const holder = leases.join(ownerOf(context), () => watcher.tell());
+  const holder = leases.join(ownerOf(context), () => watcher.notify());
   const stop = (): void => watcher.end();
   context.signal.addEventListener("abort", stop);
   const sendAway = (): void => watcher.pong(unaskedPong(journal));
@@ -110,7 +110,7 @@ async function* watch(
   }
 }
 
-function ownerOf({ caller, system }: OwnContext): Owner {
+function ownerOf({ caller, system }: BuiltInContext): Owner {
   if (system || !(caller instanceof KnownCaller)) return "own process";
   return { enrolment: caller.enrolment, sha256: caller.sha256 };
 }
@@ -125,17 +125,17 @@ async function listen(
   const { journal, leases, keyUses } = options;
   /** The newest ping that is without a pong. */
   let unanswered: bigint | undefined;
-  let answering = false;
+  let responding = false;
   // Not awaited: what the guard has applied counts at once, also while the store is read for its ping.
-  const answer = (): void => {
-    if (answering || unanswered === undefined || !leases.mayGrant(holder)) return;
+  const response = (): void => {
+    if (responding || unanswered === undefined || !leases.mayGrant(holder)) return;
     const sequence = unanswered;
     unanswered = undefined;
-    answering = true;
+    responding = true;
     pong(options, holder, watcher, sequence).then(
       () => {
-        answering = false;
-        answer();
+        responding = false;
+        response();
       },
       (error) => watcher.end(error),
     );
@@ -154,18 +154,18 @@ async function listen(
       case "ping":
         for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
         unanswered = message.value.sequence;
-        answer();
+        response();
         break;
       case "applied":
         leases.applied(holder, Math.min(Number(message.value.revision), journal.state.revision));
-        answer();
+        response();
         break;
     }
   }
 }
 
 /** Whose keys a guard may have: this process's own guard is a gateway's. */
-function enrolmentOf({ caller, system }: OwnContext): string {
+function enrolmentOf({ caller, system }: BuiltInContext): string {
   return system ? GATEWAY : (caller?.enrolment ?? "");
 }
 
@@ -206,7 +206,7 @@ function unaskedPong(journal: Journal): WatchResponse_Pong {
   return { sequence: 0n, revision: 0n, leaseMs: 0n, time: toTimestamp(journal.now), stopping: true };
 }
 
-class Watcher implements Follower {
+class Watcher implements StateListener {
   readonly #journal: Journal;
   readonly #enrolment: string;
   /** The service whose rules are sent; empty for all rules. */
@@ -257,7 +257,7 @@ class Watcher implements Follower {
   }
 
   /** Sends what waits. */
-  tell(): void {
+  notify(): void {
     this.#wake();
   }
 
@@ -349,24 +349,24 @@ function bytesOf(change: Change): number {
 function snapshotOf(state: State, enrolment: string, service: string): WatchResponse_Snapshot[] {
   const { revision, namespaces } = state;
   const parts: WatchResponse_Snapshot[] = [];
-  let room = 0;
+  let capacity = 0;
   for (const { name: namespace, id: namespaceId = "", rules } of namespaces.values()) {
     const all = [...rules.values()].filter(({ resource }) => service === "" || coversService(resource, service));
     if (service !== "" && all.length === 0) continue;
     // One without rules has a place too, so that many of them do not make one large part.
     for (let at = 0; at === 0 || at < all.length; ) {
-      if (room === 0) {
+      if (capacity === 0) {
         parts.push({ revision: BigInt(revision), namespaces: [], last: false, contextKeys: [] });
-        room = MAX_PART;
+        capacity = MAX_PART;
       }
-      const some = all.slice(at, at + room);
+      const some = all.slice(at, at + capacity);
       parts.at(-1)?.namespaces.push({ namespace, namespaceId, rules: some });
       at += Math.max(some.length, 1);
-      room -= Math.max(some.length, 1);
+      capacity -= Math.max(some.length, 1);
     }
   }
   const last = parts.pop() ?? { revision: BigInt(revision), namespaces: [] };
-  return [...parts, { ...last, last: true, contextKeys: state.contextKeysFor(enrolment) }];
+  return [...parts, { ...last, last: true, contextKeys: state.assertionKeysFor(enrolment) }];
 }
 
 async function listNamespaceIds(journal: Journal): Promise<ListNamespaceIdsResponse> {

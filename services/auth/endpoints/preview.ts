@@ -5,7 +5,7 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/decide/rules.js";
-import type { Judgement } from "../../../src/call/admission.js";
+import type { AuthorizationResult } from "../../../src/call/admission.js";
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";
@@ -26,7 +26,7 @@ export interface PreviewOptions {
 }
 
 /** The HTTP status of a call for a decision. */
-export function codeOf(decision: Judgement): number {
+export function codeOf(decision: AuthorizationResult): number {
   return { granted: 200, unauthorized: 401, forbidden: 403, limited: 403 }[decision];
 }
 

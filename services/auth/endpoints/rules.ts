@@ -13,7 +13,7 @@ import {
   Rule,
   RulesService,
 } from "../../../src/gen/portico/auth/v1/rules.js";
-import { type Context, type Part, part } from "../../../src/rpc/service.js";
+import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { NamespaceState, State } from "../log/state/state.js";
 import { accountOf, authorOf, checkLiteral } from "./checks.js";
@@ -29,7 +29,7 @@ interface Options {
 }
 
 /** The gRPC service portico.auth.v1.Rules. */
-export function rules({ changes, maxRules }: Options): Part {
+export function rules({ changes, maxRules }: Options): ServicePart {
   return part(RulesService, {
     list: async (request, context) => {
       const { namespace } = accountOf(context);

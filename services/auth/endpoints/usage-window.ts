@@ -213,7 +213,7 @@ function digits(moment: number): string {
 }
 
 /** The endpoint that calls are counted for; without names, the rest of its namespace. */
-export type Endpoint = Pick<Tally, "namespace" | "service" | "endpoint">;
+export type CountedEndpoint = Pick<Tally, "namespace" | "service" | "endpoint">;
 
 /** The counts of a set of calls. */
 export class Count {
@@ -260,7 +260,7 @@ export class Count {
 /** Counts by endpoint. Where there are more endpoints than the bound, further ones are counted together for their namespace. */
 export class Counts {
   readonly #bound: number;
-  readonly #counts = new Map<string, Endpoint & { readonly count: Count }>();
+  readonly #counts = new Map<string, CountedEndpoint & { readonly count: Count }>();
 
   constructor(bound: number) {
     this.#bound = bound;
@@ -270,7 +270,7 @@ export class Counts {
     return this.#counts.size;
   }
 
-  add(endpoint: Endpoint, count: Parameters<Count["add"]>[0]): void {
+  add(endpoint: CountedEndpoint, count: Parameters<Count["add"]>[0]): void {
     const known = this.#counts.get(keyOf(endpoint));
     if (known === undefined && this.#counts.size >= this.#bound && endpoint.service !== "") {
       this.add({ namespace: endpoint.namespace, service: "", endpoint: "" }, count);
@@ -293,7 +293,7 @@ export class Counts {
   }
 
   /** Most called first. */
-  list(): (Endpoint & { readonly count: Count })[] {
+  list(): (CountedEndpoint & { readonly count: Count })[] {
     return [...this.#counts.values()].sort((a, b) => b.count.total - a.count.total);
   }
 
@@ -310,6 +310,6 @@ export class Counts {
 }
 
 /** No name has a space. */
-function keyOf({ namespace, service, endpoint }: Endpoint): string {
+function keyOf({ namespace, service, endpoint }: CountedEndpoint): string {
   return `${namespace} ${service} ${endpoint}`;
 }

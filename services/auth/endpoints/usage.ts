@@ -11,7 +11,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/usage.js";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
 import { BOUNDS } from "../../../src/metrics.js";
-import { type OwnContext, type Part, part } from "../../../src/rpc/service.js";
+import { type BuiltInContext, part, type ServicePart } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { unavailable } from "../log/changelog/journal.js";
@@ -31,7 +31,7 @@ interface Options {
 }
 
 /** The gRPC service portico.auth.v1.Usage. */
-export function usage(options: Options): Part {
+export function usage(options: Options): ServicePart {
   const last = new BoundedMap<string, bigint>(MAX_REPORTERS);
   return part(UsageService, {
     list: (request, context) => list(options, request, context),
@@ -50,7 +50,7 @@ export function usage(options: Options): Part {
 async function list(
   { changes, window }: Options,
   request: ListUsageRequest,
-  context: OwnContext,
+  context: BuiltInContext,
 ): Promise<ListUsageResponse> {
   const { namespace } = accountOf(context);
   const span = request.span === undefined ? HOUR : durationMs(request.span);
@@ -91,7 +91,7 @@ function isAskedFor(tally: Tally, { service, endpoint }: ListUsageRequest): bool
 }
 
 /** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: a service could report made-up numbers of others. */
-function checkReporter({ caller, system, endpoint }: OwnContext): void {
+function checkReporter({ caller, system, endpoint }: BuiltInContext): void {
   if (system || caller?.enrolment === GATEWAY) return;
   throw permissionDenied(`Only gateways may call ${endpoint}`);
 }

@@ -11,7 +11,7 @@ import type { FailedLogins } from "./failed-logins.js";
 import type { Passwords } from "./passwords.js";
 
 /** Who tries to be whom. */
-export interface Attempt {
+export interface LoginAttempt {
   readonly namespace: string;
   readonly account: string;
   /** The client's address. */
@@ -39,7 +39,7 @@ export class Attempts {
    *   be checked; what `readHash` throws.
    */
   async verify(
-    attempt: Attempt,
+    attempt: LoginAttempt,
     password: string,
     readHash: () => Promise<PasswordHash | undefined>,
   ): Promise<boolean> {
@@ -57,7 +57,7 @@ export class Attempts {
     return false;
   }
 
-  #checkSlowdown(attempt: Attempt): void {
+  #checkSlowdown(attempt: LoginAttempt): void {
     try {
       this.#slowdown.check(attempt.namespace, attempt.account, attempt.address);
     } catch (refusal) {

@@ -7,7 +7,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { CallContext } from "../../gen/portico/auth/v1/delegation.js";
 import { asBuffer } from "../../wire/buffer.js";
-import type { Key } from "./context-keys.js";
+import type { AssertionKey } from "./context-keys.js";
 import { hmacSha256 } from "./hmac.js";
 
 /** Of a signature, the first 16 bytes of an HMAC-SHA256 (RFC 2104 §5 asks for at least half of it), in base64url. */
@@ -15,29 +15,29 @@ const MAC_LENGTH = 22;
 /** A context names a caller with all its scopes and limits. */
 const MAX_LENGTH = 64 * 1024;
 
-/** @param ticket the key of tickets. */
-export function signContext(context: CallContext, key: Key, ticket: Uint8Array): string {
+/** @param delegationToken the key of tickets. */
+export function signAssertion(context: CallContext, key: AssertionKey, delegationToken: Uint8Array): string {
   const payload = asBuffer(CallContext.encode(context).finish()).toString("base64url");
-  const signed = `${payload}.${sign(payload, ticket)}`;
+  const signed = `${payload}.${sign(payload, delegationToken)}`;
   return `${signed}.${sign(signed, key.secret)}`;
 }
 
 /** What a context says; undefined unless it is signed by the key of the service called. */
-export function verifyContext(text: string, key: Key): CallContext | undefined {
+export function verifyAssertion(text: string, key: AssertionKey): CallContext | undefined {
   const end = text.length - MAC_LENGTH;
   if (text.length > MAX_LENGTH || text[end - 1] !== ".") return undefined;
-  return isMac(text.slice(end), text.slice(0, end - 1), key.secret) ? readContext(text) : undefined;
+  return isMac(text.slice(end), text.slice(0, end - 1), key.secret) ? readAssertion(text) : undefined;
 }
 
 /** What a context says; undefined unless a gateway or an authority made it. */
-export function verifyTicket(text: string, ticket: Uint8Array): CallContext | undefined {
+export function verifyDelegationToken(text: string, delegationToken: Uint8Array): CallContext | undefined {
   const [payload, mac] = text.split(".", 2);
   if (text.length > MAX_LENGTH || payload === undefined || mac === undefined) return undefined;
-  return isMac(mac, payload, ticket) ? readContext(text) : undefined;
+  return isMac(mac, payload, delegationToken) ? readAssertion(text) : undefined;
 }
 
 /** What a context says, whether it is signed or not; undefined for none. */
-export function readContext(text: string): CallContext | undefined {
+export function readAssertion(text: string): CallContext | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   try {
     return CallContext.decode(Buffer.from(text.slice(0, text.indexOf(".")), "base64url"));

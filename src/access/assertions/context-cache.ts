@@ -7,7 +7,7 @@
  * more rarely, the context would hardly be used, and objects that live for seconds cost the garbage collector most.
  */
 
-import type { Admission, Guarded, SignedContext } from "../../call/admission.js";
+import type { Admission, Guarded, SignedAssertion } from "../../call/admission.js";
 import { CONTEXT, type Metadata, NO_METADATA } from "../../call/metadata.js";
 import { matches, type Resource } from "../../contract/resource.js";
 import { Code, StatusError } from "../../errors.js";
@@ -17,7 +17,7 @@ import { BoundedMap } from "../../memory/bounded-map.js";
 import type { CallerCache } from "../callers/caller-cache.js";
 import { KnownCaller } from "../callers/known-caller.js";
 import type { Policy } from "../follow/policy.js";
-import { macOf, readContext, signContext, verifyContext } from "./call-context.js";
+import { macOf, readAssertion, signAssertion, verifyAssertion } from "./call-context.js";
 
 /**
  * Most contexts that are kept, signed ones and verified ones, and most bytes that each kind takes. A context is good for a
@@ -60,7 +60,7 @@ export interface Verified {
 }
 
 /** The signed and verified contexts of one guard. */
-export class ContextCache {
+export class AssertionCache {
   /** Gives the keys, the revision and the lease by which contexts are signed and verified. */
   readonly #policy: Policy;
   readonly #callers: CallerCache;
@@ -77,8 +77,8 @@ export class ContextCache {
   }
 
   /** What a service is sent with a call that this guard has admitted. */
-  contextOf(admission: Admission): SignedContext {
-    return new LazyContext(this, admission, this.#policy.lease.end, this.#policy.revision);
+  assertionOf(admission: Admission): SignedAssertion {
+    return new LazyAssertion(this, admission, this.#policy.lease.end, this.#policy.revision);
   }
 
   /** @returns nothing where the service's key is not known */
@@ -116,7 +116,7 @@ export class ContextCache {
   ): string | undefined {
     const { keys } = this.#policy.current;
     const key = keys.of(endpoint.service);
-    if (key === undefined || keys.ticket === undefined) return undefined;
+    if (key === undefined || keys.delegationToken === undefined) return undefined;
     const context: CallContext = {
       resource: endpoint.resource,
       namespace,
@@ -129,7 +129,7 @@ export class ContextCache {
       revision,
       namespaceId,
     };
-    return signContext(context, key, keys.ticket);
+    return signAssertion(context, key, keys.delegationToken);
   }
 
   /** What a context says, where it is known here already. */
@@ -154,9 +154,9 @@ export class ContextCache {
    */
   verify(text: string, endpoint: Guarded): Verified | Promise<Verified> {
     const key = this.#policy.current.keys.of(endpoint.service);
-    const context = key && verifyContext(text, key);
+    const context = key && verifyAssertion(text, key);
     if (context !== undefined) return this.#read(text, context);
-    const generation = Number(readContext(text)?.generation ?? -1n);
+    const generation = Number(readAssertion(text)?.generation ?? -1n);
     if (generation > (key?.generation ?? -1) && generation > Number(this.#policy.revision)) {
       return this.#policy.awaitRevision(generation).then(() => this.#verifyLate(text, endpoint));
     }
@@ -165,7 +165,7 @@ export class ContextCache {
 
   #verifyLate(text: string, endpoint: Guarded): Verified {
     const key = this.#policy.current.keys.of(endpoint.service);
-    const context = key && verifyContext(text, key);
+    const context = key && verifyAssertion(text, key);
     if (context === undefined) throw this.#refusal(-1, key?.generation, endpoint);
     return this.#read(text, context);
   }
@@ -174,7 +174,7 @@ export class ContextCache {
     if (generation > 0 && current !== undefined && generation < current) {
       return new StatusError(Code.UNAVAILABLE, `the key of ${endpoint.service} was replaced a moment ago; try again`);
     }
-    return badContext(endpoint);
+    return badAssertion(endpoint);
   }
 
   /** @throws {StatusError} UNAUTHENTICATED for a caller that cannot be understood. */
@@ -212,23 +212,23 @@ export class ContextCache {
 }
 
 /** The context of one admission. It keeps the lease and the revision in which that was made. */
-class LazyContext implements SignedContext {
-  readonly #contexts: ContextCache;
+class LazyAssertion implements SignedAssertion {
+  readonly #assertions: AssertionCache;
   readonly #admission: Admission;
   /** Of the lease, in monotonic time. */
   readonly #end: number;
   readonly #revision: bigint;
   #metadata: Metadata | undefined;
 
-  constructor(contexts: ContextCache, admission: Admission, end: number, revision: bigint) {
-    this.#contexts = contexts;
+  constructor(assertions: AssertionCache, admission: Admission, end: number, revision: bigint) {
+    this.#assertions = assertions;
     this.#admission = admission;
     this.#end = end;
     this.#revision = revision;
   }
 
   get metadata(): Metadata {
-    this.#metadata ??= this.#contexts.sign(this.#admission, this.#end, this.#revision);
+    this.#metadata ??= this.#assertions.sign(this.#admission, this.#end, this.#revision);
     return this.#metadata;
   }
 }
@@ -261,12 +261,12 @@ function markOf(text: string): number {
 }
 
 /** The refusal of a context that is not good here. */
-export function badContext(endpoint: Guarded): StatusError {
+export function badAssertion(endpoint: Guarded): StatusError {
   return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}: its context is not valid`);
 }
 
 /** The refusal of a context that outlived the lease in which it was signed: the call took too long on its way. */
-export function lateContext(endpoint: Guarded): StatusError {
+export function lateAssertion(endpoint: Guarded): StatusError {
   return new StatusError(
     Code.UNAVAILABLE,
     `the call to ${endpoint.name} came late: its context has expired; try again`,

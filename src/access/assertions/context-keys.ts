@@ -12,7 +12,7 @@ import { GATEWAY } from "../../contract/names.js";
 import type { ContextKey } from "../../gen/portico/auth/v1/policy.js";
 
 /** A key of 32 bytes, and the revision that made it. */
-export interface Key {
+export interface AssertionKey {
   readonly generation: number;
   readonly secret: Buffer;
 }
@@ -23,13 +23,13 @@ export function rootOf(secret: Uint8Array, generation: number): Buffer {
 }
 
 /** @param generation of the service's own key; that of the root counts where it is later. */
-export function keyOf(root: Key, service: string, generation: number): Key {
+export function keyOf(root: AssertionKey, service: string, generation: number): AssertionKey {
   const later = Math.max(root.generation, generation);
   return { generation: later, secret: derive(root.secret, `service ${service} ${later}`) };
 }
 
 /** The key of tickets, derived from the root. */
-export function ticketKeyOf(root: Key): Buffer {
+export function delegationKeyOf(root: AssertionKey): Buffer {
   return derive(root.secret, "ticket");
 }
 
@@ -41,18 +41,18 @@ function derive(key: Uint8Array, what: string): Buffer {
 let versions = 0;
 
 /** The keys that one process has. */
-export class ContextKeys {
+export class AssertionKeys {
   /** Differs after each change, and from that of any other ContextKeys: what was signed or verified by another is looked at again. */
   version = ++versions;
   /** The key of tickets; undefined where there is no root. */
-  ticket: Buffer | undefined;
-  #root: Key | undefined;
+  delegationToken: Buffer | undefined;
+  #root: AssertionKey | undefined;
   /** As given, by service: with a root, only the generations count. */
-  readonly #given = new Map<string, Key>();
-  readonly #derived = new Map<string, Key>();
+  readonly #given = new Map<string, AssertionKey>();
+  readonly #derived = new Map<string, AssertionKey>();
 
   /** The key of a service's calls; undefined where it is not known. */
-  of(service: string): Key | undefined {
+  of(service: string): AssertionKey | undefined {
     const root = this.#root;
     if (root === undefined) return this.#given.get(service);
     const known = this.#derived.get(service);
@@ -67,7 +67,7 @@ export class ContextKeys {
     const given = { generation: Number(generation), secret: key };
     if (name === GATEWAY) {
       this.#root = given;
-      this.ticket = ticketKeyOf(given);
+      this.delegationToken = delegationKeyOf(given);
       this.#derived.clear();
     } else {
       this.#given.set(name, given);
@@ -78,7 +78,7 @@ export class ContextKeys {
 
   clear(): void {
     this.#root = undefined;
-    this.ticket = undefined;
+    this.delegationToken = undefined;
     this.#given.clear();
     this.#derived.clear();
     this.version = ++versions;

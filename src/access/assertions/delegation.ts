@@ -39,6 +39,6 @@ export async function delegate(options: DelegationOptions): Promise<Delegated> {
   // A call without a context has no caller to act for. An empty context would mean the service's own account.
   const context = actingFor === undefined ? "" : (first(actingFor, CONTEXT) ?? "none");
   const request = { resource, actingFor: context, namespace };
-  const answer = await repeated(channel, DelegationService.issue, request, { metadata });
-  return { metadata: [[CONTEXT, answer.context]], until: asked + Number(answer.lifetimeMs) };
+  const response = await repeated(channel, DelegationService.issue, request, { metadata });
+  return { metadata: [[CONTEXT, response.context]], until: asked + Number(response.lifetimeMs) };
 }

@@ -109,18 +109,18 @@ export class CallerCache {
 
   /**
    * Asks the authority for the caller of a token by its SHA-256, until the answer is no older than the last change.
-   * @param deadline in milliseconds of `performance.now()`.
+   * @param deadlineMonotonicMs in milliseconds of `performance.now()`.
    * @throws {StatusError} UNAVAILABLE when there is no such answer in time.
    */
-  async ask(sha256: Buffer, deadline: number): Promise<KnownCaller | undefined> {
+  async ask(sha256: Buffer, deadlineMonotonicMs: number): Promise<KnownCaller | undefined> {
     const { log } = this.#authority;
     try {
       for (;;) {
-        const answer = await this.#resolve(sha256, deadline);
-        if (answer !== undefined && answer.revision >= this.changedAt) {
-          return answer.caller && new KnownCaller(sha256, answer.caller, this.#changes.version);
+        const response = await this.#resolve(sha256, deadlineMonotonicMs);
+        if (response !== undefined && response.revision >= this.changedAt) {
+          return response.caller && new KnownCaller(sha256, response.caller, this.#changes.version);
         }
-        await pause(answer === undefined ? UNREACHABLE_PAUSE : RETRY_PAUSE);
+        await pause(response === undefined ? UNREACHABLE_PAUSE : RETRY_PAUSE);
       }
     } catch (error) {
       log.warn({ err: error }, "a token could not be looked up at the authority");
@@ -129,13 +129,14 @@ export class CallerCache {
   }
 
   /** The authority's answer; undefined where it is not reached and there is time to ask again. */
-  async #resolve(sha256: Buffer, deadline: number): Promise<Resolved | undefined> {
+  async #resolve(sha256: Buffer, deadlineMonotonicMs: number): Promise<Resolved | undefined> {
     try {
-      return await this.#asking.ask(sha256, deadline);
+      return await this.#asking.ask(sha256, deadlineMonotonicMs);
     } catch (error) {
       // A batch ends with the first deadline in it.
-      const mayAnswer = error instanceof StatusError && [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED].includes(error.code);
-      if (!mayAnswer || performance.now() + UNREACHABLE_PAUSE >= deadline) throw error;
+      const isUnreachable =
+        error instanceof StatusError && [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED].includes(error.code);
+      if (!isUnreachable || performance.now() + UNREACHABLE_PAUSE >= deadlineMonotonicMs) throw error;
       return undefined;
     }
   }

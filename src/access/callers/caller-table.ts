@@ -4,7 +4,7 @@
  *
  * Callers with the same scopes and limits share them, so an account's scopes are kept once for all its tokens.
  */
-import type { KnownCaller, Powers } from "./known-caller.js";
+import type { KnownCaller, Permissions } from "./known-caller.js";
 
 /** What a caller takes beside its account's name, its key's name and its powers: its object, its token, its hash, its place in the map. */
 const CALLER_BYTES = 400;
@@ -21,7 +21,7 @@ export interface CallerTableLimits {
 }
 
 /** Powers, and how many callers have them. */
-interface SharedPowers extends Powers {
+interface SharedPermissions extends Permissions {
   users: number;
 }
 
@@ -31,7 +31,7 @@ export class CallerTable {
   bytes = 0;
   readonly #limits: CallerTableLimits;
   readonly #callers = new Map<string, KnownCaller>();
-  readonly #powers = new Map<string, SharedPowers>();
+  readonly #permissions = new Map<string, SharedPermissions>();
   /** Passes the callers in the order in which they came or were passed over. */
   #hand = this.#callers.entries();
 
@@ -68,7 +68,7 @@ export class CallerTable {
 
   clear(): void {
     this.#callers.clear();
-    this.#powers.clear();
+    this.#permissions.clear();
     this.#hand = this.#callers.entries();
     this.bytes = 0;
   }
@@ -93,27 +93,27 @@ export class CallerTable {
 
   #share(caller: KnownCaller): void {
     const name = nameOf(caller);
-    const shared = this.#powers.get(name);
+    const shared = this.#permissions.get(name);
     if (shared !== undefined) {
       shared.users++;
       caller.share(shared);
       return;
     }
     const { scopes, resources, limits } = caller;
-    this.#powers.set(name, { scopes, resources, limits, users: 1 });
-    this.bytes += bytesOfPowers(caller);
+    this.#permissions.set(name, { scopes, resources, limits, users: 1 });
+    this.bytes += bytesOfPermissions(caller);
   }
 
   #release(caller: KnownCaller): void {
     const name = nameOf(caller);
-    const shared = this.#powers.get(name);
+    const shared = this.#permissions.get(name);
     if (shared === undefined || --shared.users > 0) return;
-    this.#powers.delete(name);
-    this.bytes -= bytesOfPowers(caller);
+    this.#permissions.delete(name);
+    this.bytes -= bytesOfPermissions(caller);
   }
 }
 
-function nameOf({ scopes, resources }: Powers): string {
+function nameOf({ scopes, resources }: Permissions): string {
   return JSON.stringify([scopes, resources]);
 }
 
@@ -122,7 +122,7 @@ function bytesOf({ account, key }: KnownCaller): number {
 }
 
 /** Twice the characters: as lists, and in the name by which they are shared. A resource is kept as a pattern too. */
-function bytesOfPowers({ scopes, resources }: Powers): number {
+function bytesOfPermissions({ scopes, resources }: Permissions): number {
   const bytes = (texts: readonly string[]): number =>
     texts.reduce((sum, text) => sum + TEXT_BYTES + 2 * text.length, 0);
   return POWERS_BYTES + bytes(scopes) + 2 * bytes(resources);

@@ -7,7 +7,7 @@ import type { Caller as ResolvedCaller } from "../../gen/portico/auth/v1/policy.
 import { timestampMs } from "../../time.js";
 
 /** What a caller may do: its account's scopes, and the resources that its token is limited to. */
-export interface Powers {
+export interface Permissions {
   readonly scopes: readonly string[];
   readonly resources: readonly string[];
   /** `resources`, ready to match. */
@@ -17,7 +17,7 @@ export interface Powers {
 const NONE: readonly never[] = [];
 
 /** A caller found by a token. */
-export class KnownCaller implements Caller, Powers {
+export class KnownCaller implements Caller, Permissions {
   readonly namespace: string;
   readonly namespaceId: string;
   readonly account: string;
@@ -61,7 +61,7 @@ export class KnownCaller implements Caller, Powers {
   }
 
   /** Takes powers that are equal to its own, which other callers have too, in place of its own. */
-  share({ scopes, resources, limits }: Powers): void {
+  share({ scopes, resources, limits }: Permissions): void {
     this.scopes = scopes;
     this.resources = resources;
     this.limits = limits;

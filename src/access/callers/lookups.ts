@@ -22,7 +22,7 @@ export interface Resolved {
 
 interface Lookup {
   readonly sha256: Buffer;
-  readonly deadline: number;
+  readonly deadlineMonotonicMs: number;
   resolve(resolved: Resolved): void;
   reject(error: unknown): void;
 }
@@ -41,12 +41,12 @@ export class Lookups {
 
   /**
    * @param sha256 of the token
-   * @param deadline in milliseconds of `performance.now()`
+   * @param deadlineMonotonicMs in milliseconds of `performance.now()`
    * @throws {StatusError} (rejects) where the authority does not answer, or with an error.
    */
-  ask(sha256: Buffer, deadline: number): Promise<Resolved> {
+  ask(sha256: Buffer, deadlineMonotonicMs: number): Promise<Resolved> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ sha256, deadline, resolve, reject });
+      this.#waiting.push({ sha256, deadlineMonotonicMs, resolve, reject });
       if (this.#isTurnOpen || this.#unanswered >= MAX_UNANSWERED) return;
       this.#isTurnOpen = true;
       setImmediate(() => {
@@ -73,9 +73,9 @@ export class Lookups {
 
   async #askBatch(batch: readonly Lookup[]): Promise<void> {
     const { channel, metadata, admission } = this.#authority;
-    const deadline = Math.min(...batch.map((lookup) => lookup.deadline));
+    const deadlineMonotonicMs = Math.min(...batch.map((lookup) => lookup.deadlineMonotonicMs));
     const request = { sha256: batch.map(({ sha256 }) => sha256) };
-    const options: CallOptions = { metadata, admission, deadline };
+    const options: CallOptions = { metadata, admission, deadlineMonotonicMs };
     const { revision, results } = await repeated(channel, PolicyService.batchResolve, request, options);
     if (results.length === 0) throw new StatusError(Code.INTERNAL, "the authority resolved no token of a batch");
     for (const [index, { caller }] of results.entries()) batch[index]?.resolve({ revision, caller });

@@ -4,7 +4,7 @@
  * asks to act for a caller, and explanations.
  */
 
-import type { Decision, Judgement } from "../../call/admission.js";
+import type { AuthorizationResult, Decision } from "../../call/admission.js";
 import type { Caller } from "../../call/caller.js";
 import { matches, parsePattern, type Resource } from "../../contract/resource.js";
 import { KnownCaller } from "../callers/known-caller.js";
@@ -12,7 +12,7 @@ import { KnownCaller } from "../callers/known-caller.js";
 type Limited = Pick<Caller, "resources">;
 
 /** The decision of the rules, or `limited` where they grant and the caller's key does not reach the resource. */
-export function withinLimits(decision: Decision, resource: Resource, caller: Limited | undefined): Judgement {
+export function withinLimits(decision: Decision, resource: Resource, caller: Limited | undefined): AuthorizationResult {
   return decision === "granted" && caller !== undefined && isOutsideLimits(caller, resource) ? "limited" : decision;
 }
 

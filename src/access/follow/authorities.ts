@@ -7,7 +7,7 @@ import type { Channel } from "../../rpc/channel.js";
 import { Failover } from "../../rpc/failover.js";
 
 /** One authority's process. */
-export interface Authority {
+export interface AuthorityLink {
   /** Its address, for messages. */
   readonly name: string;
   readonly channel: Channel;
@@ -21,29 +21,29 @@ export class Authorities {
   readonly channel: Channel;
   readonly #failover = new Failover("the authority");
   /** Where each authority comes in the order, and its channel as calls have it. */
-  readonly #known = new WeakMap<Authority, { readonly rank: number; readonly channel: Channel }>();
+  readonly #known = new WeakMap<AuthorityLink, { readonly rank: number; readonly channel: Channel }>();
   readonly #listeners = new Set<() => void>();
-  #all: readonly Authority[] = [];
+  #all: readonly AuthorityLink[] = [];
 
-  constructor(all: readonly Authority[]) {
+  constructor(all: readonly AuthorityLink[]) {
     this.channel = this.#failover;
     this.set(all);
   }
 
   /** As they are now, in the order of this process. */
-  get all(): readonly Authority[] {
+  get all(): readonly AuthorityLink[] {
     return this.#all;
   }
 
   /** Replaces them; those that were there before keep their places. The channels are the caller's. */
-  set(all: readonly Authority[]): void {
+  set(all: readonly AuthorityLink[]): void {
     this.#all = [...all].sort((a, b) => this.#detailsOf(a).rank - this.#detailsOf(b).rank);
     this.#failover.update(new Map(this.#all.map((one) => [one.name, this.#detailsOf(one).channel])));
     for (const listener of this.#listeners) listener();
   }
 
   /** Calls go to this one from now on. */
-  prefer(authority: Authority): void {
+  prefer(authority: AuthorityLink): void {
     this.#failover.prefer(this.#detailsOf(authority).channel);
   }
 
@@ -53,7 +53,7 @@ export class Authorities {
     return () => this.#listeners.delete(listener);
   }
 
-  #detailsOf(authority: Authority) {
+  #detailsOf(authority: AuthorityLink) {
     let details = this.#known.get(authority);
     if (details === undefined) {
       details = { rank: Math.random(), channel: borrowed(authority.channel) };

@@ -122,7 +122,7 @@ interface Ping {
 }
 
 /** A ping and its answer. */
-export interface Answer extends Ping {
+export interface AnsweredPing extends Ping {
   readonly pong: WatchResponse_Pong;
 }
 
@@ -148,7 +148,7 @@ export class Pings {
   readonly #options: PingOptions;
   /** Pings without an answer, by sequence number. */
   readonly #unanswered = new Map<bigint, Ping>();
-  #answers: Answer[] = [];
+  #answers: AnsweredPing[] = [];
   #sequence = 0n;
   #interval = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -211,7 +211,7 @@ export class Pings {
   }
 
   /** Takes an answer; one to a ping that is not known is ignored. */
-  answered(pong: WatchResponse_Pong): void {
+  responded(pong: WatchResponse_Pong): void {
     const ping = this.#unanswered.get(pong.sequence);
     if (ping === undefined) return;
     // Pings are answered in order, and an answer that was overtaken by a later one does not come any more.
@@ -220,7 +220,7 @@ export class Pings {
   }
 
   /** The answers that count once a revision is applied, each given out once. */
-  takeAnswers(applied: bigint | undefined): Answer[] {
+  takePongs(applied: bigint | undefined): AnsweredPing[] {
     if (applied === undefined || this.#answers.length === 0) return [];
     const counting = this.#answers.filter(({ pong }) => pong.revision <= applied);
     this.#answers = this.#answers.filter(({ pong }) => pong.revision > applied);

@@ -8,7 +8,7 @@ import type {
   WatchResponse_Changes,
   WatchResponse_Snapshot,
 } from "../../gen/portico/auth/v1/policy.js";
-import { ContextKeys } from "../assertions/context-keys.js";
+import { AssertionKeys } from "../assertions/context-keys.js";
 import { ChangedCallers } from "../callers/caller-changes.js";
 import { RuleSet } from "../decide/rules.js";
 
@@ -27,7 +27,7 @@ const NEWER = "is it newer than this guard?";
 /** The rules, the keys and their revision, changed by `apply` alone. */
 export class PolicyState {
   /** The keys of contexts that the authority lets this guard have. */
-  readonly keys = new ContextKeys();
+  readonly keys = new AssertionKeys();
   #rules = new Map<string, RuleSet>();
   #revision: bigint | undefined;
   /** The parts of a snapshot that have come so far. */

@@ -5,20 +5,20 @@
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../gen/portico/auth/v1/policy.js";
 import { type Stream, stream } from "../../rpc/client.js";
 import { RESTRICTIONS } from "../decide/restrictions.js";
-import type { Authority } from "./authorities.js";
+import type { AuthorityLink } from "./authorities.js";
 import type { AuthorityAccess } from "./authority-access.js";
-import { type Answer, Pings } from "./lease.js";
+import { type AnsweredPing, Pings } from "./lease.js";
 import { type Applied, PolicyState } from "./policy-state.js";
 
 /** How long the authority has to end the stream after we have ended our side, in milliseconds. */
 const LEAVE_TIME = 1_000;
 
 /** Told what comes over a stream, in order. */
-export interface StreamListener {
+export interface PolicyStreamListener {
   /** A message has changed the stream's state. */
   onApplied(stream: PolicyStream, applied: Applied): void;
   /** A ping was answered, with a revision that is applied to the stream's state. */
-  onAnswer(stream: PolicyStream, answer: Answer): void;
+  onPong(stream: PolicyStream, response: AnsweredPing): void;
   /** It is late, or its authority stops: see `isLate` and `isStopping`. */
   onTrouble(stream: PolicyStream): void;
   /** The last event: why it has ended. */
@@ -26,19 +26,19 @@ export interface StreamListener {
 }
 
 /** How a stream is opened. */
-export interface StreamOptions {
-  readonly authority: Authority;
+export interface PolicyStreamOptions {
+  readonly authority: AuthorityLink;
   readonly access: Pick<AuthorityAccess, "metadata" | "admission" | "service">;
   /** In milliseconds, until the first answer tells. */
   readonly leaseTime: number;
   readonly takeUsedKeys: () => Buffer[];
   /** The revision that the guard has applied, on whatever stream; 0 for none. */
   readonly applied: () => bigint;
-  readonly listener: StreamListener;
+  readonly listener: PolicyStreamListener;
 }
 
 export class PolicyStream {
-  readonly authority: Authority;
+  readonly authority: AuthorityLink;
   readonly state = new PolicyState();
   /** Its authority has said that it is about to stop. */
   isStopping = false;
@@ -48,12 +48,12 @@ export class PolicyStream {
   unacknowledged = 0;
   readonly #call: Stream<WatchRequest, WatchResponse>;
   readonly #pings: Pings;
-  readonly #listener: StreamListener;
+  readonly #listener: PolicyStreamListener;
   #open = true;
   #failure: Error | undefined;
   #leaving: NodeJS.Timeout | undefined;
 
-  constructor({ authority, access, leaseTime, takeUsedKeys, applied, listener }: StreamOptions) {
+  constructor({ authority, access, leaseTime, takeUsedKeys, applied, listener }: PolicyStreamOptions) {
     this.authority = authority;
     this.#listener = listener;
     const { metadata, admission, service = "" } = access;
@@ -125,7 +125,7 @@ export class PolicyStream {
 
   #take(message: WatchResponse["message"]): void {
     if (message?.$case === "pong") {
-      this.#pings.answered(message.value);
+      this.#pings.responded(message.value);
       if (message.value.stopping && !this.isStopping) {
         this.isStopping = true;
         this.#listener.onTrouble(this);
@@ -134,6 +134,6 @@ export class PolicyStream {
       const applied = this.state.apply(message);
       if (applied !== undefined) this.#listener.onApplied(this, applied);
     }
-    for (const answer of this.#pings.takeAnswers(this.state.revision)) this.#listener.onAnswer(this, answer);
+    for (const response of this.#pings.takePongs(this.state.revision)) this.#listener.onPong(this, response);
   }
 }

@@ -15,10 +15,10 @@ import { timestampMs } from "../../time.js";
 import type { ChangedCallers } from "../callers/caller-changes.js";
 import { Authorities } from "./authorities.js";
 import type { AuthorityAccess } from "./authority-access.js";
-import { type Answer, Lease } from "./lease.js";
+import { type AnsweredPing, Lease } from "./lease.js";
 import { type Applied, PolicyState } from "./policy-state.js";
 import type { PolicyStream } from "./policy-stream.js";
-import { type Follower, Succession } from "./succession.js";
+import { type FollowedGuard, Succession } from "./succession.js";
 
 /** The lease's time until the first answer tells, in milliseconds. */
 const FIRST_LEASE_TIME = 5_000;
@@ -53,13 +53,13 @@ const MAX_AWAITED = 2_000;
 const MAX_AWAITING = 1_000;
 
 /** The rules of the authorities, followed on a stream, and the lease in which they may be used. */
-export class Policy implements Follower {
+export class Policy implements FollowedGuard {
   /** The rules and keys that are applied. */
   current = new PolicyState();
   /** While it runs, decisions may be made. */
   readonly lease: Lease;
   /** Why each authority that has failed did, by its address, until it answers again. */
-  readonly faults: ReadonlyMap<string, Error>;
+  readonly errors: ReadonlyMap<string, Error>;
   leaseTime = FIRST_LEASE_TIME;
   /** The newest revision that was applied, on whatever stream; 0 where no lease has run for as long as one lasts. */
   floor = 0n;
@@ -92,7 +92,7 @@ export class Policy implements Follower {
     const { authorities = new Authorities([{ name: "the authority", channel: access.channel, log: access.log }]) } =
       access;
     this.#succession = new Succession(access, authorities, this);
-    this.faults = this.#succession.faults;
+    this.errors = this.#succession.errors;
   }
 
   get state(): "starting" | "ready" | "lost" | "closed" {
@@ -167,20 +167,20 @@ export class Policy implements Follower {
     return this.#listener.takeUsedKeys();
   }
 
-  onFollowed(stream: PolicyStream, answer: Answer | undefined): void {
+  onFollowed(stream: PolicyStream, response: AnsweredPing | undefined): void {
     this.current = stream.state;
     this.onApplied(stream, "snapshot");
-    if (answer !== undefined) this.onAnswer(stream, answer);
+    if (response !== undefined) this.onPong(stream, response);
   }
 
   onApplied(stream: PolicyStream, applied: Applied): void {
     const { revision } = this;
     this.floor = revision;
     for (const done of [...this.#awaiting]) done();
-    const judged = this.#tell(revision, applied);
+    const reauthorized = this.#tell(revision, applied);
     stream.unacknowledged++;
     this.#unsettled++;
-    this.#settled = Promise.all([this.#settled, judged]).then(() => {
+    this.#settled = Promise.all([this.#settled, reauthorized]).then(() => {
       this.#unsettled--;
       stream.unacknowledged--;
       stream.acknowledge(revision);
@@ -194,7 +194,7 @@ export class Policy implements Follower {
       : this.#listener.onRevision(revision, applied.changed);
   }
 
-  onAnswer(stream: PolicyStream, { sent, pong }: Answer): void {
+  onPong(stream: PolicyStream, { sent, pong }: AnsweredPing): void {
     const { time } = pong;
     if (time === undefined) {
       stream.fail(new Error("the authority's answer to a ping lacks its time"));

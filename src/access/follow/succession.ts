@@ -20,11 +20,11 @@
  */
 import { Code, StatusError } from "../../errors.js";
 import { backOff } from "../../follow.js";
-import type { Authorities, Authority } from "./authorities.js";
+import type { Authorities, AuthorityLink } from "./authorities.js";
 import type { AuthorityAccess } from "./authority-access.js";
-import type { Answer } from "./lease.js";
+import type { AnsweredPing } from "./lease.js";
 import type { Applied } from "./policy-state.js";
-import { PolicyStream, type StreamListener } from "./policy-stream.js";
+import { PolicyStream, type PolicyStreamListener } from "./policy-stream.js";
 
 /** The longest pause before all authorities are tried again, in milliseconds: after the first failure, and ever (see follow.ts). */
 const FIRST_PAUSE = 50;
@@ -41,7 +41,7 @@ const MIN_RETURN = 2;
 const MAX_RETURN = 8;
 
 /** The guard whose authority is chosen. */
-export interface Follower {
+export interface FollowedGuard {
   /** In milliseconds. */
   readonly leaseTime: number;
   readonly hasLease: boolean;
@@ -54,28 +54,28 @@ export interface Follower {
    * Another stream is followed from now on. Its state is to be decided by, and the answer extends the lease. It has no answer
    * yet where no lease runs, and none was followed before.
    */
-  onFollowed(stream: PolicyStream, answer: Answer | undefined): void;
+  onFollowed(stream: PolicyStream, response: AnsweredPing | undefined): void;
   /** The state of the followed stream has changed. */
   onApplied(stream: PolicyStream, applied: Applied): void;
   /** The followed stream has brought an answer. */
-  onAnswer(stream: PolicyStream, answer: Answer): void;
+  onPong(stream: PolicyStream, response: AnsweredPing): void;
   /** The followed stream has ended. */
   onLost(stream: PolicyStream): void;
 }
 
-export class Succession implements StreamListener {
+export class Succession implements PolicyStreamListener {
   /** Why each authority that has failed did, until it answers again. */
-  readonly faults = new Map<string, Error>();
+  readonly errors = new Map<string, Error>();
   readonly #access: AuthorityAccess;
   readonly #authorities: Authorities;
-  readonly #follower: Follower;
+  readonly #follower: FollowedGuard;
   readonly #open = new Set<PolicyStream>();
   #followed: PolicyStream | undefined;
   #candidate: PolicyStream | undefined;
   /** The newest answer to the candidate. */
-  #answer: Answer | undefined;
+  #response: AnsweredPing | undefined;
   /** When each authority failed last, in milliseconds of `performance.now()`. */
-  readonly #failedAt = new WeakMap<Authority, number>();
+  readonly #failedAt = new WeakMap<AuthorityLink, number>();
   /** When the guard returns, or leaves an authority that stops. */
   #returnAt = Number.POSITIVE_INFINITY;
   #stopAt = Number.POSITIVE_INFINITY;
@@ -84,7 +84,7 @@ export class Succession implements StreamListener {
   /** Resolves when no authority is followed any more. */
   readonly #ran: Promise<void>;
 
-  constructor(access: AuthorityAccess, authorities: Authorities, follower: Follower) {
+  constructor(access: AuthorityAccess, authorities: Authorities, follower: FollowedGuard) {
     this.#access = access;
     this.#authorities = authorities;
     this.#follower = follower;
@@ -126,10 +126,10 @@ export class Succession implements StreamListener {
   }
 
   /** Follows the authority if it answers before it has been silent for `patience`, in milliseconds. */
-  async #try(authority: Authority, patience: number, needed: boolean): Promise<void> {
+  async #try(authority: AuthorityLink, patience: number, needed: boolean): Promise<void> {
     const candidate = this.#openStream(authority);
     this.#candidate = candidate;
-    this.#answer = undefined;
+    this.#response = undefined;
     for (;;) {
       const left = candidate.heard + patience - performance.now();
       if (this.#closed || this.#candidate !== candidate || (needed && !this.#needsAnother())) break;
@@ -144,7 +144,7 @@ export class Succession implements StreamListener {
     candidate.leave();
   }
 
-  #openStream(authority: Authority): PolicyStream {
+  #openStream(authority: AuthorityLink): PolicyStream {
     const follower = this.#follower;
     const opened = new PolicyStream({
       authority,
@@ -185,16 +185,16 @@ export class Succession implements StreamListener {
   }
 
   /** All but the one that is followed: first those that are connected, and of these those that have not failed lately. */
-  #others(): readonly Authority[] {
-    const isReady = ({ channel }: Authority): number => (channel.state === "ready" ? 0 : 1);
-    const failedAt = (authority: Authority): number => this.#failedAt.get(authority) ?? 0;
+  #others(): readonly AuthorityLink[] {
+    const isReady = ({ channel }: AuthorityLink): number => (channel.state === "ready" ? 0 : 1);
+    const failedAt = (authority: AuthorityLink): number => this.#failedAt.get(authority) ?? 0;
     return this.#authorities.all
       .filter((authority) => authority !== this.#followed?.authority)
       .sort((a, b) => isReady(a) - isReady(b) || failedAt(a) - failedAt(b));
   }
 
   /** Those that are connected and come before the one that is followed. */
-  #earlier(): readonly Authority[] {
+  #earlier(): readonly AuthorityLink[] {
     const { all } = this.#authorities;
     const followed = this.#followed === undefined ? 0 : all.indexOf(this.#followed.authority);
     return all.slice(0, Math.max(followed, 0)).filter(({ channel }) => channel.state === "ready");
@@ -207,20 +207,20 @@ export class Succession implements StreamListener {
     else this.#followIfReady(stream);
   }
 
-  onAnswer(stream: PolicyStream, answer: Answer): void {
+  onPong(stream: PolicyStream, response: AnsweredPing): void {
     const { floor } = this.#follower;
-    const oldest = answer.applied < floor ? answer.applied : floor;
-    if (answer.pong.revision < oldest) {
-      stream.fail(new Error(wentBack(answer.pong.revision, oldest)));
+    const oldest = response.applied < floor ? response.applied : floor;
+    if (response.pong.revision < oldest) {
+      stream.fail(new Error(wentBack(response.pong.revision, oldest)));
       return;
     }
-    this.faults.delete(stream.authority.name);
+    this.errors.delete(stream.authority.name);
     this.#failedAt.delete(stream.authority);
     if (stream === this.#followed) {
-      this.#follower.onAnswer(stream, answer);
+      this.#follower.onPong(stream, response);
       this.#wake();
     } else if (stream === this.#candidate) {
-      this.#answer = answer;
+      this.#response = response;
       this.#followIfReady(stream);
     }
   }
@@ -249,9 +249,9 @@ export class Succession implements StreamListener {
 
   /** Follows the candidate where it can answer for the guard. */
   #followIfReady(candidate: PolicyStream): void {
-    const answer = this.#answer;
+    const response = this.#response;
     const { floor, settling, hasLease } = this.#follower;
-    if (candidate !== this.#candidate || (answer === undefined && (hasLease || this.#followed !== undefined))) return;
+    if (candidate !== this.#candidate || (response === undefined && (hasLease || this.#followed !== undefined))) return;
     // The changes up to there are on their way, or the answer will show that it lags.
     if ((candidate.state.revision ?? 0n) < floor) return;
     if (settling !== undefined) {
@@ -263,7 +263,7 @@ export class Succession implements StreamListener {
     this.#candidate = undefined;
     this.#stopAt = Number.POSITIVE_INFINITY;
     this.#authorities.prefer(candidate.authority);
-    this.#follower.onFollowed(candidate, answer);
+    this.#follower.onFollowed(candidate, response);
     if (before !== undefined) void this.#leaveWhenSettled(before);
     this.#wake();
   }
@@ -276,8 +276,8 @@ export class Succession implements StreamListener {
   /** Notes why an authority cannot be followed; says it once until it answers again. */
   #fail({ authority }: PolicyStream, error: Error): void {
     if (this.#closed) return;
-    const known = this.faults.get(authority.name)?.message === error.message;
-    this.faults.set(authority.name, error);
+    const known = this.errors.get(authority.name)?.message === error.message;
+    this.errors.set(authority.name, error);
     this.#failedAt.set(authority, performance.now());
     authority.log[known ? "debug" : "warn"]({ err: error }, "the authority cannot be followed");
   }

@@ -59,7 +59,7 @@ export interface OpenStreamsOptions {
   /** Whether a lease runs. */
   readonly hasLease: () => boolean;
   /** Why a call is refused now; undefined where it is not. */
-  readonly judge: (admission: Admission, caller: Caller | undefined) => Error | undefined;
+  readonly authorize: (admission: Admission, caller: Caller | undefined) => Error | undefined;
 }
 
 /** The open streams of one guard. */
@@ -110,12 +110,12 @@ export class OpenStreams {
   }
 
   /** Resolves when every stream has been judged. */
-  judgeAgain(changed: Pick<ChangedCallers, "has"> | undefined): Promise<void> {
+  reauthorize(changed: Pick<ChangedCallers, "has"> | undefined): Promise<void> {
     const outdated = new Map<KnownCaller, OpenStream[]>();
     for (const stream of this.#open) {
       const { caller } = stream;
       if (caller === undefined || !changed?.has(caller)) {
-        this.#judge(stream);
+        this.#authorize(stream);
         continue;
       }
       stream.lookups++;
@@ -131,19 +131,19 @@ export class OpenStreams {
   }
 
   async #renewAll(outdated: ReadonlyMap<KnownCaller, OpenStream[]>): Promise<void> {
-    const deadline = performance.now() + LOOKUP_TIME;
+    const deadlineMonotonicMs = performance.now() + LOOKUP_TIME;
     const rest = outdated.entries();
     const renewSome = async () => {
-      for (const [caller, streams] of rest) await this.#renew(caller, streams, deadline);
+      for (const [caller, streams] of rest) await this.#renew(caller, streams, deadlineMonotonicMs);
     };
     await Promise.all(Array.from({ length: Math.min(LOOKUPS, outdated.size) }, renewSome));
   }
 
-  async #renew({ hashBytes }: KnownCaller, streams: OpenStream[], deadline: number): Promise<void> {
+  async #renew({ hashBytes }: KnownCaller, streams: OpenStream[], deadlineMonotonicMs: number): Promise<void> {
     const { callers } = this.#options;
     try {
       // What changes meanwhile has the same streams renewed once more.
-      const caller = await callers.ask(hashBytes, deadline);
+      const caller = await callers.ask(hashBytes, deadlineMonotonicMs);
       for (const stream of streams) {
         stream.lookups--;
         if (caller === undefined) this.#refuse(stream, refusal("unauthorized", stream.admission.endpoint, undefined));
@@ -157,7 +157,7 @@ export class OpenStreams {
   #goOn(stream: OpenStream, caller: KnownCaller | undefined): void {
     stream.caller = caller;
     if (this.#open.has(stream)) this.#watchExpiry(stream);
-    this.#judge(stream);
+    this.#authorize(stream);
     this.#resume(stream);
   }
 
@@ -171,8 +171,8 @@ export class OpenStreams {
     }
   }
 
-  #judge(stream: OpenStream): void {
-    const error = this.#options.judge(stream.admission, stream.caller);
+  #authorize(stream: OpenStream): void {
+    const error = this.#options.authorize(stream.admission, stream.caller);
     if (error !== undefined) this.#refuse(stream, error);
   }
 

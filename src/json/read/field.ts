@@ -11,12 +11,12 @@ import type { WireWriter } from "./wire-writer.js";
 export type FieldReader = (s: Scanner, w: WireWriter) => void;
 
 /** Reads the JSON of a message, and writes its content. */
-export interface MessageReader {
+export interface JsonMessageReader {
   read(s: Scanner, w: WireWriter): void;
 }
 
 /** Gives the reader of a message type, the same one each time, since a type may contain itself. */
-export type MessageReaders = (type: DescMessage) => MessageReader;
+export type MessageReaders = (type: DescMessage) => JsonMessageReader;
 
 /** Whether null is a value of the field's type, rather than the absence of one. */
 export function takesNull(field: DescField | DescExtension): boolean {
@@ -78,7 +78,7 @@ function singularField(tag: number, read: ValueReader, implicit: boolean): Field
   };
 }
 
-function messageField(number: number, delimited: boolean, message: MessageReader): FieldReader {
+function messageField(number: number, delimited: boolean, message: JsonMessageReader): FieldReader {
   if (delimited) {
     const start = tagOf(number, START_GROUP);
     const end = tagOf(number, END_GROUP);

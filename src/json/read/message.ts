@@ -5,7 +5,7 @@
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, Literal, LOWER_N, QUOTE } from "../bytes.js";
 import { isRequired } from "../types.js";
-import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, takesNull } from "./field.js";
+import { type FieldReader, fieldReader, type JsonMessageReader, type MessageReaders, takesNull } from "./field.js";
 import { NameTable } from "./name-table.js";
 import { NULL } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
@@ -64,7 +64,7 @@ function planOf(type: DescMessage, extensions: readonly DescExtension[], readers
 }
 
 /** The reader of a message type without a JSON form of its own. The type is compiled when it is first read. */
-export class ObjectReader implements MessageReader {
+export class ObjectReader implements JsonMessageReader {
   readonly #type: DescMessage;
   readonly #compile: () => Plan;
   #plan: Plan | undefined;

@@ -28,7 +28,7 @@ import {
   tagOf,
   wrapped,
 } from "../types.js";
-import { type FieldReader, fieldReader, type MessageReader, type MessageReaders, mapEntries } from "./field.js";
+import { type FieldReader, fieldReader, type JsonMessageReader, type MessageReaders, mapEntries } from "./field.js";
 import { NULL, plainDouble, scalarReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
@@ -38,7 +38,7 @@ export function wellKnownReader(
   type: DescMessage,
   find: FindMessage,
   readers: MessageReaders,
-): MessageReader | undefined {
+): JsonMessageReader | undefined {
   switch (type.typeName) {
     case "google.protobuf.Any":
       return anyReader(find, readers);
@@ -155,7 +155,7 @@ const ANY_VALUE_TAG = tagOf(2, LENGTH);
  * Reads google.protobuf.Any, whose member `@type` names the type of the others. It may come last, so it is searched for first.
  * Of a type that is not known here `value` has the bytes in base64.
  */
-function anyReader(find: FindMessage, readers: MessageReaders): MessageReader {
+function anyReader(find: FindMessage, readers: MessageReaders): JsonMessageReader {
   return {
     read(s, w) {
       if (s.src[s.pos] !== BRACE_OPEN) throw s.unexpected("an object with @type");

@@ -19,7 +19,7 @@ import { isSecret } from "../../contract/secrets.js";
 import type { Steps } from "../../overload/pace.js";
 import { takesNull } from "../read/field.js";
 import { extensionsByType, isImplicit, isRequired, wrapped } from "../types.js";
-import { type Direction, mapKeySchema, type Schema, scalarSchema, wellKnownSchema } from "./scalars.js";
+import { type Direction, type JsonSchema, mapKeySchema, scalarSchema, wellKnownSchema } from "./scalars.js";
 
 type Field = DescField | DescExtension;
 /** The type of one value: of a field, of an element of a list, or of a value of a map. */
@@ -50,9 +50,9 @@ export class Schemas {
   readonly #omitZeros: boolean;
   /** Fields and values of enums that may still be written. */
   #partsLeft: number;
-  readonly #components = new Map<string, Schema>();
+  readonly #components = new Map<string, JsonSchema>();
   /** Components that are referred to but not written yet; a queue, since types may contain each other. */
-  readonly #pending: [key: string, make: () => Steps<Schema>][] = [];
+  readonly #pending: [key: string, make: () => Steps<JsonSchema>][] = [];
   #extensions: ReadonlyMap<string, readonly DescExtension[]> | undefined;
 
   constructor({ types, omitZeros = false, maxParts = Number.POSITIVE_INFINITY }: SchemasOptions) {
@@ -65,7 +65,7 @@ export class Schemas {
    * All components that were referred to, and those that they refer to, sorted by name. A field, or
    * a value of an enum with its comment, is a step.
    */
-  *components(): Steps<Record<string, Schema>> {
+  *components(): Steps<Record<string, JsonSchema>> {
     // In the order of their references, so that what lies nearest is written where not all of it may be.
     for (const [key, make] of this.#pending) {
       this.#components.set(key, yield* make());
@@ -76,12 +76,12 @@ export class Schemas {
   }
 
   /** The schema of a message as the body of a request or a response. */
-  message(type: DescMessage, direction: Direction): Schema {
+  message(type: DescMessage, direction: Direction): JsonSchema {
     return this.single({ message: type }, direction);
   }
 
   /** The schema of one value. */
-  single({ message, enum: type, scalar }: Single, direction: Direction): Schema {
+  single({ message, enum: type, scalar }: Single, direction: Direction): JsonSchema {
     if (message !== undefined) {
       const inner = wrapped(message);
       if (inner !== undefined) return this.single(inner, direction);
@@ -93,16 +93,16 @@ export class Schemas {
     return name === undefined ? schema : this.#refer(name, direction, schema);
   }
 
-  #enumeration(type: DescEnum, direction: Direction): Schema {
+  #enumeration(type: DescEnum, direction: Direction): JsonSchema {
     if (type.typeName === "google.protobuf.NullValue" && direction === "output") return { type: "null" };
     return this.#refer(type.typeName, direction, () => this.#enum(type, direction));
   }
 
-  *#enum(type: DescEnum, direction: Direction): Steps<Schema> {
+  *#enum(type: DescEnum, direction: Direction): Steps<JsonSchema> {
     return this.#fits(type.values.length) ? yield* enumSchema(type, direction) : { description: CUT };
   }
 
-  #refer(name: string, direction: Direction, schema: Schema | (() => Steps<Schema>)): Schema {
+  #refer(name: string, direction: Direction, schema: JsonSchema | (() => Steps<JsonSchema>)): JsonSchema {
     const key = `${name}-${direction}`;
     if (!this.#components.has(key)) {
       const isLater = typeof schema === "function";
@@ -112,12 +112,12 @@ export class Schemas {
     return { $ref: `#/components/schemas/${key}` };
   }
 
-  *#object(type: DescMessage, direction: Direction): Steps<Schema> {
+  *#object(type: DescMessage, direction: Direction): Steps<JsonSchema> {
     const fields: readonly Field[] = [...type.fields, ...this.#extensionsOf(type)];
     if (!this.#fits(fields.length + 1)) return { type: "object", description: CUT };
     const input = direction === "input";
     const choices = type.oneofs.filter((oneof) => oneof.fields.length > 1);
-    const properties: [name: string, schema: Schema][] = [];
+    const properties: [name: string, schema: JsonSchema][] = [];
     const required: string[] = [];
     for (const field of fields) {
       const { jsonName } = field;
@@ -143,7 +143,7 @@ export class Schemas {
     return this.#partsLeft >= 0;
   }
 
-  #property(field: Field, direction: Direction): Schema {
+  #property(field: Field, direction: Direction): JsonSchema {
     const schema = this.field(field, direction);
     const given = direction === "input" && !isRequired(field) ? nullable(schema, field) : schema;
     return {
@@ -156,7 +156,7 @@ export class Schemas {
   }
 
   /** The schema of a field's value. */
-  field(field: Field, direction: Direction): Schema {
+  field(field: Field, direction: Direction): JsonSchema {
     if (field.fieldKind === "list") return { type: "array", items: this.single(field, direction) };
     if (field.fieldKind !== "map") return this.single(field, direction);
     const propertyNames = mapKeySchema(field.mapKey);
@@ -175,7 +175,7 @@ function fileOf(field: Field): DescFile {
 }
 
 /** Allows null, which means that the field is not set, unless null is a value of its type. */
-function nullable(schema: Schema, field: Field): Schema {
+function nullable(schema: JsonSchema, field: Field): JsonSchema {
   if (takesNull(field)) return schema;
   if (typeof schema.type === "string") return { ...schema, type: [schema.type, "null"] };
   return { anyOf: [schema, { type: "null" }] };
@@ -193,8 +193,8 @@ function presence(field: Field): { "x-explicit-presence"?: true } {
   return isWrapper || (isValue && field.kind === "field" && !isImplicit(field)) ? { "x-explicit-presence": true } : {};
 }
 
-function exclusivePairs(oneofs: readonly DescOneof[]): Schema[] {
-  const pairs: Schema[] = [];
+function exclusivePairs(oneofs: readonly DescOneof[]): JsonSchema[] {
+  const pairs: JsonSchema[] = [];
   for (const oneof of oneofs) {
     if (oneof.fields.length > MAX_PAIRED) continue;
     pairs.push(...pairsOf(oneof));
@@ -204,7 +204,7 @@ function exclusivePairs(oneofs: readonly DescOneof[]): Schema[] {
 }
 
 /** The pairs of a oneof's members that must not both be set. Null is not set, unless it is a value of the member's type. */
-function pairsOf({ fields }: DescOneof): Schema[] {
+function pairsOf({ fields }: DescOneof): JsonSchema[] {
   const given = (field: DescField) => [field.jsonName, takesNull(field) ? {} : { not: { type: "null" } }];
   return fields.flatMap((field, at) =>
     fields.slice(at + 1).map((other) => ({
@@ -219,7 +219,7 @@ function choiceInWords({ fields }: DescOneof): string {
 }
 
 /** Values by name; of an open enum by number, too, in which form values of a later version are answered. */
-function* enumSchema(type: DescEnum, direction: Direction): Steps<Schema> {
+function* enumSchema(type: DescEnum, direction: Direction): Steps<JsonSchema> {
   const input = direction === "input";
   const values = input ? type.values : firstOfEach(type);
   const names = new Set(

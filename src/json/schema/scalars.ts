@@ -2,7 +2,7 @@
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 
 /** A JSON Schema, draft 2020-12, which OpenAPI 3.1 uses; also any other object of a document. */
-export interface Schema {
+export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
@@ -13,7 +13,7 @@ export interface Schema {
 export type Direction = "input" | "output";
 
 /** The schema of a value. A long schema has a name, under which a document holds it once. */
-export function scalarSchema(scalar: ScalarType, direction: Direction): { name?: string; schema: Schema } {
+export function scalarSchema(scalar: ScalarType, direction: Direction): { name?: string; schema: JsonSchema } {
   if (scalar === ScalarType.STRING) return { schema: { type: "string" } };
   if (scalar === ScalarType.BOOL) return { schema: { type: "boolean" } };
   if (scalar === ScalarType.BYTES)
@@ -23,19 +23,19 @@ export function scalarSchema(scalar: ScalarType, direction: Direction): { name?:
 }
 
 /** The schema of a map's keys, which are strings in JSON whatever their type; undefined where every string is a key. */
-export function mapKeySchema(scalar: ScalarType): Schema | undefined {
+export function mapKeySchema(scalar: ScalarType): JsonSchema | undefined {
   if (scalar === ScalarType.STRING) return undefined;
   if (scalar === ScalarType.BOOL) return { enum: ["true", "false"] };
   return { pattern: `^(?:${numberOf(scalar).digits})$` };
 }
 
-const BASE64: Schema = {
+const BASE64: JsonSchema = {
   type: "string",
   contentEncoding: "base64",
   pattern: "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
 };
 
-const BASE64_IN: Schema = {
+const BASE64_IN: JsonSchema = {
   type: "string",
   description: "Base64, in its usual or its URL-safe alphabet, with or without padding.",
   contentEncoding: "base64",
@@ -44,8 +44,8 @@ const BASE64_IN: Schema = {
 
 interface NumberForm {
   readonly name: string;
-  readonly read: Schema;
-  readonly written: Schema;
+  readonly read: JsonSchema;
+  readonly written: JsonSchema;
   /** A pattern of the integers, without anchors. */
   readonly digits: string;
 }
@@ -93,7 +93,7 @@ function integer(name: string, minimum: number, limit: number, max: string): Num
   const digits = minimum === 0 ? upTo(max) : `-?(?:${upTo(max)})|${least}`;
   const bounds = { type: "integer", format: name, minimum, exclusiveMaximum: limit };
   const long = name.endsWith("64");
-  const read: Schema = {
+  const read: JsonSchema = {
     description: `An integer from ${least} to ${max}, as a number or in a string.${
       long ? " Beyond 53 bits most JSON libraries lose digits of a number: then it must be a string." : ""
     }`,
@@ -110,7 +110,7 @@ const DOUBLE = floating("double", {}, "[0-9]{1,2}");
 const FLOAT = floating("float", { exclusiveMinimum: -FLOAT_LIMIT, exclusiveMaximum: FLOAT_LIMIT }, "1?[0-9]|2[0-2]");
 
 /** @param exponents a pattern of the exponents that keep every number in a string within the type's range */
-function floating(name: string, bounds: Schema, exponents: string): NumberForm {
+function floating(name: string, bounds: JsonSchema, exponents: string): NumberForm {
   const number = { type: "number", format: name, ...bounds };
   const text = `-?(?:0|[1-9][0-9]{0,14})(?:\\.[0-9]{1,20})?(?:[eE][+-]?(?:${exponents}))?`;
   return {
@@ -125,7 +125,7 @@ function floating(name: string, bounds: Schema, exponents: string): NumberForm {
 }
 
 /** The schema of a well-known type; undefined for any other type. */
-export function wellKnownSchema({ typeName }: DescMessage, direction: Direction): Schema | undefined {
+export function wellKnownSchema({ typeName }: DescMessage, direction: Direction): JsonSchema | undefined {
   return FORMS.get(typeName)?.[direction];
 }
 
@@ -133,7 +133,7 @@ const YEAR = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";
 const DAY = "(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])";
 const TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
 
-const timestamp = (fraction: string, zone: string): Schema => ({
+const timestamp = (fraction: string, zone: string): JsonSchema => ({
   type: "string",
   description: "A time of the years 0001 to 9999 (RFC 3339).",
   format: "date-time",
@@ -171,11 +171,11 @@ const ANY = alike({
   additionalProperties: true,
 });
 
-function alike(schema: Schema): Readonly<Record<Direction, Schema>> {
+function alike(schema: JsonSchema): Readonly<Record<Direction, JsonSchema>> {
   return { input: schema, output: schema };
 }
 
-const FORMS: ReadonlyMap<string, Readonly<Record<Direction, Schema>>> = new Map([
+const FORMS: ReadonlyMap<string, Readonly<Record<Direction, JsonSchema>>> = new Map([
   ["google.protobuf.Timestamp", TIMESTAMP],
   ["google.protobuf.Duration", DURATION],
   ["google.protobuf.FieldMask", FIELD_MASK],

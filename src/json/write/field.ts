@@ -3,7 +3,7 @@ import type { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../bytes.js";
 import { LENGTH, START_GROUP, tagOf, wireType } from "../types.js";
-import { type Field, knownNumbers } from "./layout.js";
+import { type FieldDescriptor, knownNumbers } from "./layout.js";
 import { enumWriter, scalarWriter, type ValueWriter } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import { truncated, type WireReader } from "./wire-reader.js";
@@ -99,7 +99,7 @@ function eachOccurrence(
   }
 }
 
-type ListField = Extract<Field, { fieldKind: "list" }>;
+type ListField = Extract<FieldDescriptor, { fieldKind: "list" }>;
 
 export function listField(field: ListField, writers: MessageWriters): FieldWriter {
   if (field.listKind === "message") {

@@ -7,7 +7,7 @@ export class GatheredBytes {
   #expected = 0;
   #length = 0;
   /** Full arrays, and the last one, with how much of it is used. */
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #last = NOTHING;
   #used = 0;
 
@@ -19,7 +19,7 @@ export class GatheredBytes {
 
   /** Drops the bytes. */
   clear(): void {
-    if (this.#pieces.length > 0) this.#pieces = [];
+    if (this.#chunks.length > 0) this.#chunks = [];
     this.#last = NOTHING;
     this.#used = 0;
   }
@@ -29,7 +29,7 @@ export class GatheredBytes {
     const copied = source.copy(this.#last, this.#used, start, end);
     this.#used += copied;
     if (start + copied < end) {
-      if (this.#used > 0) this.#pieces.push(this.#last);
+      if (this.#used > 0) this.#chunks.push(this.#last);
       const size = Math.max(end - start - copied, this.#length, this.#expected - this.#length);
       this.#last = Buffer.allocUnsafeSlow(size);
       this.#used = source.copy(this.#last, 0, start + copied, end);
@@ -40,6 +40,6 @@ export class GatheredBytes {
   /** All bytes. */
   finish(): Buffer {
     const last = this.#last.subarray(0, this.#used);
-    return this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
+    return this.#chunks.length === 0 ? last : Buffer.concat([...this.#chunks, last]);
   }
 }

@@ -10,7 +10,7 @@ import type { DescEnum, DescExtension, DescField, DescMessage } from "@bufbuild/
 import { FIXED32, FIXED64, LENGTH, START_GROUP, VARINT, wireType } from "../types.js";
 import { checked, truncated, type WireReader } from "./wire-reader.js";
 
-export type Field = DescField | DescExtension;
+export type FieldDescriptor = DescField | DescExtension;
 
 interface Slot {
   readonly index: number;
@@ -27,7 +27,7 @@ interface Slot {
 
 export class Layout {
   /** Sorted by number, as the marks are. */
-  readonly fields: readonly Field[];
+  readonly fields: readonly FieldDescriptor[];
   /** By number; fields with high numbers and many gaps are kept apart. */
   readonly #slots: readonly (Slot | undefined)[];
   readonly #farSlots: ReadonlyMap<number, Slot>;
@@ -36,7 +36,8 @@ export class Layout {
 
   constructor(type: DescMessage, extensions: readonly DescExtension[]) {
     const fields = [...type.fields, ...extensions].sort((a, b) => a.number - b.number);
-    const oneofOf = ({ oneof }: Field) => (oneof === undefined ? -1 : fields.length * 2 + type.oneofs.indexOf(oneof));
+    const oneofOf = ({ oneof }: FieldDescriptor) =>
+      oneof === undefined ? -1 : fields.length * 2 + type.oneofs.indexOf(oneof);
     const slots = new Map(fields.map((field, index) => [field.number, slotOf(field, index, oneofOf(field))]));
     const near = 64 + fields.length * 4;
     this.fields = fields;
@@ -154,7 +155,7 @@ function chooseMember(marks: Int32Array, base: number, slot: Slot): void {
   marks[base + slot.oneof] = slot.index + 1;
 }
 
-function slotOf(field: Field, index: number, oneof: number): Slot {
+function slotOf(field: FieldDescriptor, index: number, oneof: number): Slot {
   const singular = field.fieldKind === "scalar" || field.fieldKind === "enum";
   const type = typeOf(field);
   return {
@@ -168,7 +169,7 @@ function slotOf(field: Field, index: number, oneof: number): Slot {
 }
 
 /** The wire type of one occurrence of a field, not packed. */
-function typeOf(field: Field): number {
+function typeOf(field: FieldDescriptor): number {
   if (field.fieldKind === "map") return LENGTH;
   if (field.message !== undefined) return field.delimitedEncoding ? START_GROUP : LENGTH;
   return wireType(field.scalar);

@@ -12,7 +12,7 @@ import {
   messageField,
   valueWriter,
 } from "./field.js";
-import { type Field, Layout } from "./layout.js";
+import { type FieldDescriptor, Layout } from "./layout.js";
 import { mapField } from "./map.js";
 import { type ValueWriter, zeroOf, zeroTest } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
@@ -104,7 +104,7 @@ export class ObjectWriter implements MessageWriter {
   }
 }
 
-function memberOf(type: DescMessage, field: Field, writers: MessageWriters, omitZeros: boolean): Member {
+function memberOf(type: DescMessage, field: FieldDescriptor, writers: MessageWriters, omitZeros: boolean): Member {
   const name = `,${JSON.stringify(field.jsonName)}:`;
   const absent = omitZeros ? undefined : zeroOfField(field);
   const write = fieldWriter(field, writers);
@@ -119,7 +119,7 @@ function memberOf(type: DescMessage, field: Field, writers: MessageWriters, omit
 }
 
 /** The JSON that is written for an absent field, if any. */
-function zeroOfField(field: Field): string | undefined {
+function zeroOfField(field: FieldDescriptor): string | undefined {
   if (field.kind === "extension") return undefined;
   if (field.fieldKind === "list") return "[]";
   if (field.fieldKind === "map") return "{}";
@@ -127,7 +127,7 @@ function zeroOfField(field: Field): string | undefined {
 }
 
 /** Tests for the zero of a field without presence, which senders may put on the wire; undefined for other fields. */
-function zeroTestOf(field: Field): Member["isZero"] {
+function zeroTestOf(field: FieldDescriptor): Member["isZero"] {
   if (field.kind === "extension") return undefined;
   if (field.fieldKind === "list") return emptyTest(field);
   if (field.fieldKind === "map" || field.fieldKind === "message" || !isImplicit(field)) return undefined;
@@ -139,7 +139,7 @@ function zeroTestOf(field: Field): Member["isZero"] {
 }
 
 /** The writer of a list, a map or a message field; a field of one scalar has a `valueWriter`. */
-function fieldWriter(field: Field, writers: MessageWriters): FieldWriter | undefined {
+function fieldWriter(field: FieldDescriptor, writers: MessageWriters): FieldWriter | undefined {
   switch (field.fieldKind) {
     case "message":
       return messageField(field.number, field.delimitedEncoding, writers(field.message));

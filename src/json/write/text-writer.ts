@@ -80,13 +80,13 @@ export class TextWriter {
   /** The text written since `begin`. @throws {TooLargeError} @throws {Error} when it is not UTF-8 */
   finish(): string {
     this.#checkSize();
-    return this.#text === "" ? this.#piece() : this.#text + this.#piece();
+    return this.#text === "" ? this.#chunk() : this.#text + this.#chunk();
   }
 
   /** The same, as a string where that costs less to send, else UTF-8. */
   finishBody(): string | Buffer {
     this.#checkSize();
-    if (this.#length === 0 && this.#pos <= MAX_STRING && !this.#beyondAscii) return this.#piece();
+    if (this.#length === 0 && this.#pos <= MAX_STRING && !this.#beyondAscii) return this.#chunk();
     this.#checkUtf8();
     this.#earlier.add(this.#block, 0, this.#pos);
     return this.#earlier.finish();
@@ -98,7 +98,7 @@ export class TextWriter {
     }
   }
 
-  #piece(): string {
+  #chunk(): string {
     if (!this.#beyondAscii) {
       return this.#pos <= SHORT_TEXT ? shortText(this.#block, 0, this.#pos) : this.#block.latin1Slice(0, this.#pos);
     }
@@ -122,7 +122,7 @@ export class TextWriter {
     if (this.#asBytes) {
       this.#checkUtf8();
       this.#earlier.add(this.#block, 0, this.#pos);
-    } else this.#text += this.#piece();
+    } else this.#text += this.#chunk();
     this.#length += this.#pos;
     this.#pos = 0;
     this.#beyondAscii = false;
@@ -250,8 +250,8 @@ export class TextWriter {
   /** Bytes in base64, in quotes. */
   base64(src: Uint8Array, start: number, end: number): void {
     this.byte(QUOTE);
-    const piece = PIECE - (PIECE % 3);
-    for (; end - start > piece; start += piece) this.#base64(src, start, start + piece);
+    const chunk = PIECE - (PIECE % 3);
+    for (; end - start > chunk; start += chunk) this.#base64(src, start, start + chunk);
     this.#base64(src, start, end);
     this.byte(QUOTE);
   }

@@ -7,7 +7,7 @@ import { Code } from "../../errors.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { toWallClock } from "../../time.js";
 import { asBuffer } from "../../wire/buffer.js";
-import { type Call, type CallListener, type CallStart, type Status, sentMetadata } from "../channel.js";
+import { type CallListener, type CallStart, type OutgoingCall, type Status, sentMetadata } from "../channel.js";
 import type { Indexed, IndexedList } from "../open-calls.js";
 import {
   cancelled,
@@ -24,7 +24,7 @@ import { errorCodeOf, fromGrpc, fromGrpcStatus, replaceGrpcMessage, toGrpc } fro
 
 type GrpcJsCall = ReturnType<GrpcJsChannel["createCall"]>;
 
-export class GrpcCall implements Call, Indexed {
+export class GrpcCall implements OutgoingCall, Indexed {
   index = -1;
   readonly #listener: CallListener;
   readonly #open: IndexedList<GrpcCall>;
@@ -53,9 +53,12 @@ export class GrpcCall implements Call, Indexed {
   }
 
   /** Ends the call at its deadline unless it has been started by then; grpc-js keeps the deadline of a started call. */
-  expireAt(deadline: number | undefined): void {
-    if (deadline === undefined) return;
-    this.#expiry = setTimeout(() => this.fail(deadlineExceeded()), Math.max(deadline - performance.now(), 0));
+  expireAt(deadlineMonotonicMs: number | undefined): void {
+    if (deadlineMonotonicMs === undefined) return;
+    this.#expiry = setTimeout(
+      () => this.fail(deadlineExceeded()),
+      Math.max(deadlineMonotonicMs - performance.now(), 0),
+    );
   }
 
   start(channel: GrpcJsChannel, start: CallStart): void {
@@ -68,8 +71,9 @@ export class GrpcCall implements Call, Indexed {
       this.fail(unsendable(error as Error));
       return;
     }
-    const deadline = start.deadline === undefined ? Number.POSITIVE_INFINITY : toWallClock(start.deadline);
-    this.#call = channel.createCall(start.path, deadline, null, null, null);
+    const deadlineMonotonicMs =
+      start.deadlineMonotonicMs === undefined ? Number.POSITIVE_INFINITY : toWallClock(start.deadlineMonotonicMs);
+    this.#call = channel.createCall(start.path, deadlineMonotonicMs, null, null, null);
     this.#call.start(metadata, {
       onReceiveMetadata: (headers) => {
         if (this.#ended) return;
@@ -86,7 +90,7 @@ export class GrpcCall implements Call, Indexed {
       onReceiveStatus: (received) => {
         const errorCode = received.code === 0 ? undefined : errorCodeOf(received.details);
         if (errorCode === undefined) this.#onStatus(fromGrpcStatus(received));
-        else this.#onReset(errorCode, channel, start.deadline);
+        else this.#onReset(errorCode, channel, start.deadlineMonotonicMs);
       },
     });
     this.#read();
@@ -135,12 +139,12 @@ export class GrpcCall implements Call, Indexed {
   }
 
   /** Node reports a lost connection to its streams as a reset, and before it reports it to the connection. */
-  #onReset(errorCode: number, channel: GrpcJsChannel, deadline = Number.POSITIVE_INFINITY): void {
+  #onReset(errorCode: number, channel: GrpcJsChannel, deadlineMonotonicMs = Number.POSITIVE_INFINITY): void {
     setImmediate(() => {
       if (channel.getConnectivityState(false) !== connectivityState.READY) this.#end(connectionLost());
       else if (this.#notGrpc !== undefined) this.#end(protocolError(Code.UNKNOWN, this.#notGrpc));
       else if (errorCode === ErrorCode.NO_ERROR) this.#end(statusOfHttp(200));
-      else this.#end(statusOfReset(errorCode, deadline));
+      else this.#end(statusOfReset(errorCode, deadlineMonotonicMs));
     });
   }
 

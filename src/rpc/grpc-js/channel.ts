@@ -1,7 +1,7 @@
 /** The channel over @grpc/grpc-js: one connection of that library, verified each time it is READY. */
 import { connectivityState, credentials, Channel as GrpcJsChannel } from "@grpc/grpc-js";
 import { formatAddress, formatGrpcTarget, type GrpcTarget } from "../../address/address.js";
-import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
+import type { CallListener, CallStart, Channel, OutgoingCall, Verify } from "../channel.js";
 import { IndexedList } from "../open-calls.js";
 import { channelClosed, closedDuringCall, unreachable } from "../status.js";
 import { type ChannelOptions, DEFAULT_MAX_BODY, MAX_RECONNECT_MS, MAX_WAITING, RECONNECT_MS } from "../transport.js";
@@ -119,13 +119,13 @@ export class GrpcChannel implements Channel {
     return call;
   }
 
-  open(start: CallStart, listener: CallListener): Call {
+  open(start: CallStart, listener: CallListener): OutgoingCall {
     const call = new GrpcCall(listener, this.#open);
     if (this.#closed) call.fail(channelClosed());
     else if (this.#verify === undefined || this.state === "ready") call.start(this.#channel, start);
     else if (this.state === "broken" || this.#waiting.length >= MAX_WAITING) call.fail(unreachable());
     else {
-      call.expireAt(start.deadline);
+      call.expireAt(start.deadlineMonotonicMs);
       this.#waiting.push({ call, start });
     }
     return call;

@@ -6,7 +6,6 @@ import { ErrorCode } from "../../http2/errors.js";
 import { asBuffer } from "../../wire/buffer.js";
 import type { Status } from "../channel.js";
 import {
-  answerTooLarge,
   connectionLost,
   DETAILS_TRAILER,
   deadlineExceeded,
@@ -15,6 +14,7 @@ import {
   largerThan,
   MALFORMED_STATUS,
   protocolError,
+  responseTooLarge,
   statusOfHttp,
   unreachable,
 } from "../status.js";
@@ -116,7 +116,7 @@ export function replaceGrpcMessage(ended: Status, notGrpc: string | undefined): 
   }
   if (notGrpc !== undefined) return protocolError(Code.UNKNOWN, notGrpc);
   const limit = TOO_LARGE.exec(message)?.groups?.limit;
-  if (limit !== undefined) return answerTooLarge(largerThan(Number(limit)));
+  if (limit !== undefined) return responseTooLarge(largerThan(Number(limit)));
   if (UNREADABLE.test(message)) return protocolError(code, "a message is not compressed as it should be");
   if (message === CUT_SHORT || UNKNOWN_FLAG.test(message)) return protocolError(code, message);
   return ended;

@@ -23,7 +23,7 @@ import { MAX_STREAMS } from "../../http2/server-connection.js";
 import { type ConnectionMemory, MemoryBudget } from "../../memory/memory-budget.js";
 import { fromWallClock } from "../../time.js";
 import { asBuffer } from "../../wire/buffer.js";
-import type { IncomingListener, Reply, Status } from "../channel.js";
+import type { CallResponder, IncomingListener, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
 import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../message-queue.js";
 import { NO_MEMORY, status } from "../status.js";
@@ -49,7 +49,7 @@ export function serveGrpc(
     interceptors: [
       (method, call) =>
         new ServerInterceptingCall(call, {
-          start: () => answer(dispatcher, limits, method, call, memories.get(call.getPeer())),
+          start: () => response(dispatcher, limits, method, call, memories.get(call.getPeer())),
         }),
     ],
     "grpc.max_receive_message_length": limits.maxBody,
@@ -149,7 +149,7 @@ function unusedHandler(): never {
   throw new Error("a call went past the interceptor");
 }
 
-function answer(
+function response(
   dispatcher: Dispatcher,
   { maxHeaders }: ServerLimits,
   { path, requestStream }: { readonly path: string; readonly requestStream: boolean },
@@ -164,8 +164,12 @@ function answer(
         reply.end(status(Code.RESOURCE_EXHAUSTED, `the metadata is larger than ${maxHeaders} bytes`));
         return;
       }
-      const deadline = Number(call.getDeadline());
-      const start = { path, metadata, deadline: Number.isFinite(deadline) ? fromWallClock(deadline) : undefined };
+      const deadlineMonotonicMs = Number(call.getDeadline());
+      const start = {
+        path,
+        metadata,
+        deadlineMonotonicMs: Number.isFinite(deadlineMonotonicMs) ? fromWallClock(deadlineMonotonicMs) : undefined,
+      };
       reply.endpoint = dispatcher.open(start, hostOf(call.getPeer()), reply);
       reply.read();
     },
@@ -189,7 +193,7 @@ function hostOf(peer: string): string {
   return peer.replace(/:\d+$/, "");
 }
 
-class GrpcReply implements Reply {
+class GrpcReply implements CallResponder {
   endpoint: IncomingListener | undefined;
   readonly #call: ServerInterceptingCallInterface;
   /** Undefined where the connection has ended. */

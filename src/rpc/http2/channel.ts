@@ -16,7 +16,7 @@ import { backOff } from "../../follow.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { ALPN } from "../../http2/frames.js";
 import { MemoryBudget } from "../../memory/memory-budget.js";
-import type { Call, CallListener, CallStart, Channel, Verify } from "../channel.js";
+import type { CallListener, CallStart, Channel, OutgoingCall, Verify } from "../channel.js";
 import { Deadlines } from "../open-calls.js";
 import { channelClosed, closedDuringCall, deadlineExceeded, status, unreachable, unsendable } from "../status.js";
 import { type ChannelOptions, DEFAULT_MAX_BODY, MAX_RECONNECT_MS, MAX_WAITING, RECONNECT_MS } from "../transport.js";
@@ -92,7 +92,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     return this.#state;
   }
 
-  open(start: CallStart, listener: CallListener): Call {
+  open(start: CallStart, listener: CallListener): OutgoingCall {
     const call = new ClientCall(start, listener, this.#calls);
     try {
       checkMetadata(call.metadata);
@@ -100,9 +100,9 @@ export class Http2Channel implements Channel, ConnectionOwner {
       call.fail(unsendable(error as Error));
       return call;
     }
-    if (start.deadline !== undefined && start.deadline <= performance.now()) {
+    if (start.deadlineMonotonicMs !== undefined && start.deadlineMonotonicMs <= performance.now()) {
       call.fail(deadlineExceeded());
-    } else if (this.#current?.hasRoom && this.#calls.waiting.length === 0) {
+    } else if (this.#current?.hasCapacity && this.#calls.waiting.length === 0) {
       this.#current.open(call);
     } else {
       this.#wait(call);
@@ -257,12 +257,12 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #take(connection: ClientConnection): void {
     connection.ready = true;
     this.#state = "ready";
-    this.onRoom(connection);
+    this.onCapacity(connection);
   }
 
-  onRoom(connection: ClientConnection): void {
+  onCapacity(connection: ClientConnection): void {
     if (connection !== this.#current) return;
-    while (this.#calls.waiting.length > 0 && connection.hasRoom)
+    while (this.#calls.waiting.length > 0 && connection.hasCapacity)
       connection.open(this.#calls.waiting.shift() as ClientCall);
   }
 

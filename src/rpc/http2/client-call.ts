@@ -5,17 +5,17 @@ import { Code, type StatusError } from "../../errors.js";
 import type { Connection } from "../../http2/connection.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { Flag } from "../../http2/frames.js";
-import { type HeaderField, type HeaderList, headerOf, isMalformed } from "../../http2/header-fields.js";
-import { type Call, type CallListener, type CallStart, type Status, sentMetadata } from "../channel.js";
+import { type HeaderList, headerOf, isMalformed, type ReceivedField } from "../../http2/header-fields.js";
+import { type CallListener, type CallStart, type OutgoingCall, type Status, sentMetadata } from "../channel.js";
 import type { Deadlines, Expiring } from "../open-calls.js";
 import {
-  answerTooLarge,
   cancelled,
   connectionLost,
   deadlineExceeded,
   isGrpc,
   notGrpc,
   protocolError,
+  responseTooLarge,
   status,
   statusOfHttp,
   statusOfReset,
@@ -50,8 +50,8 @@ export interface ChannelCalls {
   readonly maxHeaders: number;
 }
 
-export class ClientCall extends MessageStream implements Call, Expiring {
-  readonly deadline: number;
+export class ClientCall extends MessageStream implements OutgoingCall, Expiring {
+  readonly deadlineMonotonicMs: number;
   index = -1;
   readonly metadata: Metadata;
   readonly #start: CallStart;
@@ -71,8 +71,8 @@ export class ClientCall extends MessageStream implements Call, Expiring {
     this.#start = start;
     this.#listener = listener;
     this.#channel = channel;
-    this.deadline = start.deadline ?? Number.POSITIVE_INFINITY;
-    if (start.deadline !== undefined) channel.deadlines.add(this);
+    this.deadlineMonotonicMs = start.deadlineMonotonicMs ?? Number.POSITIVE_INFINITY;
+    if (start.deadlineMonotonicMs !== undefined) channel.deadlines.add(this);
   }
 
   protected get connection(): Connection | undefined {
@@ -157,8 +157,8 @@ export class ClientCall extends MessageStream implements Call, Expiring {
     const at = writer.beginHeaders(headers.size + sizeOfMetadata(this.metadata) + TIMEOUT_SIZE);
     const { encoder, output } = writer;
     encoder.list(output, path, headers.fields);
-    if (this.deadline !== Number.POSITIVE_INFINITY) {
-      encoder.field(output, "grpc-timeout", formatTimeout(this.deadline - performance.now()));
+    if (this.deadlineMonotonicMs !== Number.POSITIVE_INFINITY) {
+      encoder.field(output, "grpc-timeout", formatTimeout(this.deadlineMonotonicMs - performance.now()));
     }
     writeMetadata(writer, this.metadata);
     this.localEnded = this.ending && !this.hasUnsent;
@@ -181,7 +181,7 @@ export class ClientCall extends MessageStream implements Call, Expiring {
     if (memoryOf(list) === undefined) {
       const { maxHeaders } = this.#channel;
       const limits = `${maxHeaders} bytes, or ${MAX_BINARY_VALUES} binary values`;
-      this.#finish(answerTooLarge(`its metadata is larger than ${limits}`));
+      this.#finish(responseTooLarge(`its metadata is larger than ${limits}`));
       return;
     }
     const trailers = this.#httpStatus !== 0;
@@ -194,7 +194,7 @@ export class ClientCall extends MessageStream implements Call, Expiring {
     }
   }
 
-  #onResponse(fields: readonly HeaderField[], endStream: boolean): void {
+  #onResponse(fields: readonly ReceivedField[], endStream: boolean): void {
     const httpStatus = Number(headerOf(fields, ":status"));
     if (httpStatus >= 100 && httpStatus < 200) {
       // An interim response (RFC 9113, section 8.1); the real one is to come.
@@ -220,7 +220,7 @@ export class ClientCall extends MessageStream implements Call, Expiring {
     if (!this.#over) this.#listener.onHeaders?.(metadataOf(fields));
   }
 
-  #onTrailers(fields: readonly HeaderField[]): void {
+  #onTrailers(fields: readonly ReceivedField[]): void {
     this.remoteEnded = true;
     this.#status = statusOf(fields, this.#httpStatus);
     this.deliver();
@@ -237,7 +237,7 @@ export class ClientCall extends MessageStream implements Call, Expiring {
   }
 
   protected onMalformed(error: StatusError): void {
-    if (error instanceof MessageTooLargeError) this.#finish(answerTooLarge(error.message));
+    if (error instanceof MessageTooLargeError) this.#finish(responseTooLarge(error.message));
     // Too many messages wait to be decompressed.
     else if (error.code === Code.RESOURCE_EXHAUSTED) this.onNoMemory();
     else this.#finish({ ...toStatus(error), protocolError: true });
@@ -255,7 +255,7 @@ export class ClientCall extends MessageStream implements Call, Expiring {
   onReset(errorCode: number): void {
     // The response is complete; the peer only has no use for the rest of the request.
     if (this.remoteEnded && errorCode === ErrorCode.NO_ERROR) return;
-    this.#finish(statusOfReset(errorCode, this.deadline));
+    this.#finish(statusOfReset(errorCode, this.deadlineMonotonicMs));
   }
 
   /** The peer has not seen this call, and will not (GOAWAY). */
@@ -271,7 +271,7 @@ export class ClientCall extends MessageStream implements Call, Expiring {
 }
 
 /** The end of a call whose response is not gRPC's; undefined for one that is. */
-function rejectionOf(httpStatus: number, fields: readonly HeaderField[]): Status | undefined {
+function rejectionOf(httpStatus: number, fields: readonly ReceivedField[]): Status | undefined {
   if (httpStatus !== 200) return statusOfHttp(httpStatus);
   const type = headerOf(fields, "content-type");
   return isGrpc(type) ? undefined : protocolError(Code.UNKNOWN, notGrpc(type));

@@ -18,7 +18,7 @@ export interface ConnectionOwner {
   /** The server's SETTINGS have come. */
   onReady(connection: ClientConnection): void;
   /** There may be room for another call. */
-  onRoom(connection: ClientConnection): void;
+  onCapacity(connection: ClientConnection): void;
   /** No more calls can be opened; those that are open go on. */
   onDraining(connection: ClientConnection, errorCode: number, debug: string): void;
   onClosed(connection: ClientConnection): void;
@@ -69,7 +69,7 @@ export class ClientConnection extends Connection {
     this.writer.windowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
   }
 
-  get hasRoom(): boolean {
+  get hasCapacity(): boolean {
     return this.ready && !this.#draining && !this.closed && this.streams.size < this.peer.maxStreams;
   }
 
@@ -129,7 +129,7 @@ export class ClientConnection extends Connection {
     if (first) {
       this.#owner.onReady(this);
     } else {
-      this.#owner.onRoom(this);
+      this.#owner.onCapacity(this);
     }
   }
 
@@ -145,7 +145,7 @@ export class ClientConnection extends Connection {
 
   protected override onReleased(): void {
     if (this.#draining) this.requestFlush();
-    else this.#owner.onRoom(this);
+    else this.#owner.onCapacity(this);
   }
 
   protected override onFlushed(): void {

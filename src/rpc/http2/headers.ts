@@ -6,8 +6,8 @@
 import { CLIENT_ADDRESS, isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../../call/metadata.js";
 import { Code, isStatusCode } from "../../errors.js";
 import type { FrameWriter } from "../../http2/frame-writer.js";
-import { FIRST_OWN_KIND, type HeaderField, type HeaderList, HeaderNames, Kind } from "../../http2/header-fields.js";
-import { type Field, sizeOf } from "../../http2/static-table.js";
+import { FIRST_OWN_KIND, type HeaderList, HeaderNames, Kind, type ReceivedField } from "../../http2/header-fields.js";
+import { type HeaderField, sizeOf } from "../../http2/static-table.js";
 import { asBuffer } from "../../wire/buffer.js";
 import type { Status } from "../channel.js";
 import {
@@ -121,7 +121,7 @@ export function memoryOf({ fields, size, tooLarge }: HeaderList): number | undef
 }
 
 /** The metadata in a list. */
-export function metadataOf(fields: readonly HeaderField[]): Metadata {
+export function metadataOf(fields: readonly ReceivedField[]): Metadata {
   let metadata: (readonly [string, string | Uint8Array])[] | undefined;
   for (const { kind, name, value } of fields) {
     if ((kind & METADATA) === 0) continue;
@@ -137,7 +137,7 @@ export function metadataOf(fields: readonly HeaderField[]): Metadata {
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
 /** The name of the first metadata whose value should be base64 and is not. */
-export function findMalformedBinary(fields: readonly HeaderField[]): string | undefined {
+export function findMalformedBinary(fields: readonly ReceivedField[]): string | undefined {
   for (const { kind, name, value } of fields) {
     if (kind !== GrpcKind.BINARY) continue;
     for (const part of value.split(",")) if (!BASE64.test(part.trim())) return name;
@@ -157,7 +157,7 @@ export function statusMetadata(status: Status): Metadata {
  * The status in trailers.
  * @param httpStatus gives the status where the trailers have none
  */
-export function statusOf(fields: readonly HeaderField[], httpStatus: number): Status {
+export function statusOf(fields: readonly ReceivedField[], httpStatus: number): Status {
   let grpcStatus: string | undefined;
   let message = "";
   let packed: string | undefined;
@@ -181,7 +181,7 @@ function codeOf(grpcStatus: string): Code | undefined {
 
 /** The headers that all requests of a channel to one path have. */
 export interface PathHeaders {
-  readonly fields: readonly Field[];
+  readonly fields: readonly HeaderField[];
   /** Maximum bytes of a header block. */
   readonly size: number;
 }
@@ -211,7 +211,7 @@ export function requestHeaders(scheme: "http" | "https", authority: string): (pa
 }
 
 /** The headers of a request that belong to the protocol. */
-export interface RequestHead {
+export interface GrpcRequestHead {
   method: string;
   path: string;
   contentType: string | undefined;
@@ -221,8 +221,8 @@ export interface RequestHead {
   timeout: number | undefined;
 }
 
-export function readHead(fields: readonly HeaderField[]): RequestHead {
-  const head: RequestHead = {
+export function readHead(fields: readonly ReceivedField[]): GrpcRequestHead {
+  const head: GrpcRequestHead = {
     method: "",
     path: "",
     contentType: undefined,
@@ -242,7 +242,7 @@ export function readHead(fields: readonly HeaderField[]): RequestHead {
 }
 
 /** The HTTP status of the response to a request that is not gRPC's; undefined for one that is. */
-export function httpRejectionOf({ method, contentType }: RequestHead): "405" | "415" | undefined {
+export function httpRejectionOf({ method, contentType }: GrpcRequestHead): "405" | "415" | undefined {
   if (method !== "POST") return "405";
   return isGrpc(contentType) ? undefined : "415";
 }
@@ -251,7 +251,10 @@ export function httpRejectionOf({ method, contentType }: RequestHead): "405" | "
 export const HTTP_REJECTION = `gRPC is spoken here: POST with content-type ${CONTENT_TYPE}\n`;
 
 /** The status of a gRPC request that is answered before its endpoint is called; undefined for one that is to be served. */
-export function rejectionOf({ encoding, timeout }: RequestHead, fields: readonly HeaderField[]): Status | undefined {
+export function rejectionOf(
+  { encoding, timeout }: GrpcRequestHead,
+  fields: readonly ReceivedField[],
+): Status | undefined {
   if (!isEncoding(encoding)) {
     const message = `messages compressed by ${encoding} are not read; ${ACCEPTED_ENCODINGS} are`;
     return { ...status(Code.UNIMPLEMENTED, message), trailers: [["grpc-accept-encoding", ACCEPTED_ENCODINGS]] };

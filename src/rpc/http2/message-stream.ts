@@ -9,9 +9,9 @@ import { Stream } from "../../http2/stream.js";
 import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES } from "../message-queue.js";
 import {
   compress,
-  type Encoding,
+  GrpcMessageReader,
   type MemoryHolder,
-  MessageReader,
+  type MessageEncoding,
   type MessageTaker,
   PREFIX_SIZE,
   writeMessage,
@@ -27,9 +27,9 @@ export abstract class MessageStream extends Stream implements MemoryHolder, Mess
   /** The end need not wait for messages that the peer does not take. */
   protected urgent = false;
   protected paused = false;
-  protected readonly reader: MessageReader;
+  protected readonly reader: GrpcMessageReader;
   /** Of the messages sent. */
-  protected encoding: Encoding = "identity";
+  protected encoding: MessageEncoding = "identity";
   /** Bytes of messages that were delivered and that the reader still keeps. */
   protected kept = 0;
 
@@ -44,7 +44,7 @@ export abstract class MessageStream extends Stream implements MemoryHolder, Mess
   /** @param maxMessage maximum bytes of a message received */
   constructor(maxMessage: number) {
     super();
-    this.reader = new MessageReader(maxMessage, this);
+    this.reader = new GrpcMessageReader(maxMessage, this);
   }
 
   protected abstract override get connection(): Connection | undefined;
@@ -154,7 +154,7 @@ export abstract class MessageStream extends Stream implements MemoryHolder, Mess
     if (!this.over && !(fits && this.reserve())) this.onNoMemory();
   }
 
-  tryHold(bytes: number): boolean {
+  tryReserve(bytes: number): boolean {
     return this.reserve(bytes);
   }
 

@@ -8,7 +8,7 @@
 import { deflateSync, gzipSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
 import { STREAM_WINDOW } from "../../http2/flow-control.js";
-import type { Output } from "../../http2/output.js";
+import type { OutputBuffer } from "../../http2/output.js";
 import { decompress, MessageTooLargeError } from "./decompression.js";
 
 /** Bytes of the flag and the length. */
@@ -20,26 +20,26 @@ const MIN_BUFFER = STREAM_WINDOW;
 /** Up to so many bytes are copied one by one: a call of native code would take longer. */
 const SHORT_COPY = 64;
 
-export type Encoding = "identity" | "gzip" | "deflate";
+export type MessageEncoding = "identity" | "gzip" | "deflate";
 
 /** The value of grpc-accept-encoding. */
 export const ACCEPTED_ENCODINGS = "identity,deflate,gzip";
 
-export function isEncoding(name: string): name is Encoding {
+export function isEncoding(name: string): name is MessageEncoding {
   return name === "identity" || name === "gzip" || name === "deflate";
 }
 
 /** A message as it is sent. */
-export function compress(message: Uint8Array, encoding: Encoding): Uint8Array {
+export function compress(message: Uint8Array, encoding: MessageEncoding): Uint8Array {
   if (encoding === "gzip") return gzipSync(message);
   return encoding === "deflate" ? deflateSync(message) : message;
 }
 
 /** Writes `size` bytes of a message and its prefix, from the byte `from` on. */
 export function writeMessage(
-  output: Output,
+  output: OutputBuffer,
   message: Uint8Array,
-  encoding: Encoding,
+  encoding: MessageEncoding,
   from: number,
   size: number,
 ): void {
@@ -56,7 +56,7 @@ export function writeMessage(
 
 /** Says whether so many further bytes may be held. */
 export interface MemoryHolder {
-  tryHold(bytes: number): boolean;
+  tryReserve(bytes: number): boolean;
 }
 
 /** Reads on when it is told to. */
@@ -66,8 +66,8 @@ export interface MessageTaker {
 }
 
 /** Cuts the bytes of a stream into messages. */
-export class MessageReader {
-  encoding: Encoding | "br" = "identity";
+export class GrpcMessageReader {
+  encoding: MessageEncoding | "br" = "identity";
   /** A message is being decompressed: `next` returns nothing before `onMessageReady`. */
   isBusy = false;
   /** Maximum bytes of a message, before and after decompression. */
@@ -106,15 +106,15 @@ export class MessageReader {
     const more = end - start;
     if (this.#pending === undefined) {
       const announced = sizeAt(buffer, start, end);
-      const room = announced > more ? roomFor(more, announced) : more;
-      if (room > more && holder?.tryHold(room) === false) return false;
+      const room = announced > more ? capacityFor(more, announced) : more;
+      if (room > more && holder?.tryReserve(room) === false) return false;
       this.#pending = Buffer.allocUnsafe(room);
       this.#start = 0;
       this.#end = 0;
     } else if (this.#pending.length - this.#end < more) {
       const size = this.#end - this.#start + more;
-      const room = roomFor(size, sizeAt(this.#pending, this.#start, this.#end));
-      if (holder?.tryHold(room) === false) return false;
+      const room = capacityFor(size, sizeAt(this.#pending, this.#start, this.#end));
+      if (holder?.tryReserve(room) === false) return false;
       this.#grow(this.#pending, room);
     }
     if (more > SHORT_COPY) this.#end += buffer.copy(this.#pending, this.#end, start, end);
@@ -191,6 +191,6 @@ function sizeAt(buffer: Buffer, start: number, end: number): number {
 }
 
 /** The size of the buffer for `size` bytes of a message that is announced with `announced` bytes, or of several. */
-function roomFor(size: number, announced: number): number {
+function capacityFor(size: number, announced: number): number {
   return announced > size ? Math.min(announced, Math.max(2 * size, MIN_BUFFER)) : 2 * size;
 }

@@ -16,7 +16,7 @@ const HEADERS_SIZE = 128;
 
 export class RejectedStream extends Stream implements Expiring {
   index = -1;
-  deadline = performance.now() + REQUEST_MS;
+  deadlineMonotonicMs = performance.now() + REQUEST_MS;
   protected readonly connection: ServerStreamConnection;
   readonly #httpStatus: string;
   readonly #body = Buffer.from(HTTP_REJECTION);
@@ -42,25 +42,25 @@ export class RejectedStream extends Stream implements Expiring {
   open(endStream: boolean): void {
     this.remoteEnded = endStream;
     this.connection.deadlines.add(this);
-    if (endStream) this.#answer();
+    if (endStream) this.#response();
   }
 
   /** The request's trailers have come. */
   protected override onTrailers(): void {
-    this.#answer();
+    this.#response();
   }
 
   /** The rest of the request takes too long, or the client does not read the response. */
   expire(): void {
     if (this.#answering) this.connection.reset(this, ErrorCode.CANCEL);
-    else this.#answer();
+    else this.#response();
   }
 
-  #answer(): void {
+  #response(): void {
     if (this.#answering) return;
     this.#answering = true;
     this.connection.deadlines.delete(this);
-    this.deadline = performance.now() + this.connection.stallTime;
+    this.deadlineMonotonicMs = performance.now() + this.connection.stallTime;
     this.connection.deadlines.add(this);
     this.connection.schedule(this);
   }
@@ -74,7 +74,7 @@ export class RejectedStream extends Stream implements Expiring {
   }
 
   protected onData(): void {
-    if (this.remoteEnded) this.#answer();
+    if (this.remoteEnded) this.#response();
   }
 
   onReset(): void {

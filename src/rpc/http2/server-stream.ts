@@ -5,33 +5,33 @@ import { Code, type StatusError } from "../../errors.js";
 import type { Connection } from "../../http2/connection.js";
 import { ErrorCode } from "../../http2/errors.js";
 import { Flag } from "../../http2/frames.js";
-import { type HeaderField, headerOf } from "../../http2/header-fields.js";
-import type { Field } from "../../http2/static-table.js";
+import { headerOf, type ReceivedField } from "../../http2/header-fields.js";
+import type { HeaderField } from "../../http2/static-table.js";
 import type { ContentLength } from "../../http2/stream.js";
 import { FINISHED, type UnfinishedBody } from "../../memory/memory-budget.js";
-import type { IncomingListener, Reply, Status } from "../channel.js";
+import type { CallResponder, IncomingListener, Status } from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
 import type { Deadlines, Expiring } from "../open-calls.js";
 import { CONTENT_TYPE, GIVEN_UP, NO_MEMORY, status, toStatus } from "../status.js";
 import {
   checkMetadata,
+  type GrpcRequestHead,
   metadataOf,
-  type RequestHead,
   rejectionOf,
   sizeOfMetadata,
   statusMetadata,
   writeMetadata,
 } from "./headers.js";
 import { MessageStream } from "./message-stream.js";
-import type { Encoding } from "./messages.js";
+import type { MessageEncoding } from "./messages.js";
 
 /** The headers of every response, and the maximum bytes of their header block. */
-const RESPONSE: readonly Field[] = [
+const RESPONSE: readonly HeaderField[] = [
   { name: ":status", value: "200" },
   { name: "content-type", value: CONTENT_TYPE },
 ];
 const RESPONSE_SIZE = 128;
-const OK_TRAILERS: readonly Field[] = [{ name: "grpc-status", value: "0" }];
+const OK_TRAILERS: readonly HeaderField[] = [{ name: "grpc-status", value: "0" }];
 const STATUS_SIZE = 64;
 
 /** What a stream uses of the connection that it came on. */
@@ -50,7 +50,7 @@ export type ServerStreamConnection = Connection & {
 /** Bytes of unsent messages from which they are reserved at once; fewer only when they could not be written in their turn. */
 const MIN_RESERVED = 4_096;
 
-export class ServerStream extends MessageStream implements Reply, UnfinishedBody {
+export class ServerStream extends MessageStream implements CallResponder, UnfinishedBody {
   protected readonly connection: ServerStreamConnection;
   #endpoint: IncomingListener | undefined;
   #headers: Metadata | undefined;
@@ -85,7 +85,7 @@ export class ServerStream extends MessageStream implements Reply, UnfinishedBody
   // The request.
 
   /** Opens the call, or ends it where the request cannot be served. */
-  open(head: RequestHead, fields: readonly HeaderField[], endStream: boolean): void {
+  open(head: GrpcRequestHead, fields: readonly ReceivedField[], endStream: boolean): void {
     this.remoteEnded = endStream;
     const rejection = rejectionOf(head, fields);
     if (rejection === undefined) this.#begin(head, fields);
@@ -94,13 +94,18 @@ export class ServerStream extends MessageStream implements Reply, UnfinishedBody
     if (endStream) this.deliver();
   }
 
-  #begin({ path, encoding, timeout }: RequestHead, fields: readonly HeaderField[]): void {
-    this.reader.encoding = encoding as Encoding;
-    if (encoding !== "identity" && accepts(fields, encoding)) this.encoding = encoding as Encoding;
+  #begin({ path, encoding, timeout }: GrpcRequestHead, fields: readonly ReceivedField[]): void {
+    this.reader.encoding = encoding as MessageEncoding;
+    if (encoding !== "identity" && accepts(fields, encoding)) this.encoding = encoding as MessageEncoding;
     const { arrived, dispatcher, peerAddress } = this.connection;
     this.reader.maxMessage = Math.min(this.reader.maxMessage, dispatcher.maxRequestOf(path));
-    const deadline = timeout === undefined ? undefined : arrived + Math.ceil(timeout);
-    this.#endpoint = dispatcher.open({ path, metadata: metadataOf(fields), deadline }, peerAddress, this, arrived);
+    const deadlineMonotonicMs = timeout === undefined ? undefined : arrived + Math.ceil(timeout);
+    this.#endpoint = dispatcher.open(
+      { path, metadata: metadataOf(fields), deadlineMonotonicMs },
+      peerAddress,
+      this,
+      arrived,
+    );
     if (this.#gone) this.#endpoint.onCancel();
   }
 
@@ -124,9 +129,9 @@ export class ServerStream extends MessageStream implements Reply, UnfinishedBody
 
   // Memory. A message of one frame is never unfinished, nor one that waits for its endpoint.
 
-  override tryHold(bytes: number): boolean {
+  override tryReserve(bytes: number): boolean {
     if (!this.paused) this.#isUnfinished = true;
-    return super.tryHold(bytes);
+    return super.tryReserve(bytes);
   }
 
   protected override get unfinished(): UnfinishedBody {
@@ -261,7 +266,7 @@ export class ServerStream extends MessageStream implements Reply, UnfinishedBody
     const { stallTime } = this.connection;
     const left = this.unsentSize;
     this.#stall = {
-      deadline: performance.now() + stallTime,
+      deadlineMonotonicMs: performance.now() + stallTime,
       index: -1,
       expire: () => {
         if (this.unsentSize < left) this.#watchReader();
@@ -318,7 +323,7 @@ function sendable(ending: Status): Status {
 }
 
 /** Whether the client reads messages in an encoding (gRPC's compression.md). */
-function accepts(fields: readonly HeaderField[], encoding: string): boolean {
+function accepts(fields: readonly ReceivedField[], encoding: string): boolean {
   const accepted = headerOf(fields, "grpc-accept-encoding") ?? "";
   return accepted.split(",").some((name) => name.trim() === encoding);
 }

@@ -7,10 +7,18 @@
 
 import type { Metadata } from "../../call/metadata.js";
 import { Code } from "../../errors.js";
-import type { Call, CallListener, CallStart, Channel, IncomingListener, Reply, Status } from "../channel.js";
+import type {
+  CallListener,
+  CallResponder,
+  CallStart,
+  Channel,
+  IncomingListener,
+  OutgoingCall,
+  Status,
+} from "../channel.js";
 import type { Dispatcher } from "../dispatch.js";
 import { type Indexed, IndexedList } from "../open-calls.js";
-import { answerTooLarge, cancelled, channelClosed, closedDuringCall, largerThan } from "../status.js";
+import { cancelled, channelClosed, closedDuringCall, largerThan, responseTooLarge } from "../status.js";
 
 /** The client address of a call that names none. */
 const PEER = "in-process";
@@ -24,7 +32,7 @@ export class InProcessChannel implements Channel {
     this.#dispatcher = dispatcher;
   }
 
-  open(start: CallStart, listener: CallListener): Call {
+  open(start: CallStart, listener: CallListener): OutgoingCall {
     const reply = new ReplyEnd(listener, this.#open, this.#dispatcher.maxMessage);
     const call = new CallerEnd(reply);
     if (this.state === "closed") call.abort(channelClosed());
@@ -39,7 +47,7 @@ export class InProcessChannel implements Channel {
 }
 
 /** The caller's end. Each method calls `enter` and `leave`, so that no event reaches the caller meanwhile. */
-class CallerEnd implements Call {
+class CallerEnd implements OutgoingCall {
   readonly #reply: ReplyEnd;
 
   constructor(reply: ReplyEnd) {
@@ -87,7 +95,7 @@ class CallerEnd implements Call {
 }
 
 /** The endpoint's end, which delivers its events to the caller. */
-class ReplyEnd implements Reply, Indexed {
+class ReplyEnd implements CallResponder, Indexed {
   index = -1;
   endpoint: IncomingListener | undefined;
   /** The caller takes no messages for now. */
@@ -131,7 +139,7 @@ class ReplyEnd implements Reply, Indexed {
   send(message: Uint8Array): boolean {
     if (this.#status !== undefined) return true;
     if (message.length > this.#maxMessage) {
-      this.abort(answerTooLarge(largerThan(this.#maxMessage)));
+      this.abort(responseTooLarge(largerThan(this.#maxMessage)));
       return true;
     }
     this.#headersSent = true;

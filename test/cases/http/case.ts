@@ -32,7 +32,7 @@ export interface HttpCase {
   /** The `Detail` of an error. */
   readonly detail?: string | RegExp;
   /** Members of the answer, each whole; of an error, its `Details`. */
-  readonly answer?: unknown;
+  readonly response?: unknown;
   /** Headers of the answer; undefined for one that it must not have. */
   readonly has?: Readonly<Record<string, string | RegExp | undefined>>;
   /** The resource that is both decided on and called; `decides` where the call then is refused. */

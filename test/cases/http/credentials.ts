@@ -191,7 +191,7 @@ export const tokens: readonly HttpCase[] = [
     target: "/v1/auth/WhoAmI",
     headers: [ADA],
     status: 200,
-    answer: { account: "ada", namespace: "default" },
+    response: { account: "ada", namespace: "default" },
     calls: "service:auth:Auth.WhoAmI",
   },
   {
@@ -210,7 +210,7 @@ export const namespaces: readonly HttpCase[] = [
     title: "without a token, a call is in the namespace default",
     target: "/probe/tell",
     status: 200,
-    answer: { namespace: "default", caller: "" },
+    response: { namespace: "default", caller: "" },
     calls: TELL,
   },
   {
@@ -218,7 +218,7 @@ export const namespaces: readonly HttpCase[] = [
     target: "/probe/tell",
     headers: [["Platform-Namespace", "default"]],
     status: 200,
-    answer: { namespace: "default" },
+    response: { namespace: "default" },
     calls: TELL,
   },
   {
@@ -243,7 +243,7 @@ export const namespaces: readonly HttpCase[] = [
       ["Authorization", "Bearer {empty}"],
     ],
     status: 200,
-    answer: { namespace: "default", caller: "" },
+    response: { namespace: "default", caller: "" },
     calls: TELL,
   },
   {
@@ -259,7 +259,7 @@ export const namespaces: readonly HttpCase[] = [
     target: "/v1/probe/tell",
     headers: [ADA, ["Platform-Namespace", "empty"]],
     status: 200,
-    answer: { namespace: "default", caller: "ada" },
+    response: { namespace: "default", caller: "ada" },
     calls: TELL,
   },
   {

@@ -67,7 +67,7 @@ export const failures: readonly HttpCase[] = [
     ),
     status: 429,
     has: { "retry-after": "3" },
-    answer: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2.500s" }],
+    response: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2.500s" }],
     calls: FAIL,
   },
   {
@@ -90,7 +90,7 @@ export const failures: readonly HttpCase[] = [
     ),
     status: 500,
     detail: "as told",
-    answer: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2s" }],
+    response: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2s" }],
     calls: FAIL,
   },
   {
@@ -123,7 +123,7 @@ export const failures: readonly HttpCase[] = [
       ).finish(),
     ),
     status: 400,
-    answer: [
+    response: [
       {
         "@type": "type.googleapis.com/google.rpc.BadRequest",
         fieldViolations: [{ field: "name", description: "too long", reason: "" }],
@@ -137,7 +137,7 @@ export const failures: readonly HttpCase[] = [
     target: "/probe/fail",
     body: detailed(Code.ABORTED, "probe.Failure", Buffer.from([8, 1])),
     status: 409,
-    answer: [{ "@type": "type.googleapis.com/probe.Failure", code: 1, message: "", detailType: "", detailValue: "" }],
+    response: [{ "@type": "type.googleapis.com/probe.Failure", code: 1, message: "", detailType: "", detailValue: "" }],
     calls: FAIL,
   },
   {
@@ -146,7 +146,7 @@ export const failures: readonly HttpCase[] = [
     target: "/probe/fail",
     body: detailed(Code.ABORTED, "acme.Secret", Buffer.from([1, 2, 3])),
     status: 409,
-    answer: [{ "@type": "type.googleapis.com/acme.Secret", value: "AQID" }],
+    response: [{ "@type": "type.googleapis.com/acme.Secret", value: "AQID" }],
     calls: FAIL,
   },
   {
@@ -155,7 +155,7 @@ export const failures: readonly HttpCase[] = [
     target: "/probe/fail",
     body: detailed(Code.ABORTED, "google.rpc.BadRequest", Buffer.from([0xff])),
     status: 409,
-    answer: [{ "@type": "type.googleapis.com/google.rpc.BadRequest", value: "/w==" }],
+    response: [{ "@type": "type.googleapis.com/google.rpc.BadRequest", value: "/w==" }],
     calls: FAIL,
   },
   {
@@ -168,7 +168,7 @@ export const failures: readonly HttpCase[] = [
       DebugInfo.encode(DebugInfo.fromPartial({ stackEntries: ["f"] })).finish(),
     ),
     status: 409,
-    answer: undefined,
+    response: undefined,
     calls: FAIL,
   },
   {

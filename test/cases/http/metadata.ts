@@ -24,7 +24,7 @@ export const metadata: readonly HttpCase[] = [
       ["X-Anything", "else"],
     ],
     status: 200,
-    answer: {
+    response: {
       caller: "ada",
       namespace: "default",
       metadata: {
@@ -48,7 +48,7 @@ export const metadata: readonly HttpCase[] = [
       ["tracestate", "a=1"],
     ],
     status: 200,
-    answer: {
+    response: {
       metadata: {
         "x-portico-context": "signed",
         "x-portico-client-address": "its address",
@@ -66,7 +66,7 @@ export const metadata: readonly HttpCase[] = [
       ["Authorization", "Bearer {stranger}"],
     ],
     status: 200,
-    answer: {
+    response: {
       metadata: {
         "x-portico-context": "signed",
         "x-portico-client-address": "its address",

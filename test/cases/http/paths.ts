@@ -7,10 +7,10 @@ export const shapes: readonly HttpCase[] = [
     title: "the service's name alone means its endpoint Call",
     target: "/helloworld?name=Ada",
     status: 200,
-    answer: GREETING,
+    response: GREETING,
     calls: HELLO,
   },
-  { title: "service and endpoint", target: "/helloworld/Call?name=Ada", status: 200, answer: GREETING, calls: HELLO },
+  { title: "service and endpoint", target: "/helloworld/Call?name=Ada", status: 200, response: GREETING, calls: HELLO },
   {
     title: "service, gRPC service and endpoint",
     target: "/helloworld/Helloworld/Call?name=Ada",
@@ -39,7 +39,7 @@ export const shapes: readonly HttpCase[] = [
     target: "/helloworld/call",
     body: NAME,
     status: 200,
-    answer: GREETING,
+    response: GREETING,
     calls: HELLO,
   },
   {
@@ -48,7 +48,7 @@ export const shapes: readonly HttpCase[] = [
     target: "/helloworld",
     body: NAME,
     status: 200,
-    answer: GREETING,
+    response: GREETING,
     calls: HELLO,
   },
   {
@@ -56,7 +56,7 @@ export const shapes: readonly HttpCase[] = [
     method: "POST",
     target: "/helloworld/call",
     status: 200,
-    answer: { message: "Hello " },
+    response: { message: "Hello " },
     calls: HELLO,
   },
   {
@@ -74,7 +74,7 @@ export const shapes: readonly HttpCase[] = [
     headers: [ADA],
     body: NAME,
     status: 200,
-    answer: GREETING,
+    response: GREETING,
     calls: HELLO,
   },
   {
@@ -178,14 +178,14 @@ export const oddPaths: readonly HttpCase[] = [
     title: "a target in absolute form (RFC 9112, 3.2.2)",
     target: "http://portico.test/helloworld/call?name=Ada",
     status: 200,
-    answer: GREETING,
+    response: GREETING,
     calls: HELLO,
   },
   {
     title: "a target in absolute form that asks for health",
     target: "HTTPS://portico.test/livez",
     status: 200,
-    answer: { Status: "alive" },
+    response: { Status: "alive" },
   },
   { title: "an absolute form of another scheme is refused", target: "ftp://portico.test/helloworld/call", status: 400 },
   { title: "an absolute form without a host is refused", target: "http:///helloworld/call", status: 400 },
@@ -314,8 +314,8 @@ export const nowhere: readonly HttpCase[] = [
 ];
 
 export const own: readonly HttpCase[] = [
-  { title: "/livez says that the process is alive", target: "/livez", status: 200, answer: { Status: "alive" } },
-  { title: "/readyz says that calls can be answered", target: "/readyz", status: 200, answer: { Status: "ready" } },
+  { title: "/livez says that the process is alive", target: "/livez", status: 200, response: { Status: "alive" } },
+  { title: "/readyz says that calls can be answered", target: "/readyz", status: 200, response: { Status: "ready" } },
   { title: "/readyz answers HEAD", method: "HEAD", target: "/readyz", status: 200 },
   { title: "/metrics is not on the callers' port", target: "/metrics", status: 404 },
 ];

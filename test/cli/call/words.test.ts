@@ -1,8 +1,8 @@
 // The words after a service and its endpoint are the fields of the request.
 import t from "tap";
-import { type Field, readWords } from "../../../cli/call/words.js";
+import { type NamedValue, readWords } from "../../../cli/call/words.js";
 
-const rows: [words: string, endpoint: string | undefined, fields: Field[]][] = [
+const rows: [words: string, endpoint: string | undefined, fields: NamedValue[]][] = [
   ["call --name=Ada", "call", [["name", "Ada"]]],
   ["call --name Ada", "call", [["name", "Ada"]]],
   ["--name=Ada", undefined, [["name", "Ada"]]],

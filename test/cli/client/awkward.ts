@@ -29,18 +29,18 @@ function compiled(): Buffer {
 /** A gRPC service whose endpoints answer what they are sent; of a stream that has one answer, the last message. */
 function echo(service: string, body: string) {
   const endpoints = [...body.matchAll(/rpc (\w+)\((stream )?[\w.]+\) returns \((stream )?/g)];
-  const methods = endpoints.map(([, name, sent, answered]) => {
-    const streams = { requestStream: sent !== undefined, responseStream: answered !== undefined };
+  const methods = endpoints.map(([, name, sent, received]) => {
+    const streams = { requestStream: sent !== undefined, responseStream: received !== undefined };
     return [name, { path: `/awkward.${service}/${name}`, ...streams, ...BYTES }];
   });
-  const handlers = endpoints.map(([, name, sent, answered]) => [name, handlerOf(sent, answered)]);
+  const handlers = endpoints.map(([, name, sent, received]) => [name, handlerOf(sent, received)]);
   // biome-ignore lint/suspicious/noExplicitAny: names made from a table have no types of their own.
   return part(Object.fromEntries(methods) as any, Object.fromEntries(handlers) as any);
 }
 
-function handlerOf(sent: string | undefined, answered: string | undefined): unknown {
-  if (sent === undefined && answered === undefined) return (request: Buffer) => request;
-  if (sent !== undefined && answered !== undefined) return (requests: AsyncIterable<Buffer>) => requests;
+function handlerOf(sent: string | undefined, received: string | undefined): unknown {
+  if (sent === undefined && received === undefined) return (request: Buffer) => request;
+  if (sent !== undefined && received !== undefined) return (requests: AsyncIterable<Buffer>) => requests;
   if (sent === undefined) {
     return async function* (request: Buffer) {
       yield request;

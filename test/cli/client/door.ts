@@ -13,7 +13,7 @@ import { createKinds } from "../../gateway/openapi/kinds.js";
 import { createAwkward } from "./awkward.js";
 import { hostileDocument } from "./hostile.js";
 
-export interface Door {
+export interface TestGateway {
   readonly url: string;
   readonly token: string;
 }
@@ -22,13 +22,13 @@ export interface Door {
  * With the services helloworld, auth, registry, kinds (every type), probe (failures), studio (bytes, WebSockets), feed
  * (streams of every shape) and awkward (names that mean something).
  */
-export async function openDoor(t: Test): Promise<Door> {
-  const { handler, door, close } = await deploy(t.testdir(), {
+export async function openTestGateway(t: Test): Promise<TestGateway> {
+  const { handler, gateway, close } = await deploy(t.testdir(), {
     services: [createKinds(), createStudio(), new Feed().service, createAwkward()],
   });
   t.teardown(close);
   const token = await login(handler, "admin");
-  return { url: `http://127.0.0.1:${door.address.port}`, token };
+  return { url: `http://127.0.0.1:${gateway.address.port}`, token };
 }
 
 /** What clients in Python need, and what checks them: one installation for all tests. */
@@ -53,7 +53,7 @@ export async function run(
 }
 
 /** Runs the command line as the administrator. */
-export async function portico({ url, token }: Door, ...args: readonly string[]): Promise<string> {
+export async function portico({ url, token }: TestGateway, ...args: readonly string[]): Promise<string> {
   const env = { PORTICO_URL: url, PORTICO_TOKEN: token };
   const { status, stdout, stderr } = await run(process.execPath, [resolve("dist/portico.js"), ...args], { env });
   if (status !== 0) throw new Error(`portico ${args.join(" ")}: ${stderr}`);
@@ -61,7 +61,7 @@ export async function portico({ url, token }: Door, ...args: readonly string[]):
 }
 
 /** A door that serves one document, for a service that means harm. */
-export async function openHostileDoor(t: Test): Promise<Door> {
+export async function openHostileGateway(t: Test): Promise<TestGateway> {
   const server = createServer((_, response) => {
     response.setHeader("content-type", "application/json").end(hostileDocument());
   });

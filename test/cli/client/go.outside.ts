@@ -3,21 +3,21 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { maxFlooded, openFaultyDoor } from "../../client/faulty-door.js";
+import { maxFlooded, openFaultyGateway } from "../../client/faulty-door.js";
 import { temporaryFolder } from "../../support/temporary.js";
-import { openDoor, openHostileDoor, portico, run } from "./door.js";
+import { openHostileGateway, openTestGateway, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
 const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed", "awkward"];
 const hasGo = spawnSync("go", ["version"]).status === 0;
 
 t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => {
-  const [door, faulty] = [await openDoor(t), await openFaultyDoor(t)];
+  const [gateway, faulty] = [await openTestGateway(t), await openFaultyGateway(t)];
   const folder = t.testdir({ "go.mod": "module example.com/clients\n\ngo 1.24\n" });
   for (const service of SERVICES)
-    await portico(door, "client", service, "--lang", "go", "--dir", join(folder, service));
+    await portico(gateway, "client", service, "--lang", "go", "--dir", join(folder, service));
   copyFileSync("test/cli/client/go/calls_test.go", join(folder, "calls_test.go"));
-  const env = { GOWORK: "off", PORTICO_URL: door.url, PORTICO_TOKEN: door.token, FAULTY_DOOR: faulty.url };
+  const env = { GOWORK: "off", PORTICO_URL: gateway.url, PORTICO_TOKEN: gateway.token, FAULTY_DOOR: faulty.url };
   const go = (...args: readonly string[]) => run("go", args, { cwd: folder, env });
 
   copyFileSync("test/cli/client/go/streams_test.go", join(folder, "feed/streams_test.go"));
@@ -29,7 +29,7 @@ t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => 
   });
 
   await t.test("a contract that means harm passes too, and does nothing", async (t) => {
-    await portico(await openHostileDoor(t), "client", "hostile", "--lang", "go", "--dir", join(folder, "hostile"));
+    await portico(await openHostileGateway(t), "client", "hostile", "--lang", "go", "--dir", join(folder, "hostile"));
     writeFileSync(join(folder, "hostile/hostile_test.go"), "package hostile\n\nfunc init() { New(Options{}) }\n");
     const { status, stdout, stderr } = await go("test", "./hostile");
     t.same({ status, stderr }, { status: 0, stderr: "" }, stdout);
@@ -57,7 +57,7 @@ t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => 
   await t.test("a client is a module of its own only outside of any other", async (t) => {
     t.notOk(existsSync(join(folder, "helloworld/go.mod")));
     const alone = temporaryFolder(t);
-    await portico(door, "client", "helloworld", "--lang", "go", "--dir", alone);
+    await portico(gateway, "client", "helloworld", "--lang", "go", "--dir", alone);
     t.match(readFileSync(join(alone, "go.mod"), "utf8"), /^module helloworld$/m);
     t.same(await run("go", ["vet", "."], { cwd: alone, env }), { status: 0, stdout: "", stderr: "" });
   });

@@ -2,21 +2,21 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { maxFlooded, openFaultyDoor } from "../../client/faulty-door.js";
+import { maxFlooded, openFaultyGateway } from "../../client/faulty-door.js";
 import { pythonPrograms } from "../../outside/tools.js";
-import { openDoor, openHostileDoor, PYTHON_PACKAGES, portico, run } from "./door.js";
+import { openHostileGateway, openTestGateway, PYTHON_PACKAGES, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
 const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed", "awkward"];
 const programs = pythonPrograms(...PYTHON_PACKAGES);
 
 t.test("clients in Python", { skip: programs === undefined && "there is no Python here" }, async (t) => {
-  const [door, faulty] = [await openDoor(t), await openFaultyDoor(t)];
+  const [gateway, faulty] = [await openTestGateway(t), await openFaultyGateway(t)];
   const folder = t.testdir();
-  for (const service of SERVICES) await portico(door, "client", service, "--lang", "python", "--dir", folder);
+  for (const service of SERVICES) await portico(gateway, "client", service, "--lang", "python", "--dir", folder);
   copyFileSync("test/cli/client/calls.py", join(folder, "calls.py"));
   const python = (program: string, ...args: readonly string[]) => {
-    const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.token, FAULTY_DOOR: faulty.url };
+    const env = { PORTICO_URL: gateway.url, PORTICO_TOKEN: gateway.token, FAULTY_DOOR: faulty.url };
     return run(join(programs!, program), args, { cwd: folder, env });
   };
 
@@ -46,7 +46,7 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
   });
 
   await t.test("a contract that means harm passes too, and does nothing", async (t) => {
-    await portico(await openHostileDoor(t), "client", "hostile", "--lang", "python", "--dir", folder);
+    await portico(await openHostileGateway(t), "client", "hostile", "--lang", "python", "--dir", folder);
     const { status, stdout } = await python("mypy", "--strict", "--python-version=3.10", "hostile_client.py");
     t.equal(status, 0, stdout);
     const { stderr } = await python("python", "-c", "import os, hostile_client; assert not hasattr(os, 'INJECTED')");

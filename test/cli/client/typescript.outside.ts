@@ -6,18 +6,18 @@ import { build } from "esbuild";
 import t from "tap";
 import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
-import { openDoor, openHostileDoor, portico, run } from "./door.js";
+import { openHostileGateway, openTestGateway, portico, run } from "./door.js";
 
 t.setTimeout(300_000);
-const door = await openDoor(t);
+const gateway = await openTestGateway(t);
 const folder = temporaryFolder(t);
 const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "awkward"];
-for (const service of SERVICES) await portico(door, "client", service, "--lang", "ts", "--dir", folder);
+for (const service of SERVICES) await portico(gateway, "client", service, "--lang", "ts", "--dir", folder);
 writeFileSync(join(folder, "package.json"), '{"type":"module"}');
 symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
 
 /** The client of a service, whose messages have no types here. */
-async function clientOf(service: string, options: object = door) {
+async function clientOf(service: string, options: object = gateway) {
   const outfile = join(folder, `${service}.js`);
   await build({ entryPoints: [join(folder, `${service}.ts`)], outfile, format: "esm", platform: "neutral" });
   const { Portico } = await import(pathToFileURL(outfile).href);
@@ -52,7 +52,7 @@ t.test("they compile under the strictest rules, for Node and for browsers", asyn
 });
 
 t.test("a contract that means harm compiles too, and does nothing", async (t) => {
-  await portico(await openHostileDoor(t), "client", "hostile", "--lang", "ts", "--dir", folder);
+  await portico(await openHostileGateway(t), "client", "hostile", "--lang", "ts", "--dir", folder);
   t.equal(await typeErrors(["hostile.ts"], NODE), "");
   await clientOf("hostile");
   t.notOk("INJECTED" in globalThis);
@@ -79,7 +79,7 @@ console.log(answer.message, rules.map(({ id }) => id));
 `;
   writeFileSync(join(folder, "catalogue.ts"), code);
   t.equal(await typeErrors(["catalogue.ts"], NODE), "");
-  const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.token };
+  const env = { PORTICO_URL: gateway.url, PORTICO_TOKEN: gateway.token };
   const { stdout, stderr } = await run(resolve("node_modules/.bin/tsx"), ["catalogue.ts"], { cwd: folder, env });
   t.same({ stdout, stderr }, { stdout: "Hello Ada [ 'default' ]\n", stderr: "" });
 });
@@ -105,9 +105,9 @@ t.test("a value of every type arrives as it was sent", async (t) => {
     bool: true,
     nested,
   };
-  const answer = await client.call({ ...sent, string: '\u2028 "*/', color: "COLOR_BLUE" });
-  t.match(answer, { double: "NaN", float: 1.5, int64: `${big}`, uint64: "18446744073709551615", bytes: "AP+A" });
-  t.match(answer, {
+  const response = await client.call({ ...sent, string: '\u2028 "*/', color: "COLOR_BLUE" });
+  t.match(response, { double: "NaN", float: 1.5, int64: `${big}`, uint64: "18446744073709551615", bytes: "AP+A" });
+  t.match(response, {
     bool: true,
     string: '\u2028 "*/',
     color: "COLOR_BLUE",
@@ -198,7 +198,7 @@ try {
 }
 `;
   writeFileSync(join(alone, "main.mjs"), code);
-  const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.token };
+  const env = { PORTICO_URL: gateway.url, PORTICO_TOKEN: gateway.token };
   const { stdout, stderr } = await run(process.execPath, ["main.mjs"], { cwd: alone, env });
   const missing = "Streams that a client sends need a WebSocket, which this Node has not: npm install undici";
   const last = "WebSocket" in globalThis ? "Hello to you" : missing;
@@ -224,8 +224,8 @@ t.test("a stream that is not read to its end ends the call", async (t) => {
       ended = true;
     }
   }
-  for await (const answer of client.talk(words())) {
-    t.same(answer, { text: "Hello to you" });
+  for await (const response of client.talk(words())) {
+    t.same(response, { text: "Hello to you" });
     break;
   }
   await until(() => ended);
@@ -267,7 +267,7 @@ t.test("a signal ends a call, and a stream in both directions", async (t) => {
 });
 
 t.test("a token that is not valid is refused, on a WebSocket too", async (t) => {
-  const options = { url: door.url, token: "pta_wrong" };
+  const options = { url: gateway.url, token: "pta_wrong" };
   const refused = { name: "PorticoError", Code: 401, Status: "Unauthorized" };
   await t.rejects((await clientOf("helloworld", options)).call({ name: "Ada" }), refused);
   await t.rejects(collect((await clientOf("helloworld", options)).stream({ name: "Ada" })), refused);
@@ -279,7 +279,7 @@ t.test("rules decide: a call without a token after the rule for everyone is dele
   await rules.create({ rule: { id: "accounts", access: "GRANTED", scope: "*", resource: "*:*:*" } });
   await rules.delete({ id: "default" });
   t.match(await rules.list(), { rules: [{ id: "accounts", access: "GRANTED", priority: 0 }] });
-  const nobody = await clientOf("helloworld", { url: door.url, token: "" });
+  const nobody = await clientOf("helloworld", { url: gateway.url, token: "" });
   const Detail = "Unauthorized call made to helloworld:Helloworld.Call";
   await t.rejects(nobody.call({ name: "Ada" }), { name: "PorticoError", Code: 401, Detail });
   t.match(await (await clientOf("helloworld")).call({ name: "Ada" }), { message: "Hello Ada" });

@@ -2,14 +2,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { framed, type Problem } from "../../../cli/dev/problem.js";
+import { framed, type SourceProblem } from "../../../cli/dev/problem.js";
 
 const folder = t.testdir();
 const file = join(folder, "a.proto");
 writeFileSync(file, "one\n\ttwo three\nfour \u001b[31m\n");
 const plain = (_: unknown, text: string) => text;
 
-const cases: [what: string, problem: Problem, shown: string[]][] = [
+const cases: [what: string, problem: SourceProblem, shown: string[]][] = [
   [
     "marks as many characters as the problem takes up, under tabs too",
     { file, line: 2, column: 6, length: 5, message: "no three" },

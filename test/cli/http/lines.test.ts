@@ -10,15 +10,15 @@ const cases: [title: string, pieces: string[], lines: string[]][] = [
   ["a line in several pieces", ["a", "", "b", "c\nd"], ["abc", "d"]],
   ["line feeds in pieces of their own", ["a", "\n", "\n", "b", "\n"], ["a", "", "b"]],
 ];
-for (const [title, pieces, lines] of cases) {
+for (const [title, chunks, lines] of cases) {
   t.test(title, async (t) => {
-    t.same(await all(pieces.map((piece) => Buffer.from(piece))), lines);
+    t.same(await all(chunks.map((chunk) => Buffer.from(chunk))), lines);
   });
 }
 
-async function all(pieces: Buffer[]): Promise<string[]> {
+async function all(chunks: Buffer[]): Promise<string[]> {
   const lines: string[] = [];
-  for await (const line of linesOf(pieces)) lines.push(String(line));
+  for await (const line of linesOf(chunks)) lines.push(String(line));
   return lines;
 }
 
@@ -28,10 +28,10 @@ t.test("a character whose bytes arrive in several pieces is not damaged", async 
 });
 
 t.test("takes a line of 64 MiB, and refuses a longer one", async (t) => {
-  const piece = Buffer.alloc(1024 ** 2);
-  const lines = linesOf(Array(64).fill(piece));
+  const chunk = Buffer.alloc(1024 ** 2);
+  const lines = linesOf(Array(64).fill(chunk));
   t.equal((await lines.next()).value?.length, 64 * 1024 ** 2);
-  await t.rejects(linesOf([...Array(64).fill(piece), Buffer.of(0)]).next(), { message: /larger than 64 MiB/, exit: 2 });
+  await t.rejects(linesOf([...Array(64).fill(chunk), Buffer.of(0)]).next(), { message: /larger than 64 MiB/, exit: 2 });
 });
 
 t.test("a line four times as long costs about four times as much", async (t) => {
@@ -41,11 +41,11 @@ t.test("a line four times as long costs about four times as much", async (t) => 
 
 /** The lowest of some costs of a line of so many MiB, in milliseconds of processor time. */
 async function cost(size: number): Promise<number> {
-  const pieces = Array<Buffer>(size * 256).fill(Buffer.alloc(4096, "a"));
+  const chunks = Array<Buffer>(size * 256).fill(Buffer.alloc(4096, "a"));
   let best = Infinity;
   for (let round = 0; round < 4; round++) {
     const before = process.cpuUsage();
-    await linesOf(pieces).next();
+    await linesOf(chunks).next();
     const { user, system } = process.cpuUsage(before);
     best = Math.min(best, (user + system) / 1000);
   }

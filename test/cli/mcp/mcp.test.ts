@@ -5,7 +5,7 @@ import { NOWHERE, portico } from "../command-line.js";
 
 const deployment = await deploy(t.testdir());
 t.teardown(() => deployment.close());
-const { host, port } = deployment.door.address;
+const { host, port } = deployment.gateway.address;
 const url = `http://${host}:${port}`;
 
 const META = {
@@ -21,18 +21,18 @@ const greet = (id: number, more = {}): string =>
 async function carry(lines: readonly string[], env: NodeJS.ProcessEnv = { PORTICO_URL: url }) {
   const { exit, stdout } = await portico(["mcp"], { stdin: lines.map((line) => `${line}\n`).join(""), env });
   t.equal(exit, 0);
-  const answers = stdout.split("\n").filter((line) => line !== "");
-  return new Map(answers.map((line) => [JSON.parse(line).id, JSON.parse(line)]));
+  const responses = stdout.split("\n").filter((line) => line !== "");
+  return new Map(responses.map((line) => [JSON.parse(line).id, JSON.parse(line)]));
 }
 
 t.test("messages of the revision without sessions", async (t) => {
-  const answers = await carry([message("d", "server/discover", { _meta: META }), greet(2, { _meta: META })]);
-  t.match(answers.get("d"), { result: { supportedVersions: ["2026-07-28"] } });
-  t.match(answers.get(2), { result: { structuredContent: { message: "Hello Ada" } } });
+  const responses = await carry([message("d", "server/discover", { _meta: META }), greet(2, { _meta: META })]);
+  t.match(responses.get("d"), { result: { supportedVersions: ["2026-07-28"] } });
+  t.match(responses.get(2), { result: { structuredContent: { message: "Hello Ada" } } });
 });
 
 t.test("messages of an older client", async (t) => {
-  const answers = await carry([
+  const responses = await carry([
     message(1, "initialize", {
       protocolVersion: "2025-06-18",
       capabilities: {},
@@ -42,44 +42,44 @@ t.test("messages of an older client", async (t) => {
     message(2, "ping"),
     greet(3),
   ]);
-  t.match(answers.get(1), { result: { protocolVersion: "2025-06-18" } });
-  t.strictSame(answers.get(2), { jsonrpc: "2.0", id: 2, result: {} });
-  t.match(answers.get(3), { result: { structuredContent: { message: "Hello Ada" } } });
-  t.equal(answers.size, 3, "a notification is not answered");
+  t.match(responses.get(1), { result: { protocolVersion: "2025-06-18" } });
+  t.strictSame(responses.get(2), { jsonrpc: "2.0", id: 2, result: {} });
+  t.match(responses.get(3), { result: { structuredContent: { message: "Hello Ada" } } });
+  t.equal(responses.size, 3, "a notification is not answered");
 });
 
 t.test("a name that no header can carry", async (t) => {
-  const answers = await carry([message(1, "tools/call", { _meta: META, name: "käse\n", arguments: {} })]);
-  t.match(answers.get(1), { error: { code: -32602, message: "Unknown tool: käse\n" } });
+  const responses = await carry([message(1, "tools/call", { _meta: META, name: "käse\n", arguments: {} })]);
+  t.match(responses.get(1), { error: { code: -32602, message: "Unknown tool: käse\n" } });
 });
 
 t.test("a line that is not JSON is answered, and the next one as well", async (t) => {
-  const answers = await carry(["{", message(2, "ping")]);
-  t.match(answers.get(null), { error: { code: -32700 } });
-  t.match(answers.get(2), { result: {} });
+  const responses = await carry(["{", message(2, "ping")]);
+  t.match(responses.get(null), { error: { code: -32700 } });
+  t.match(responses.get(2), { result: {} });
 });
 
 t.test("a request that is cancelled is not answered", async (t) => {
   const hang = message(1, "tools/call", { _meta: META, name: "probe.Hang" });
   const cancel = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
-  const answers = await carry([hang, cancel, message(2, "ping")]);
-  t.strictSame([...answers.keys()], [2]);
+  const responses = await carry([hang, cancel, message(2, "ping")]);
+  t.strictSame([...responses.keys()], [2]);
 });
 
 t.test("a subscription ends with the input", async (t) => {
   const listen = { _meta: META, notifications: { toolsListChanged: true } };
-  const answers = await carry([message("s", "subscriptions/listen", listen), message(1, "ping")]);
-  t.match(answers.get(1), { result: {} });
+  const responses = await carry([message("s", "subscriptions/listen", listen), message(1, "ping")]);
+  t.match(responses.get(1), { result: {} });
 });
 
 t.test("a gateway that cannot be reached is an error of each request", async (t) => {
-  const answers = await carry([message(1, "ping"), message(2, "ping")], { PORTICO_URL: NOWHERE });
-  for (const id of [1, 2]) t.match(answers.get(id), { error: { code: -32603, message: /http:\/\/127.0.0.1:1/ } });
+  const responses = await carry([message(1, "ping"), message(2, "ping")], { PORTICO_URL: NOWHERE });
+  for (const id of [1, 2]) t.match(responses.get(id), { error: { code: -32603, message: /http:\/\/127.0.0.1:1/ } });
 });
 
 t.test("a token that is not valid", async (t) => {
-  const answers = await carry([message(1, "ping")], { PORTICO_URL: url, PORTICO_TOKEN: "ptk_none" });
-  t.match(answers.get(1), { error: { message: /PORTICO_TOKEN is wrong, has expired, or was revoked/ } });
+  const responses = await carry([message(1, "ping")], { PORTICO_URL: url, PORTICO_TOKEN: "ptk_none" });
+  t.match(responses.get(1), { error: { message: /PORTICO_TOKEN is wrong, has expired, or was revoked/ } });
 });
 
 t.test("the settings of an agent", async (t) => {

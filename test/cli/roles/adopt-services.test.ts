@@ -67,12 +67,12 @@ t.test("a copy of the authority's store is the same installation, with --as-copy
   const data = await installation(temporaryFolder(t));
   const { Journal } = await import("../../../services/auth/log/changelog/journal.js");
   const { ChangeLog } = await import("../../../services/auth/log/changelog/change-log.js");
-  const { Clock, MACHINE_CLOCKS } = await import("../../../services/auth/log/time/clock.js");
+  const { AuthorityClock, MACHINE_CLOCKS } = await import("../../../services/auth/log/time/clock.js");
   const { default: pino } = await import("pino");
   const log = pino({ level: "silent" });
   const stateOf = async (url: string) => {
     const store = await openStore(url, "", { mustExist: true });
-    const clock = new Clock({ clocks: MACHINE_CLOCKS, log });
+    const clock = new AuthorityClock({ clocks: MACHINE_CLOCKS, log });
     const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
     const { installationId, contextSecret } = journal.state;
     await journal.close();

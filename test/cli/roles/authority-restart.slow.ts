@@ -28,10 +28,10 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     const admin = await administrator(http, data);
     const statuses = new Map<string, number>();
     const count = async (name: string, headers: Record<string, string>, path: string): Promise<void> => {
-      const answer = await call(`${http}/${path}`, { name: "Ada" }, headers).catch((error) => ({
+      const response = await call(`${http}/${path}`, { name: "Ada" }, headers).catch((error) => ({
         status: error.message,
       }));
-      const key = `${name} ${answer.status}`;
+      const key = `${name} ${response.status}`;
       statuses.set(key, (statuses.get(key) ?? 0) + 1);
     };
     await count("with a token", admin, "v1/helloworld/Call");

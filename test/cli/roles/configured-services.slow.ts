@@ -21,7 +21,7 @@ const target = /listening on (\S+)/.exec(line)?.[1] ?? "";
 const portico = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => portico.stop());
 const http = portico.address("HTTP");
-const answers = async (name: string, status: number) =>
+const responses = async (name: string, status: number) =>
   (await call(`${http}/${name}/greet?first_name=Ada`)).status === status;
 
 /** Replaces the file as editors and programs do, by another one. */
@@ -35,7 +35,7 @@ t.test("a service that is added joins, though the file was not there at the star
     env: { PORTICO_DATA: data },
   });
   t.equal(added.exit, 0);
-  await until(() => answers("greeter", 200));
+  await until(() => responses("greeter", 200));
   t.pass("greeter answers");
 });
 
@@ -43,11 +43,11 @@ t.test("a file that cannot be used is logged, and the services before stay", asy
   save('{"services": [{"name": "greeter"');
   await until(() => portico.errors().includes("the changed configuration file is not used"));
   t.match(portico.errors(), /portico\.json cannot be read/);
-  t.ok(await answers("greeter", 200));
+  t.ok(await responses("greeter", 200));
 });
 
 t.test("a service that the file no longer names leaves, and another joins", async (t) => {
   save(JSON.stringify({ services: [{ name: "other", target, descriptors }] }));
-  await until(async () => (await answers("greeter", 404)) && (await answers("other", 200)));
+  await until(async () => (await responses("greeter", 404)) && (await responses("other", 200)));
   t.pass("other answers, and greeter is gone");
 });

@@ -8,8 +8,8 @@ import { MAX_WAIT } from "../../support/until.js";
 /** Asks until the answer is not 200; gives that answer. */
 async function notReady(url: string) {
   for (const late = AbortSignal.timeout(MAX_WAIT); ; ) {
-    const answer = await call(`${url}/readyz`);
-    if (answer.status !== 200) return answer;
+    const response = await call(`${url}/readyz`);
+    if (response.status !== 200) return response;
     if (late.aborted) throw new Error(`${url} still answers 200`);
   }
 }

@@ -18,13 +18,13 @@ for (const role of [["gateway"], ["gateway", "--workers", "2"]]) {
     t.teardown(async () => (await starting).stop());
     const refused: unknown[] = [];
     for (let answered = 0; answered < 20; ) {
-      const answer = await call(`http://${http}/registry/list`, {}).catch(() => undefined);
-      if (answer === undefined) {
+      const response = await call(`http://${http}/registry/list`, {}).catch(() => undefined);
+      if (response === undefined) {
         await sleep(10);
         continue;
       }
       answered++;
-      if (answer.status !== 200) refused.push(answer.body);
+      if (response.status !== 200) refused.push(response.body);
     }
     t.same(refused, []);
   });

@@ -30,7 +30,7 @@ const TLS = {
 const descriptors = join(folder, "greeter.binpb");
 execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o", descriptors]);
 
-async function foreignGreeter(t: Test, address: string, ...args: string[]): Promise<string> {
+async function externalGreeter(t: Test, address: string, ...args: string[]): Promise<string> {
   const child = spawn(process.execPath, ["examples/foreign-greeter/server.js", address, ...args]);
   t.teardown(() => child.kill());
   const [line] = await inTime(once(child.stdout.setEncoding("utf8"), "data"), "the greeter listens");
@@ -51,7 +51,7 @@ const ways: [way: string, args: string[], file: string | undefined][] = [
 
 for (const [way, args, file] of ways) {
   t.test(`joins ${way}`, async (t) => {
-    const target = await foreignGreeter(t, "127.0.0.1:0", ...args);
+    const target = await externalGreeter(t, "127.0.0.1:0", ...args);
     const data = await installation(t.testdir());
     const services = [{ name: "greeter", target, descriptors: file }];
     writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
@@ -67,8 +67,8 @@ for (const [way, args, file] of ways) {
 for (const transport of ["http2", "grpc-js"]) {
   t.test(`joins over mutual TLS, and at a unix socket: ${transport}`, async (t) => {
     const tls = join(folder, "greeter");
-    const target = await foreignGreeter(t, "127.0.0.1:0", descriptors, `${tls}.pem`, `${tls}.key`, TLS.PORTICO_TLS_CA);
-    const socket = await foreignGreeter(t, `unix:${socketPath(t)}`, descriptors);
+    const target = await externalGreeter(t, "127.0.0.1:0", descriptors, `${tls}.pem`, `${tls}.key`, TLS.PORTICO_TLS_CA);
+    const socket = await externalGreeter(t, `unix:${socketPath(t)}`, descriptors);
     for (const [reached, settings] of [
       [`grpcs://${target}`, TLS],
       [socket, {}],
@@ -84,7 +84,7 @@ for (const transport of ["http2", "grpc-js"]) {
 
 t.test("logs a service whose certificate is not trusted", async (t) => {
   const tls = join(folder, "greeter");
-  const target = await foreignGreeter(t, "127.0.0.1:0", descriptors, `${tls}.pem`, `${tls}.key`);
+  const target = await externalGreeter(t, "127.0.0.1:0", descriptors, `${tls}.pem`, `${tls}.key`);
   const data = await installation(t.testdir());
   const services = [{ name: "greeter", target: `grpcs://${target}` }];
   writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));

@@ -26,21 +26,21 @@ let cancelled = 0;
 async function serveShapes(): Promise<string> {
   const server = new grpc.Server();
   server.addService(Shapes.service, {
-    one: ({ request, metadata }: grpc.ServerUnaryCall<Message, Message>, answer: grpc.sendUnaryData<Message>) => {
+    one: ({ request, metadata }: grpc.ServerUnaryCall<Message, Message>, response: grpc.sendUnaryData<Message>) => {
       const told = ["x-portico-account", "x-portico-namespace", "x-tenant", "authorization", "x-other"];
       const text = told.map((name) => `${name}=${metadata.get(name)}`).join(" ");
       const trailer = new grpc.Metadata();
       trailer.set("x-tenant", "trailer");
-      answer(null, { text: `${request.text} ${text}`, count: request.count }, trailer);
+      response(null, { text: `${request.text} ${text}`, count: request.count }, trailer);
     },
     down(call: grpc.ServerWritableStream<Message, Message>) {
       for (let count = 0; count < call.request.count; count++) call.write({ text: call.request.text, count });
       if (call.request.text !== "open") call.end();
     },
-    async up(call: grpc.ServerReadableStream<Message, Message>, answer: grpc.sendUnaryData<Message>) {
+    async up(call: grpc.ServerReadableStream<Message, Message>, response: grpc.sendUnaryData<Message>) {
       let count = 0;
       for await (const message of call) count += (message as Message).count;
-      answer(null, { text: "sum", count });
+      response(null, { text: "sum", count });
     },
     both(call: grpc.ServerDuplexStream<Message, Message>) {
       call.on("data", (message) => {
@@ -50,10 +50,10 @@ async function serveShapes(): Promise<string> {
       });
       call.on("end", () => call.end());
     },
-    fail: (_: unknown, answer: grpc.sendUnaryData<Message>) => {
+    fail: (_: unknown, response: grpc.sendUnaryData<Message>) => {
       const metadata = new grpc.Metadata();
       metadata.set("x-tenant", "trailer");
-      answer({ code: grpc.status.FAILED_PRECONDITION, details: "the shapes are out", metadata });
+      response({ code: grpc.status.FAILED_PRECONDITION, details: "the shapes are out", metadata });
     },
     hang: (call: grpc.ServerUnaryCall<Message, Message>) => {
       call.on("cancelled", () => cancelled++);
@@ -91,9 +91,9 @@ async function read(stream: AsyncIterable<Message>): Promise<Message[]> {
   return messages;
 }
 
-function answerOf(run: (done: (error: Error | null, answer: Message) => void) => unknown): Promise<Message> {
+function answerOf(run: (done: (error: Error | null, response: Message) => void) => unknown): Promise<Message> {
   return inTime(
-    new Promise((resolve, reject) => run((error, answer) => (error ? reject(error) : resolve(answer)))),
+    new Promise((resolve, reject) => run((error, response) => (error ? reject(error) : resolve(response)))),
     "the service answers",
   );
 }
@@ -101,7 +101,7 @@ function answerOf(run: (done: (error: Error | null, answer: Message) => void) =>
 t.test("a call reaches the service, which is told what its configuration asks for", async (t) => {
   const token = await administrator(http, data);
   let trailers: grpc.Metadata | undefined;
-  const answer = await answerOf((done) => {
+  const response = await answerOf((done) => {
     const sent = metadata({ ...token, "x-tenant": "acme", "x-other": "1" });
     const call = client.One({ text: "hello", count: 7 }, sent, done);
     call.on("status", (status: grpc.StatusObject) => {
@@ -109,7 +109,7 @@ t.test("a call reaches the service, which is told what its configuration asks fo
     });
   });
   const told = "x-portico-account=admin x-portico-namespace=default x-tenant=acme authorization= x-other=";
-  t.same(answer, { text: `hello ${told}`, count: 7 });
+  t.same(response, { text: `hello ${told}`, count: 7 });
   await until(() => trailers !== undefined);
   t.same(trailers?.get("x-tenant"), ["trailer"]);
 });

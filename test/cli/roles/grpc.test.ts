@@ -100,11 +100,11 @@ for (const version of ["v1", "v1alpha"]) {
     stream.write({ file_containing_symbol: "helloworld.Helloworld.Call" });
     stream.end();
     // biome-ignore lint/suspicious/noExplicitAny: as above.
-    const answers: any[] = [];
-    for await (const answer of stream) answers.push(answer);
-    const names = answers[0].list_services_response.service.map((service: { name: string }) => service.name);
+    const responses: any[] = [];
+    for await (const response of stream) responses.push(response);
+    const names = responses[0].list_services_response.service.map((service: { name: string }) => service.name);
     t.ok(names.includes("helloworld.Helloworld") && names.includes(name), names);
-    t.match(String(answers[1].file_descriptor_response.file_descriptor_proto[0]), "helloworld/helloworld.proto");
+    t.match(String(responses[1].file_descriptor_response.file_descriptor_proto[0]), "helloworld/helloworld.proto");
   });
 }
 

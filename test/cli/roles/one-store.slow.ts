@@ -27,8 +27,8 @@ t.test("instances of a service in processes of their own", async (t) => {
   const first = await cacheOn("one.sqlite");
   const second = await cacheOn("one.sqlite");
   await t.rejects(cacheOn("two.sqlite"), refused("two\\.sqlite", "one\\.sqlite"));
-  const answer = await call(`${gateway.address("HTTP")}/cache/set`, { key: "greeting", value: "Hello" });
-  t.equal(answer.status, 200, "those that run are not disturbed");
+  const response = await call(`${gateway.address("HTTP")}/cache/set`, { key: "greeting", value: "Hello" });
+  t.equal(response.status, 200, "those that run are not disturbed");
   await first.stop();
   await t.rejects(cacheOn("two.sqlite"), refused("two\\.sqlite", "one\\.sqlite"));
   await second.stop("SIGKILL");

@@ -71,7 +71,7 @@ const bearer: Metadata = [["authorization", `Bearer ${token}`]];
 async function channelTo(name: string, as: string | undefined): Promise<Channel> {
   const endpoint = dispatcher.endpoints.find((one) => one.name === name) as Endpoint;
   const admission = await guard.admit({ token: as, namespace: undefined, tokenRequired: false }, endpoint);
-  const context = guard.contextOf(admission);
+  const context = guard.assertionOf(admission);
   return {
     state: "ready",
     open: (start, listener) => channel.open({ ...start, admission, context }, listener),

@@ -4,8 +4,8 @@ import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 
 async function servicesAt(http: string): Promise<string[]> {
-  const answer = await fetch(`${http}/openapi`);
-  const { services } = (await answer.json()) as { services: { name: string }[] };
+  const response = await fetch(`${http}/openapi`);
+  const { services } = (await response.json()) as { services: { name: string }[] };
   return services.map(({ name }) => name);
 }
 

@@ -27,10 +27,10 @@ const http = gateway.address("HTTP");
 const hello = `${http}/helloworld/call?name=Ada`;
 
 /** Calls until the answer has the status. */
-const answers = (status: number): Promise<void> => answered(() => call(hello), status);
+const responses = (status: number): Promise<void> => answered(() => call(hello), status);
 
 await t.test("a call goes from the gateway through the registry's address to the service", async (t) => {
-  await answers(200);
+  await responses(200);
   t.match((await call(hello)).body, { message: "Hello Ada", msg: "Hello Ada" });
 });
 
@@ -48,12 +48,12 @@ await t.test("a rule created or deleted holds at the gateway when the command re
 await t.test("watches and registrations do not hold up an authority that stops", async (t) => {
   t.equal(await authority.stop(), 0, "long before the time that calls in flight would get");
   authority = await start(["authority"], settings);
-  await answers(200);
+  await responses(200);
 });
 
 await t.test("without its authority the gateway answers 503 once the lease is out", async (t) => {
   await authority.stop("SIGKILL");
-  await answers(503);
+  await responses(503);
   t.match((await call(hello)).body, { Id: "helloworld", Code: 503, Status: "Service Unavailable" });
 });
 
@@ -89,7 +89,7 @@ await t.test("and the service says by gRPC health that it does not serve", async
 
 await t.test("and recovers by itself, with the service, when the authority is back", async (t) => {
   authority = await start(["authority"], settings);
-  await answers(200);
+  await responses(200);
   t.match((await call(hello)).body, { message: "Hello Ada" });
 });
 
@@ -99,7 +99,7 @@ await t.test("without its service the gateway answers 404 or 503, and finds it a
   t.ok(status === 503 || status === 404, `${status}`);
   const again = await start(["service", "helloworld"], joined);
   t.teardown(() => again.stop());
-  await answers(200);
+  await responses(200);
 });
 
 await t.test("and stops at once, whatever it has been through", async (t) => {

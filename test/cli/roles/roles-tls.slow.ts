@@ -44,7 +44,12 @@ for (const transport of ["http2", "grpc-js"]) {
         const ask = (tls: ConstructorParameters<typeof Http2Channel>[1]) => {
           const channel = new Http2Channel({ host, port }, tls);
           t.teardown(() => channel.close());
-          return unary(channel, HealthService.check, { service: "" }, { deadline: performance.now() + 5_000 });
+          return unary(
+            channel,
+            HealthService.check,
+            { service: "" },
+            { deadlineMonotonicMs: performance.now() + 5_000 },
+          );
         };
         await t.resolves(ask({ tls: { ca, ...own } }));
         for (const tls of [{ ca }, { ca, ...stranger }]) await t.rejects(ask({ tls }), { code: Code.UNAVAILABLE });

@@ -135,7 +135,7 @@ for (const [title, args] of SOURCES) {
     const { run, content, data } = services(t, {});
     const { exit, stderr } = await run("add", "library", ...(await args(t, data)));
     t.equal(exit, EXIT.ok);
-    for (const fault of FAULTS) t.match(stderr, fault);
+    for (const error of FAULTS) t.match(stderr, error);
     t.equal(content().services.length, 1);
   });
 }

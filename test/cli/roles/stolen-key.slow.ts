@@ -67,8 +67,8 @@ await registration.registered();
 /** Calls as the administrator until the thief has answered `times` calls. */
 async function callUntilStolen(times: number): Promise<void> {
   for (const before = seen.length; seen.length < before + times; ) {
-    const answer = await call(`${http}/v1/helloworld/Call`, { name: "Ada" }, admin);
-    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    const response = await call(`${http}/v1/helloworld/Call`, { name: "Ada" }, admin);
+    if (response.status !== 200) throw new Error(JSON.stringify(response.body));
   }
 }
 

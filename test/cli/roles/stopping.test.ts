@@ -12,8 +12,8 @@ const LONG = `/helloworld/stream?messages=10000&name=${"a".repeat(4000)}`;
 /** The answer at a path as soon as it is not 200. */
 async function changed(url: string) {
   for (const late = AbortSignal.timeout(MAX_WAIT); ; ) {
-    const answer = await call(url);
-    if (answer.status !== 200) return answer;
+    const response = await call(url);
+    if (response.status !== 200) return response;
     if (late.aborted) throw new Error(`${url} still answers 200`);
   }
 }

@@ -44,11 +44,11 @@ t.test("an enrolled service cannot borrow another one", async (t) => {
   await registration.registered();
 
   const through = `${http}/v1/evil/Helloworld/Call`;
-  let answer = await call(through, { name: "Ada" }, asBob);
+  let response = await call(through, { name: "Ada" }, asBob);
   await until(async () => {
-    answer = await call(through, { name: "Ada" }, asBob);
-    return answer.status !== 404;
+    response = await call(through, { name: "Ada" }, asBob);
+    return response.status !== 404;
   });
-  t.equal(answer.status, 401);
-  t.match(answer.body, { Detail: "Unauthorized call made to helloworld:Helloworld.Call: its context is not valid" });
+  t.equal(response.status, 401);
+  t.match(response.body, { Detail: "Unauthorized call made to helloworld:Helloworld.Call: its context is not valid" });
 });

@@ -28,9 +28,9 @@ t.test("contexts of a service hold across authorities, until its enrolment is de
   };
   const [issuers, instances] = [authorities.map(connect), services.map(connect)];
   const change = async (endpoint: string, body: unknown) => {
-    const answer = await post(`${url}/v1/auth/${endpoint}`, body, admin);
-    if (answer.status !== 200) throw new Error(`${endpoint}: ${JSON.stringify(answer)}`);
-    return answer.body;
+    const response = await post(`${url}/v1/auth/${endpoint}`, body, admin);
+    if (response.status !== 200) throw new Error(`${endpoint}: ${JSON.stringify(response)}`);
+    return response.body;
   };
   await change("Rules/Create", {
     rule: { id: "front", scope: "service:front", access: "GRANTED", resource: RESOURCE },

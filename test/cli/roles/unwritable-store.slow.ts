@@ -27,7 +27,7 @@ const FAULTS: Record<string, Fault> = {
   },
 };
 
-async function check(t: Test, fault: Fault): Promise<void> {
+async function check(t: Test, error: Fault): Promise<void> {
   const data = await installation(t.testdir());
   const portico = await start(["server"], {
     PORTICO_DATA: data,
@@ -41,7 +41,7 @@ async function check(t: Test, fault: Fault): Promise<void> {
   const rule = { id: "new", scope: "*", access: "GRANTED", resource: "*:*:*" };
   const create = () => call(`${http}/v1/auth/Rules/Create`, { rule }, admin);
 
-  const end = await fault(data, portico.child.pid ?? 0);
+  const end = await error(data, portico.child.pid ?? 0);
   const changing = create();
   const until = performance.now() + 3 * LEASE;
   const statuses = new Set<number>();
@@ -66,7 +66,7 @@ async function check(t: Test, fault: Fault): Promise<void> {
   t.equal(again.status, 200, "changes are made again by themselves");
 }
 
-for (const [what, fault] of Object.entries(FAULTS)) {
+for (const [what, error] of Object.entries(FAULTS)) {
   const skip = what === "on a full disk" && process.platform !== "linux" && "prlimit is Linux's";
-  t.test(`changes fail and calls go on while the store is ${what}`, { skip }, (t) => check(t, fault));
+  t.test(`changes fail and calls go on while the store is ${what}`, { skip }, (t) => check(t, error));
 }

@@ -1,27 +1,27 @@
 // Why a process cannot serve is one line, whatever its reason has.
 import t from "tap";
 import { whyNotReady } from "../../../cli/roles/readiness.js";
-import type { Authority } from "../../../src/access/follow/authorities.js";
+import type { AuthorityLink } from "../../../src/access/follow/authorities.js";
 import { Code, StatusError } from "../../../src/errors.js";
 
 t.test("a reason of OpenSSL, which has line ends", async (t) => {
   const cause = new Error("80FC:error:0A00010B:SSL routines:\nssl3_record.c:350:\n");
-  const faults = new Map([["grpcs://a:1", new StatusError(Code.UNAVAILABLE, "unavailable", { cause })]]);
-  const authorities = [{ name: "grpcs://a:1" }] as Authority[];
+  const errors = new Map([["grpcs://a:1", new StatusError(Code.UNAVAILABLE, "unavailable", { cause })]]);
+  const authorities = [{ name: "grpcs://a:1" }] as AuthorityLink[];
   t.equal(
-    whyNotReady(["guard"], { guard: { faults } }, authorities),
+    whyNotReady(["guard"], { guard: { errors } }, authorities),
     "the authority at grpcs://a:1 cannot be reached: 80FC:error:0A00010B:SSL routines: ssl3_record.c:350:",
   );
 });
 
 t.test("a gateway whose token is another service's", async (t) => {
-  const fault = new StatusError(
+  const error = new StatusError(
     Code.PERMISSION_DENIED,
     "Forbidden call made to registry:Registry.Watch: only gateways may",
   );
-  const parts = { guard: { faults: new Map() }, catalog: { faults: new Map([["a:1", fault]]) } };
+  const parts = { guard: { errors: new Map() }, catalog: { errors: new Map([["a:1", error]]) } };
   t.equal(
-    whyNotReady(["catalog"], parts, [{ name: "a:1" }] as Authority[]),
+    whyNotReady(["catalog"], parts, [{ name: "a:1" }] as AuthorityLink[]),
     "the authority at a:1 does not accept the enrolment token of this process (Forbidden call made to registry:Registry.Watch: only gateways may)",
   );
 });

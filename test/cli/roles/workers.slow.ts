@@ -38,16 +38,16 @@ class Connection {
   }
 
   /** Sends, and waits for what matches; gives it with all that came before. */
-  async ask(text: string, answer: RegExp): Promise<string> {
+  async ask(text: string, response: RegExp): Promise<string> {
     this.#received = "";
     this.socket.write(text);
-    while (!answer.test(this.#received)) await once(this.socket, "data", { signal: AbortSignal.timeout(PATIENCE) });
+    while (!response.test(this.#received)) await once(this.socket, "data", { signal: AbortSignal.timeout(PATIENCE) });
     return this.#received;
   }
 
   async hello(): Promise<number> {
-    const answer = await this.ask("GET /helloworld/call?name=Ada HTTP/1.1\r\nHost: localhost\r\n\r\n", /\}$/);
-    const status = Number(answer.split(" ")[1]);
+    const response = await this.ask("GET /helloworld/call?name=Ada HTTP/1.1\r\nHost: localhost\r\n\r\n", /\}$/);
+    const status = Number(response.split(" ")[1]);
     // On a busy machine a guard may be without a lease for a moment.
     return status === 503 ? this.hello() : status;
   }

@@ -16,7 +16,7 @@ const cases: [title: string, env: Record<string, string>, answer: object][] = [
   ["PORTICO_OMIT_ZEROS=true", { PORTICO_OMIT_ZEROS: "true" }, {}],
 ];
 
-for (const [title, env, answer] of cases) {
+for (const [title, env, response] of cases) {
   t.test(title, async (t) => {
     const data = await installation(t.testdir());
     const services = [{ name: "silent", target: await silentGreeter(t), descriptors }];
@@ -24,7 +24,7 @@ for (const [title, env, answer] of cases) {
     const portico = await start(["server"], { PORTICO_DATA: data, ...env });
     t.teardown(() => portico.stop());
     const http = portico.address("HTTP");
-    t.same((await call(`${http}/silent/helloworld/call`)).body, answer);
+    t.same((await call(`${http}/silent/helloworld/call`)).body, response);
     const { body } = await call(`${http}/v1/auth/rules/list`, {}, await administrator(http, data));
     t.match(body, { rules: [{ id: "default", priority: 0 }] });
   });

@@ -1,7 +1,7 @@
 // A list, as people and as programs get it.
 import t from "tap";
 import { parse } from "yaml";
-import { type Column, type Format, printAnswer, printList } from "../../../cli/terminal/output.js";
+import { type Column, type Format, printList, printResponse } from "../../../cli/terminal/output.js";
 import { ioOf } from "../command-line.js";
 
 interface Rule {
@@ -59,13 +59,13 @@ t.test("name prints only the first column", async (t) => {
 });
 
 t.test("an answer keeps its numbers and its order: -0 stays -0", async (t) => {
-  const answer = '{"b":-0,"10":1e400,"2":12345678901234567890,"a":[],"c":{},"d":[1,{"e":"x:{,\\"y"}]}';
+  const response = '{"b":-0,"10":1e400,"2":12345678901234567890,"a":[],"c":{},"d":[1,{"e":"x:{,\\"y"}]}';
   const shown = async (terminal: boolean) => {
     const { io, outcome } = ioOf({ terminal });
-    await printAnswer(io, undefined, answer);
+    await printResponse(io, undefined, response);
     return outcome(0).stdout;
   };
-  t.equal(await shown(false), `${answer}\n`, "as it came");
+  t.equal(await shown(false), `${response}\n`, "as it came");
   t.equal(
     await shown(true),
     `{

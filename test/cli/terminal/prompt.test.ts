@@ -4,8 +4,8 @@ import t from "tap";
 import { passwordFromStdin } from "../../../cli/terminal/prompt.js";
 import { ioOf } from "../command-line.js";
 
-function given(pieces: readonly Uint8Array[]) {
-  const stdin = Object.assign(Readable.from(pieces), { isTTY: false }); // in object mode, so that pieces stay apart
+function given(chunks: readonly Uint8Array[]) {
+  const stdin = Object.assign(Readable.from(chunks), { isTTY: false }); // in object mode, so that pieces stay apart
   return passwordFromStdin({ ...ioOf({}).io, stdin });
 }
 

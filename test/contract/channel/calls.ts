@@ -85,7 +85,7 @@ export class Recorded implements CallListener {
 export const start = (method: { path: string }, extra: Partial<CallStart> = {}): CallStart => ({
   path: method.path,
   metadata: [],
-  deadline: performance.now() + 10_000,
+  deadlineMonotonicMs: performance.now() + 10_000,
   ...extra,
 });
 

@@ -136,7 +136,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     });
     await connected(channel);
     deadline = performance.now() + 200;
-    const error = await rejection(unary(channel, RawService.one, Buffer.from("a"), { deadline }));
+    const error = await rejection(unary(channel, RawService.one, Buffer.from("a"), { deadlineMonotonicMs: deadline }));
     t.match(error, { code: Code.DEADLINE_EXCEEDED, message: "Deadline exceeded" });
     t.ok(performance.now() >= deadline - 5, "not before");
     await stopped.promise;
@@ -146,7 +146,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     const channel = await serve({ one: never });
     await connected(channel);
     const deadline = performance.now() + 200;
-    const call = rejection(unary(channel, RawService.one, Buffer.from("a"), { deadline }));
+    const call = rejection(unary(channel, RawService.one, Buffer.from("a"), { deadlineMonotonicMs: deadline }));
     setWallClock(t, -2 * HOUR);
     t.equal((await call).code, Code.DEADLINE_EXCEEDED);
   },
@@ -162,11 +162,13 @@ export const endings: Readonly<Record<string, Behaviour>> = {
         return request;
       },
     });
-    const call = unary(channel, RawService.one, Buffer.from("a"), { deadline: performance.now() + HOUR });
+    const call = unary(channel, RawService.one, Buffer.from("a"), { deadlineMonotonicMs: performance.now() + HOUR });
     await reached.promise;
     setWallClock(t, 2 * HOUR);
     // When it ends, deadlines have been looked at on both sides.
-    await rejection(unary(channel, RawService.one, Buffer.from("hangs"), { deadline: performance.now() + 50 }));
+    await rejection(
+      unary(channel, RawService.one, Buffer.from("hangs"), { deadlineMonotonicMs: performance.now() + 50 }),
+    );
     goOn.resolve();
     t.equal(text(await call), "a");
   },
@@ -174,14 +176,14 @@ export const endings: Readonly<Record<string, Behaviour>> = {
   "ends a call whose deadline has passed": async (t, serve) => {
     const channel = await serve({ one: never });
     const deadline = performance.now() - 1;
-    const error = await rejection(unary(channel, RawService.one, Buffer.from("a"), { deadline }));
+    const error = await rejection(unary(channel, RawService.one, Buffer.from("a"), { deadlineMonotonicMs: deadline }));
     t.equal(error.code, Code.DEADLINE_EXCEEDED);
   },
 
   "ends a call that is never sent whole, at its deadline": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     const told = new Recorded();
-    channel.open(start(RawService.one, { deadline: performance.now() + 50 }), told);
+    channel.open(start(RawService.one, { deadlineMonotonicMs: performance.now() + 50 }), told);
     t.equal((await told.ended).code, Code.DEADLINE_EXCEEDED);
   },
 

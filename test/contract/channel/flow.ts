@@ -119,7 +119,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     // On a busy machine a deadline may come before the first message.
     for (let time = 200, read = 0; read === 0; time *= 2) {
       const told = new Recorded();
-      const call = channel.open(start(RawService.download, { deadline: performance.now() + time }), told);
+      const call = channel.open(start(RawService.download, { deadlineMonotonicMs: performance.now() + time }), told);
       told.react = () => call.pause();
       call.send(Buffer.from("a"));
       call.end();
@@ -135,7 +135,9 @@ export const flow: Readonly<Record<string, Behaviour>> = {
         for (;;) yield request;
       },
     });
-    const { send, end, responses } = stream(channel, RawService.download, { deadline: performance.now() + 100 });
+    const { send, end, responses } = stream(channel, RawService.download, {
+      deadlineMonotonicMs: performance.now() + 100,
+    });
     send(Buffer.from("a"));
     end();
     t.equal((await rejection(collect(responses))).code, Code.DEADLINE_EXCEEDED);
@@ -143,9 +145,9 @@ export const flow: Readonly<Record<string, Behaviour>> = {
 
   "carries messages up to the limit, and refuses larger ones": async (t, serve) => {
     const channel = await serve({ one: (request) => Buffer.alloc(Number(text(request.subarray(0, 10)))) });
-    const ask = (size: number, answer: number) => {
+    const ask = (size: number, response: number) => {
       const request = Buffer.alloc(size, " ");
-      request.write(`${answer}`);
+      request.write(`${response}`);
       return unary(channel, RawService.one, request);
     };
     t.equal((await ask(10, MAX_BODY)).length, MAX_BODY);

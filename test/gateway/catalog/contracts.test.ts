@@ -70,8 +70,8 @@ function serviceOf(name: string, proto: string, methods: readonly string[]): Ser
       },
     ]),
   );
-  const answer = (request: unknown) => create(Order, { id: (request as { id: string }).id, item: name } as never);
-  const implementation = Object.fromEntries(methods.map((method) => [method.toLowerCase(), answer]));
+  const response = (request: unknown) => create(Order, { id: (request as { id: string }).id, item: name } as never);
+  const implementation = Object.fromEntries(methods.map((method) => [method.toLowerCase(), response]));
   return { name: "shop", descriptors, parts: [part(definition, implementation as never)] };
 }
 
@@ -96,9 +96,9 @@ interface Answer {
 }
 
 async function get(deployment: Deployment, endpoint: string): Promise<Answer> {
-  const url = `http://127.0.0.1:${deployment.door.address.port}/shop/orders/${endpoint}?id=5`;
-  const answer = await fetch(url);
-  return { status: answer.status, body: (await answer.json()) as Answer["body"] };
+  const url = `http://127.0.0.1:${deployment.gateway.address.port}/shop/orders/${endpoint}?id=5`;
+  const response = await fetch(url);
+  return { status: response.status, body: (await response.json()) as Answer["body"] };
 }
 
 /** Whether an answer is the order that was asked for, as a version has it. */
@@ -108,15 +108,17 @@ const isRight = ({ body: { id, item } }: Answer): boolean => id === "5" && (item
 async function askUntil(
   deployment: Deployment,
   endpoint: string,
-  wanted: (answer: Answer) => boolean,
+  wanted: (response: Answer) => boolean,
 ): Promise<Answer> {
-  let answer: Answer | undefined;
+  let response: Answer | undefined;
   const isSo = async (): Promise<boolean> => {
-    answer = await get(deployment, endpoint);
-    return wanted(answer);
+    response = await get(deployment, endpoint);
+    return wanted(response);
   };
-  await until(isSo, { what: () => `${endpoint} is answered as wanted; the last answer is ${JSON.stringify(answer)}` });
-  return answer!;
+  await until(isSo, {
+    what: () => `${endpoint} is answered as wanted; the last answer is ${JSON.stringify(response)}`,
+  });
+  return response!;
 }
 
 t.test("a call that is made again by another contract is admitted again", async (t) => {
@@ -169,9 +171,9 @@ for (const [name, connect] of TRANSPORTS) {
       await askUntil(deployment, "new", ({ status }) => status === 200);
       const items = new Set<string | undefined>();
       for (let call = 0; call < 40; call++) {
-        const answer = await get(deployment, "get");
-        t.ok(answer.status === 200 && isRight(answer), JSON.stringify(answer));
-        items.add(answer.body.item);
+        const response = await get(deployment, "get");
+        t.ok(response.status === 200 && isRight(response), JSON.stringify(response));
+        items.add(response.body.item);
       }
       t.same([...items].sort(), ["one", "two"], "in turn");
       for (let call = 0; call < 10; call++) {
@@ -191,8 +193,8 @@ for (const [name, connect] of TRANSPORTS) {
         let running = true;
         const callers = Array.from({ length: 8 }, async () => {
           while (running) {
-            const answer = await get(deployment, "get");
-            if (answer.status === 200 ? !isRight(answer) : answer.status !== 503) wrong.push(answer);
+            const response = await get(deployment, "get");
+            if (response.status === 200 ? !isRight(response) : response.status !== 503) wrong.push(response);
           }
         });
         await server.close(0);

@@ -42,7 +42,7 @@ for (const [name, connect] of TRANSPORTS) {
       descriptors: Buffer.from(descriptors),
       grpcServices: ["raw.Raw"],
     });
-    const url = `http://127.0.0.1:${deployment.door.address.port}/raw/one`;
+    const url = `http://127.0.0.1:${deployment.gateway.address.port}/raw/one`;
     const callUntil = (enough: () => boolean): Promise<void> =>
       until(async () => {
         await (await fetch(url)).text();

@@ -183,13 +183,13 @@ t.test("says why a registry cannot be followed, until it can", async (t) => {
   first.joined("a");
   second.joined();
   await catalog.arrived;
-  t.same([...catalog.faults], []);
+  t.same([...catalog.errors], []);
   first.break();
-  await until(() => catalog.faults.get("authority 0")?.message === "not reached");
-  t.equal(catalog.faults.size, 1);
+  await until(() => catalog.errors.get("authority 0")?.message === "not reached");
+  t.equal(catalog.errors.size, 1);
   first.isReachable = true;
   first.joined("a");
-  await until(() => catalog.faults.size === 0);
+  await until(() => catalog.errors.size === 0);
 });
 
 t.test(

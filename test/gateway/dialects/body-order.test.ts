@@ -34,7 +34,7 @@ function waiting() {
     admitAtOnce: () => undefined,
     allows: () => true,
     follow: (admission, listener) => guard.follow(admission, listener),
-    contextOf: (admission) => guard.contextOf(admission),
+    assertionOf: (admission) => guard.assertionOf(admission),
     onChange() {},
   };
   return { waits, decision, asked: asked.promise };
@@ -50,8 +50,8 @@ function post(target: string, contentType: string) {
   const rawHeaders = ["Host", "portico.test", "Content-Type", contentType, "Content-Length", "2"];
   const request: GatewayRequest = {
     ...{ method: "POST", target, rawHeaders, headers: readHeaders(rawHeaders), remoteAddress: "192.0.2.1" },
-    ...{ body: read("body"), arrivedBody: read("arrivedBody"), pieces: read("pieces") },
-    ...{ tryReserveResponse: () => true, tryHoldBody: () => true, onAbort() {}, sendsTrailers: true },
+    ...{ body: read("body"), arrivedBody: read("arrivedBody"), chunks: read("pieces") },
+    ...{ tryReserveResponse: () => true, tryReserveBody: () => true, onAbort() {}, sendsTrailers: true },
   };
   return { request, reads };
 }
@@ -75,12 +75,12 @@ for (const [dialect, target, contentType] of REQUESTS) {
       log: createLog("info", { write: (line) => logged.push(JSON.parse(line)) }),
     });
     const { request, reads } = post(target, contentType);
-    const answer = handler(request);
+    const response = handler(request);
     await asked;
     await new Promise(setImmediate);
     t.same(reads, [], "while the guard decides");
     decision.reject(new StatusError(Code.UNAUTHENTICATED, "nobody"));
-    await answer;
+    await response;
     t.same(reads, [], "when it has refused");
     t.match(logged, [{ dialect, status: 401 }]);
   });
@@ -140,7 +140,7 @@ t.test("types give a dialect no body of a request that is not admitted", async (
     // @ts-expect-error
     { checkBody: early },
     // @ts-expect-error
-    { takesPieces: early },
+    { takesChunks: early },
     // @ts-expect-error
     { isEncoded: early },
     // @ts-expect-error

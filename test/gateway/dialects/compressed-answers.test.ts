@@ -37,7 +37,7 @@ async function send(
   body: string | Uint8Array | undefined,
   method = "POST",
 ): Promise<Answer> {
-  const { port } = it.door.address;
+  const { port } = it.gateway.address;
   const outgoing = request({ port, path, method, headers, agent: false });
   outgoing.end(body);
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
@@ -56,10 +56,10 @@ t.test("an answer over 1 KiB, in each dialect", async (t) => {
     ["/relay.Relay/Call", connect],
   ];
   for (const [path, headers] of paths) {
-    const answer = await ask(path, { headers, message: { text: LONG } });
-    t.match(answer, { status: 200, headers: { "content-encoding": "gzip", vary: "Accept-Encoding" } }, path);
-    t.equal(answer.headers["content-length"], String(answer.body.length));
-    t.ok(JSON.parse(zlib.gunzipSync(answer.body).toString()).text === LONG);
+    const response = await ask(path, { headers, message: { text: LONG } });
+    t.match(response, { status: 200, headers: { "content-encoding": "gzip", vary: "Accept-Encoding" } }, path);
+    t.equal(response.headers["content-length"], String(response.body.length));
+    t.ok(JSON.parse(zlib.gunzipSync(response.body).toString()).text === LONG);
   }
 });
 
@@ -137,10 +137,10 @@ t.test("not compressed", async (t) => {
     { title: "an error", message: { text: LONG, code: 3 } },
   ];
   for (const { title, path = CALL, headers = gzip, message, varies = false } of cases) {
-    const answer = await ask(path, { headers, message });
-    t.equal(answer.headers["content-encoding"], undefined, title);
-    t.equal(answer.headers.vary, varies ? "Accept-Encoding" : undefined);
-    t.ok(answer.body.includes("a"));
+    const response = await ask(path, { headers, message });
+    t.equal(response.headers["content-encoding"], undefined, title);
+    t.equal(response.headers.vary, varies ? "Accept-Encoding" : undefined);
+    t.ok(response.body.includes("a"));
   }
 });
 
@@ -178,8 +178,8 @@ t.test("secrets of accounts are not compressed", async (t) => {
   const resources = Array.from({ length: 60 }, (_, index) => `service:probe-with-a-long-name-${index}:*`);
   const headers = { ...gzip, authorization: `Bearer ${admin}` };
   const message = { name: "long", resources };
-  const answer = await ask("/v1/auth/Keys/Create", { headers, message });
-  t.equal(answer.status, 200, answer.body.toString());
-  t.equal(answer.headers["content-encoding"], undefined);
-  t.ok(answer.body.length > 1024);
+  const response = await ask("/v1/auth/Keys/Create", { headers, message });
+  t.equal(response.status, 200, response.body.toString());
+  t.equal(response.headers["content-encoding"], undefined);
+  t.ok(response.body.length > 1024);
 });

@@ -38,7 +38,7 @@ interface Answer {
 
 async function send({ path = "/relay/Call", coding, body, headers = {} }: Sent): Promise<Answer> {
   const coded = { "content-type": "application/json", "content-encoding": coding, ...headers };
-  const outgoing = request({ port: it.door.address.port, path, method: "POST", headers: coded, agent: false });
+  const outgoing = request({ port: it.gateway.address.port, path, method: "POST", headers: coded, agent: false });
   outgoing.end(body);
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
   const { statusCode: status = 0 } = response;
@@ -87,8 +87,8 @@ t.test("a body that is not what its coding says is 400", async (t) => {
     Buffer.concat([whole, Buffer.alloc(4)]),
     note("a"),
   ]) {
-    const answer = await send({ coding: "gzip", body });
-    t.match(answer, { status: 400, body: { Detail: "The body is not gzip, as its Content-Encoding says" } });
+    const response = await send({ coding: "gzip", body });
+    t.match(response, { status: 400, body: { Detail: "The body is not gzip, as its Content-Encoding says" } });
   }
 });
 
@@ -113,7 +113,7 @@ t.test(
     };
     const compressed = envelope(1, zlib.gzipSync(large));
     const headers = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip", expect: "100-continue" };
-    const options = { port: it.door.address.port, path: "/relay.Relay/Take", method: "POST", headers, agent: false };
+    const options = { port: it.gateway.address.port, path: "/relay.Relay/Take", method: "POST", headers, agent: false };
     for (const messages of [[compressed, envelope(0, large), compressed], [compressed]]) {
       const outgoing = request(options);
       outgoing.flushHeaders();
@@ -130,8 +130,8 @@ t.test(
 t.test("an upload that is sent on in pieces must not be compressed", async (t) => {
   const body = zlib.gzipSync("some bytes");
   for (const path of ["/relay/Take", "/bound/relay.Relay/Take"]) {
-    const answer = await send({ path, coding: "gzip", body, headers: { "content-type": "text/plain" } });
-    t.match(answer, { status: 415, headers: { "accept-encoding": "identity" } });
+    const response = await send({ path, coding: "gzip", body, headers: { "content-type": "text/plain" } });
+    t.match(response, { status: 415, headers: { "accept-encoding": "identity" } });
   }
 });
 
@@ -156,7 +156,7 @@ const COUNTED = [
 for (const { dialect, path, type, coding, flag, answered } of COUNTED) {
   t.test(`what a body of ${dialect} becomes counts to the memory of the process`, async (t) => {
     for (const version of HTTP_VERSIONS) {
-      const client = httpClient(t, version, it.door.address);
+      const client = httpClient(t, version, it.gateway.address);
       const compressed = zlib.gzipSync(note("a".repeat(100_000)));
       const body = flag === undefined ? compressed : enveloped(flag, compressed);
       const sent = { method: "POST", path, headers: { "content-type": type, [coding]: "gzip" }, body };
@@ -175,7 +175,7 @@ for (const { dialect, path, type, coding, flag, answered } of COUNTED) {
 
 t.test("it does not count any more while the client reads the response", async (t) => {
   // A client that takes one byte of the response.
-  const session = connect(`http://127.0.0.1:${it.door.address.port}`, { settings: { initialWindowSize: 1 } });
+  const session = connect(`http://127.0.0.1:${it.gateway.address.port}`, { settings: { initialWindowSize: 1 } });
   t.teardown(() => session.destroy());
   const before = budget.reserved;
   const headers = { ":method": "POST", ":path": "/relay/Call", "content-type": "application/json" };
@@ -195,7 +195,7 @@ function enveloped(flag: number, message: Uint8Array): Buffer {
 }
 
 t.test("a compressed message in an envelope is decompressed up to the bound", async (t) => {
-  const client = httpClient(t, "HTTP/1.1", it.door.address);
+  const client = httpClient(t, "HTTP/1.1", it.gateway.address);
   const call = (body: Buffer) => {
     const headers = { "content-type": "application/grpc-web+json", "grpc-encoding": "gzip" };
     return client.send({ method: "POST", path: "/relay.Relay/Call", headers, body });

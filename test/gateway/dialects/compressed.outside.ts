@@ -11,7 +11,7 @@ import { createRelay } from "./relay.js";
 t.setTimeout(180_000);
 const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createRelay()] });
 t.teardown(() => it.close());
-const url = `http://127.0.0.1:${it.door.address.port}/relay/Call`;
+const url = `http://127.0.0.1:${it.gateway.address.port}/relay/Call`;
 const TEXT = "some words that come again; ".repeat(5_000);
 const NOTE = JSON.stringify({ text: TEXT });
 
@@ -64,7 +64,7 @@ t.test("httpx", { skip: programs === undefined && "there is no Python here" }, a
 
 t.test("fetch of Node", async (t) => {
   const headers = { "content-type": "application/json", "content-encoding": "br" };
-  const answer = await fetch(url, { method: "POST", headers, body: zlib.brotliCompressSync(NOTE) });
-  t.match(answer.headers.get("content-encoding"), /^(?:br|gzip|zstd)$/);
-  t.ok(((await answer.json()) as { text: string }).text === TEXT);
+  const response = await fetch(url, { method: "POST", headers, body: zlib.brotliCompressSync(NOTE) });
+  t.match(response.headers.get("content-encoding"), /^(?:br|gzip|zstd)$/);
+  t.ok(((await response.json()) as { text: string }).text === TEXT);
 });

@@ -7,4 +7,4 @@ import { clientsOf } from "./rpc/clients.js";
 t.setTimeout(120_000);
 
 const it = await scene(t, SCENE);
-for (const client of clientsOf(it.door.address)) dialectSuite(t, it, client);
+for (const client of clientsOf(it.gateway.address)) dialectSuite(t, it, client);

@@ -33,7 +33,7 @@ async function passing(service: string, names: string): Promise<void> {
   await until(() => passed(service) === names, { what: () => `${names} instead of ${passed(service)}` });
 }
 
-const origin = `http://127.0.0.1:${it.door.address.port}`;
+const origin = `http://127.0.0.1:${it.gateway.address.port}`;
 
 interface Note {
   readonly text?: string;
@@ -102,25 +102,25 @@ for (const [dialect, path] of Object.entries(PATHS)) {
 t.test("Connect", async (t) => {
   const headers = { "connect-protocol-version": "1", "portico-service": "relay" };
   const note: Note = { headers: [["x-tenant", "a"]], trailers: [["x-cost", "3"]] };
-  const answer = await ask("/relay.Relay/Call", note, headers);
-  t.match(Object.fromEntries(answer.headers), { "x-tenant": "a", "trailer-x-cost": "3" });
+  const response = await ask("/relay.Relay/Call", note, headers);
+  t.match(Object.fromEntries(response.headers), { "x-tenant": "a", "trailer-x-cost": "3" });
 });
 
 t.test("where a service names nothing, nothing passes", async (t) => {
   add("relay", "1", []);
   await passing("relay", "");
   const note: Note = { headers: [["x-tenant", "a"]], trailers: [["x-cost", "3"]] };
-  const answer = await ask("/relay/Call", note, { "X-Tenant": "a" });
-  t.notOk(answer.headers.has("x-tenant") || answer.headers.has("x-cost"));
-  t.notOk("x-tenant" in (await received(answer)));
+  const response = await ask("/relay/Call", note, { "X-Tenant": "a" });
+  t.notOk(response.headers.has("x-tenant") || response.headers.has("x-cost"));
+  t.notOk("x-tenant" in (await received(response)));
 });
 
 t.test("where it names *, all passes but what belongs to HTTP, Portico or a dialect", async (t) => {
   add("relay", "1", ["*"]);
   await passing("relay", "x-a,x-b,x-cost");
-  const answer = await ask("/relay/Call", { headers: [["x-new", "a"]] }, { "X-Any": "a" });
-  t.equal(answer.headers.get("x-new"), "a");
-  t.match(await received(answer), { "x-any": "a" });
+  const response = await ask("/relay/Call", { headers: [["x-new", "a"]] }, { "X-Any": "a" });
+  t.equal(response.headers.get("x-new"), "a");
+  t.match(await received(response), { "x-any": "a" });
 });
 
 t.test("what would act on the gateway's origin, a connection or a cache never passes", async (t) => {
@@ -143,13 +143,13 @@ t.test("what would act on the gateway's origin, a connection or a cache never pa
     ],
   ];
   const plain = await ask("/relay/Call", {});
-  const answer = await ask("/relay/Call", {
+  const response = await ask("/relay/Call", {
     headers: [...names.map((name): [string, string] => [name, "forged"]), ["x-tenant", "a"]],
     trailers: names.map((name) => [name, "forged"]),
   });
-  t.equal(answer.headers.get("x-tenant"), "a");
-  t.same([...answer.headers.keys()].sort(), [...plain.headers.keys(), "x-tenant"].sort());
-  t.notMatch([...answer.headers.values()].join(), /forged/);
+  t.equal(response.headers.get("x-tenant"), "a");
+  t.same([...response.headers.keys()].sort(), [...plain.headers.keys(), "x-tenant"].sort());
+  t.notMatch([...response.headers.values()].join(), /forged/);
 });
 
 t.test("a value that would begin another header is left out", async (t) => {
@@ -173,10 +173,14 @@ t.test("a stream has the metadata of its beginning as headers", async (t) => {
   add("relay", "1", NAMES);
   await passing("relay", "x-cost");
   for (const accept of ["application/x-ndjson", "text/event-stream"]) {
-    const answer = await ask("/relay/Twice", { headers: [["x-tenant", "a"]], trailers: [["x-cost", "3"]] }, { accept });
-    t.equal(answer.headers.get("x-tenant"), "a");
-    t.equal(answer.headers.get("x-accel-buffering"), "no");
-    t.match(await answer.text(), /"text":""/);
+    const response = await ask(
+      "/relay/Twice",
+      { headers: [["x-tenant", "a"]], trailers: [["x-cost", "3"]] },
+      { accept },
+    );
+    t.equal(response.headers.get("x-tenant"), "a");
+    t.equal(response.headers.get("x-accel-buffering"), "no");
+    t.match(await response.text(), /"text":""/);
   }
   const failed = await ask("/relay/Twice", { code: 5, text: "none", trailers: [["x-cost", "3"]] });
   t.equal(failed.status, 404);
@@ -198,15 +202,15 @@ t.test("over HTTP/2 it has that of its end as trailers", async (t) => {
 });
 
 t.test("the answer to an upload has the metadata", async (t) => {
-  const answer = await fetch(`${origin}/relay/Take`, { method: "POST", body: "bytes" });
-  t.equal(answer.status, 200);
-  t.equal(answer.headers.get("x-taken"), "yes");
+  const response = await fetch(`${origin}/relay/Take`, { method: "POST", body: "bytes" });
+  t.equal(response.status, 200);
+  t.equal(response.headers.get("x-taken"), "yes");
 });
 
 t.test("pages of other origins may read it", async (t) => {
-  const answer = await ask("/relay/Call", { headers: [["x-tenant", "a"]] }, { origin: "https://app.example" });
-  t.equal(answer.headers.get("access-control-allow-origin"), "https://app.example");
-  t.match(answer.headers.get("access-control-expose-headers"), /(?:^|, )\*$/);
+  const response = await ask("/relay/Call", { headers: [["x-tenant", "a"]] }, { origin: "https://app.example" });
+  t.equal(response.headers.get("access-control-allow-origin"), "https://app.example");
+  t.match(response.headers.get("access-control-expose-headers"), /(?:^|, )\*$/);
 });
 
 t.test("where instances name others, that passes which passes for each of them", async (t) => {

@@ -102,12 +102,12 @@ for (const [service, reflected] of [
     deployment.add({ service, addresses: [`${host}:${port}`], descriptors, grpcServices: ["vault.Vault"], reflected }),
   );
 }
-const base = `http://127.0.0.1:${deployment.door.address.port}`;
+const base = `http://127.0.0.1:${deployment.gateway.address.port}`;
 
 async function call(path: string, message: unknown): Promise<{ status: number; text: string }> {
   const headers = { "Content-Type": "application/json" };
-  const answer = await fetch(`${base}/${path}`, { method: "POST", headers, body: JSON.stringify(message) });
-  return { status: answer.status, text: await answer.text() };
+  const response = await fetch(`${base}/${path}`, { method: "POST", headers, body: JSON.stringify(message) });
+  return { status: response.status, text: await response.text() };
 }
 
 const COIN = { "@type": "type.googleapis.com/acme.Coin", value: "CAU=" };
@@ -137,12 +137,12 @@ t.test("the first message of a stream waits for its type", async (t) => {
   t.teardown(() => fresh.close());
   const addresses = [`${host}:${port}`];
   fresh.add({ service: "vault", addresses, descriptors, grpcServices: ["vault.Vault"], reflected: true });
-  const answer = await fetch(`http://127.0.0.1:${fresh.door.address.port}/vault/vault/twice`, {
+  const response = await fetch(`http://127.0.0.1:${fresh.gateway.address.port}/vault/vault/twice`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(COIN),
   });
-  t.equal(await answer.text(), `${CANONICAL}\n${CANONICAL}\n`);
+  t.equal(await response.text(), `${CANONICAL}\n${CANONICAL}\n`);
 });
 
 t.test("while a server does not say what a type is", async (t) => {
@@ -162,15 +162,15 @@ t.test("while a server does not say what a type is", async (t) => {
     reflected: true,
   });
   await until(() => silent.catalog.routes.targetsOf("vault") !== undefined);
-  const door = `http://127.0.0.1:${silent.door.address.port}`;
+  const gateway = `http://127.0.0.1:${silent.gateway.address.port}`;
   const post = async (path: string, headers: Record<string, string>, body = "") => {
-    const response = fetch(`${door}/${path}`, { method: "POST", headers, body });
+    const response = fetch(`${gateway}/${path}`, { method: "POST", headers, body });
     const { status, headers: answered } = await inTime(response, `an answer of ${path}`);
     return { status, answered, text: await (await response).text() };
   };
 
   await t.test("callers who get details as bytes do not wait", async (t) => {
-    const channel = new Http2Channel(silent.door.address);
+    const channel = new Http2Channel(silent.gateway.address);
     t.teardown(() => channel.close());
     const status = await new Promise<Status>((resolve) => {
       const start = { path: "/vault.Vault/Fail", metadata: [], deadline: undefined };
@@ -193,9 +193,9 @@ t.test("while a server does not say what a type is", async (t) => {
   ] as const) {
     await t.test(`the deadline of a call ends the wait: ${path}`, async (t) => {
       const headers = { "Content-Type": "application/json", "Grpc-Timeout": "500m" };
-      const answer = await post(`vault/vault/${path}`, headers, "{}");
-      t.equal(answer.status, status);
-      t.ok(answer.text.includes(text), answer.text);
+      const response = await post(`vault/vault/${path}`, headers, "{}");
+      t.equal(response.status, status);
+      t.ok(response.text.includes(text), response.text);
       t.equal(asked, 1, "the type was asked for, once");
     });
   }
@@ -217,12 +217,12 @@ t.test("a rule made while a message waits for its type refuses the call", async 
   const admin = await login(slow.handler, "admin");
   const body = JSON.stringify(COIN);
   const headers = ["Content-Type", "application/json"];
-  const answer = ask(slow.handler, { method: "POST", target: "/vault/vault/echo", headers, body });
+  const response = ask(slow.handler, { method: "POST", target: "/vault/vault/echo", headers, body });
   await asked;
   const rule = { id: "closed", scope: "<public>", access: "DENIED", resource: "service:vault:*", priority: 10 };
   await post(slow.handler, "/v1/auth/Rules/Create", { rule }, admin);
   types.reject(new Error("The server does not know the type"));
-  t.equal((await answer).status, 401);
+  t.equal((await response).status, 401);
 });
 
 t.test("where the contract was not read by reflection nothing is asked", async (t) => {

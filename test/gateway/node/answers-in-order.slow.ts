@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
 import type { BodyStream } from "../../../gateway/http/body.js";
-import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
+import type { GatewayResponse, RequestHandler } from "../../../gateway/http/message.js";
 import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
 import { FULL } from "../../support/full.js";
@@ -39,7 +39,7 @@ function responseOf(kind: string): GatewayResponse {
   return { status: 200, headers: ["Content-Length", String(body.length)], body, length: body.length };
 }
 
-const handler: Handler = async ({ target }) => {
+const handler: RequestHandler = async ({ target }) => {
   const [, kind = "", ms] = target.split("/");
   if (Number(ms) > 0) await sleep(Number(ms));
   return responseOf(kind);
@@ -62,6 +62,6 @@ t.test("pipelined requests of clients that go at any moment", async (t) => {
   };
   const end = Date.now() + DURATION_MS;
   while (Date.now() < end) await Promise.all(Array.from({ length: 8 }, client));
-  const answer = await fetch(`http://127.0.0.1:${port.address.port}/small/0`);
-  t.equal(await answer.text(), "a", "the process goes on");
+  const response = await fetch(`http://127.0.0.1:${port.address.port}/small/0`);
+  t.equal(await response.text(), "a", "the process goes on");
 });

@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import t, { type Test } from "tap";
 import type { BodySink } from "../../../gateway/http/body.js";
-import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
+import type { GatewayResponse, RequestHandler } from "../../../gateway/http/message.js";
 import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
 import type { HttpPort } from "./dial.js";
@@ -16,16 +16,16 @@ const upgrade = (to: string): string => get("/upgrade", `Connection: Upgrade\r\n
 /** More than systems take ahead of a client. */
 const LENGTH = 32 * 1024 ** 2;
 
-function answer(body: string): GatewayResponse {
+function response(body: string): GatewayResponse {
   return { status: 200, headers: ["Content-Length", String(body.length)], body, length: body.length };
 }
 
-interface Door extends HttpPort {
+interface TestGateway extends HttpPort {
   /** Ends the answer of `/stream`. */
   finish(): void;
 }
 
-async function open(t: Test): Promise<Door> {
+async function open(t: Test): Promise<TestGateway> {
   let sink: BodySink | undefined;
   const body = {
     open(it: BodySink) {
@@ -34,17 +34,17 @@ async function open(t: Test): Promise<Door> {
     },
     onDrain() {},
   };
-  const handler: Handler = async ({ target }) => {
-    if (target === "/large") return answer("x".repeat(LENGTH));
-    return target === "/stream" ? { status: 200, headers: [], body, length: 0 } : answer(target);
+  const handler: RequestHandler = async ({ target }) => {
+    if (target === "/large") return response("x".repeat(LENGTH));
+    return target === "/stream" ? { status: 200, headers: [], body, length: 0 } : response(target);
   };
-  const door = await listen(handler, { host: "127.0.0.1", port: 0 }, loadConfig({}, {}));
-  t.teardown(() => door.close(0));
+  const gateway = await listen(handler, { host: "127.0.0.1", port: 0 }, loadConfig({}, {}));
+  t.teardown(() => gateway.close(0));
   const finish = (): void => {
     sink?.write(Buffer.from("done"));
     sink?.end();
   };
-  return Object.assign(door, { finish });
+  return Object.assign(gateway, { finish });
 }
 
 async function dial(t: Test, { address }: HttpPort): Promise<Socket> {
@@ -57,36 +57,36 @@ async function dial(t: Test, { address }: HttpPort): Promise<Socket> {
 
 /** Resolves with what came, when it matches or the connection is closed. */
 async function until(socket: Socket, pattern: RegExp): Promise<string> {
-  const pieces: string[] = [];
-  for await (const piece of socket.iterator({ destroyOnReturn: false })) {
-    pieces.push(piece);
-    if (pattern.test(piece)) break;
+  const chunks: string[] = [];
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    chunks.push(chunk);
+    if (pattern.test(chunk)) break;
   }
-  return pieces.join("");
+  return chunks.join("");
 }
 
-for (const [name, bytes, answers, last] of [
+for (const [name, bytes, responses, last] of [
   ["an upgrade that is ignored", upgrade("h2c"), 3, /\/next$/],
   ["an upgrade to a WebSocket, which is refused,", upgrade("websocket"), 2, /\/upgrade$/],
   ["a request for a tunnel", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", 2, /x:1$/],
 ] as const) {
   for (const before of ["/large", "/stream"]) {
     t.test(`${name} after ${before} is answered after it, and the process goes on`, async (t) => {
-      const door = await open(t);
-      const socket = await dial(t, door);
+      const gateway = await open(t);
+      const socket = await dial(t, gateway);
       socket.write(get(before));
       await once(socket, "readable");
       socket.write(bytes);
       socket.write(get("/next"));
       const came = until(socket, last);
       await new Promise((resolve) => setTimeout(resolve, 50));
-      door.finish();
+      gateway.finish();
       const text = await came;
-      t.equal(text.split("HTTP/1.1 ").length - 1, answers);
+      t.equal(text.split("HTTP/1.1 ").length - 1, responses);
       const second = text.indexOf("HTTP/1.1 ", 1);
       const end = before === "/large" ? "xxxxx" : "0\r\n\r\n";
       t.equal(text.slice(second - 5, second), end, "not within the answer before");
-      const other = await dial(t, door);
+      const other = await dial(t, gateway);
       other.write(get("/other"));
       t.match(await until(other, /\/other$/), /200 OK/);
     });
@@ -94,25 +94,25 @@ for (const [name, bytes, answers, last] of [
 }
 
 t.test("what is no request comes after a stream: the stream ends whole, and then the connection", async (t) => {
-  const door = await open(t);
-  const socket = await dial(t, door);
+  const gateway = await open(t);
+  const socket = await dial(t, gateway);
   socket.write(get("/stream"));
   await once(socket, "readable");
   socket.write("garbage\r\n\r\n");
   const came = until(socket, /\/never$/);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  door.finish();
+  gateway.finish();
   const text = await came;
   t.equal(text.split("HTTP/1.1 ").length - 1, 1);
   t.match(text, /begun.*done\r\n0\r\n\r\n$/s);
 });
 
 t.test("whatever is asked for at once, and whenever the client goes: the process goes on", async (t) => {
-  const door = await open(t);
+  const gateway = await open(t);
   const asked = fc.array(fc.constantFrom("/small", "/large", "/small"), { minLength: 2, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(asked, fc.nat({ max: 15 }), fc.boolean(), fc.boolean(), async (targets, ms, reads, resets) => {
-      const socket = await dial(t, door);
+      const socket = await dial(t, gateway);
       if (reads) socket.resume();
       socket.write(targets.map((target) => get(target)).join(""));
       await new Promise((resolve) => setTimeout(resolve, ms));
@@ -121,7 +121,7 @@ t.test("whatever is asked for at once, and whenever the client goes: the process
     }),
     { numRuns: 20 },
   );
-  const other = await dial(t, door);
+  const other = await dial(t, gateway);
   other.write(get("/other"));
   t.match(await until(other, /\/other$/), /200 OK/);
 });

@@ -1,11 +1,11 @@
 // How the bodies of requests are taken in: when they are asked for, how large they may be, and what of them is dropped.
 import t from "tap";
-import type { Handler } from "../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../gateway/http/message.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
-import { answer, answersIn, dial, echo, get, held, open, post } from "./dial.js";
+import { answersIn, dial, echo, get, held, open, post, response } from "./dial.js";
 
 t.test("an answer may come before the body has", async (t) => {
-  const early: Handler = () => answer("early", 404);
+  const early: RequestHandler = () => response("early", 404);
 
   t.test("a small body is dropped and the connection kept", async (t) => {
     const client = await dial(await open(t, early));
@@ -52,7 +52,7 @@ t.test("a body that waits for 100 is asked for when it is read", async (t) => {
 });
 
 t.test("a body of the largest size is read, one byte more is not", async (t) => {
-  const door = await open(t, echo, { maxBody: 100_000 });
+  const gateway = await open(t, echo, { maxBody: 100_000 });
   const chunked = "POST /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
   const chunk = (length: number): string => `${length.toString(16)}\r\n${"x".repeat(length)}\r\n`;
   for (const [size, status, bytes] of [
@@ -61,7 +61,7 @@ t.test("a body of the largest size is read, one byte more is not", async (t) => 
     [100_000, 200, `${chunked}${chunk(50_000)}${chunk(50_000)}0\r\n\r\n`],
     [100_001, 413, `${chunked}${chunk(50_000)}${chunk(50_001)}0\r\n\r\n`],
   ] as const) {
-    const client = await dial(door);
+    const client = await dial(gateway);
     client.socket.write(bytes);
     t.match(await client.until(/(refused|\d+)$/), new RegExp(`^HTTP/1.1 ${status} `), `${size} bytes`);
     client.socket.destroy();
@@ -70,7 +70,7 @@ t.test("a body of the largest size is read, one byte more is not", async (t) => 
 
 t.test("the bodies of all connections have a bound, until they are answered", async (t) => {
   const { handler, finish, asked } = held();
-  const door = await open(
+  const gateway = await open(
     t,
     async (request) => {
       const echoed = await echo(request);
@@ -78,15 +78,15 @@ t.test("the bodies of all connections have a bound, until they are answered", as
     },
     { budget: new MemoryBudget({ limit: 320_000 }) },
   );
-  const first = await dial(door);
+  const first = await dial(gateway);
   first.socket.write(post(60_000) + "x".repeat(60_000));
   await asked;
 
-  const second = await dial(door);
+  const second = await dial(gateway);
   second.socket.write(post(60_000) + "x".repeat(60_000));
   t.match(await second.until(/refused$/), /^HTTP\/1\.1 503 /, "one more");
 
-  const third = await dial(door);
+  const third = await dial(gateway);
   const small = `${"1\r\nx\r\n".repeat(600)}0\r\n\r\n`;
   third.socket.write(`POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${small}`);
   t.match(await third.until(/refused$/), /^HTTP\/1\.1 503 /, "few bytes in many pieces");
@@ -98,12 +98,12 @@ t.test("the bodies of all connections have a bound, until they are answered", as
 });
 
 t.test("what is still sent of a body that was refused takes no room", async (t) => {
-  const door = await open(t, echo, { budget: new MemoryBudget({ limit: 260_000 }) });
-  const refused = await dial(door);
+  const gateway = await open(t, echo, { budget: new MemoryBudget({ limit: 260_000 }) });
+  const refused = await dial(gateway);
   refused.socket.write(post(80_000) + "x".repeat(60_000));
   t.match(await refused.until(/refused$/), /^HTTP\/1\.1 503 /);
   refused.socket.write("x".repeat(10_000));
-  const other = await dial(door);
+  const other = await dial(gateway);
   other.socket.write(post(50_000) + "x".repeat(50_000));
   t.match(await other.until(/(refused|50000)$/), /200 OK/);
   refused.socket.end("x".repeat(10_000));
@@ -114,8 +114,8 @@ t.test("a body given as a text is sent in UTF-8", async (t) => {
   for (const body of ["plain", "Zoë, Ædan, 李, 🙂", "ÿ".repeat(20_000)]) {
     const length = Buffer.byteLength(body);
     const headers = ["Content-Length", String(length)];
-    const door = await open(t, async () => ({ status: 200, headers, body, length }));
-    const client = await dial(door);
+    const gateway = await open(t, async () => ({ status: 200, headers, body, length }));
+    const client = await dial(gateway);
     client.socket.write(get("/"));
     const octets = Buffer.from(body).toString("latin1");
     const text = await client.until(new RegExp(`${octets.slice(-10)}$`, "s"));

@@ -38,13 +38,13 @@ t.test("a body cut anywhere is the body as a whole", async (t) => {
   let refused = 0;
   const property = fc.asyncProperty(body, cuts, fc.boolean(), async (body, cuts, chunked) => {
     const places = cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b);
-    const pieces = [0, ...places].map((start, at) => body.subarray(start, places[at] ?? body.length));
+    const chunks = [0, ...places].map((start, at) => body.subarray(start, places[at] ?? body.length));
     const whole = await send(deployment, head(`Content-Length: ${body.length}`), [body]);
     if (whole.startsWith("200 ")) accepted++;
     else if (whole.startsWith("400 ")) refused++;
     const cut = chunked
-      ? await send(deployment, head("Transfer-Encoding: chunked"), inChunks(pieces))
-      : await send(deployment, head(`Content-Length: ${body.length}`), pieces);
+      ? await send(deployment, head("Transfer-Encoding: chunked"), inChunks(chunks))
+      : await send(deployment, head(`Content-Length: ${body.length}`), chunks);
     assert.equal(cut, whole);
   });
   await fc.assert(property, { numRuns: 50 });
@@ -55,27 +55,27 @@ const head = (length: string): string =>
   `POST /probe HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
 
 function inChunks(pieces: readonly Buffer[]): Buffer[] {
-  const some = pieces.filter((piece) => piece.length > 0);
-  const chunks = some.map((piece) => Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, END]));
+  const some = pieces.filter((chunk) => chunk.length > 0);
+  const chunks = some.map((chunk) => Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, END]));
   return [...chunks, Buffer.from("0\r\n\r\n")];
 }
 
 const END = Buffer.from("\r\n");
 
 /** Status and body of the answer to a request whose body is sent piece by piece. */
-async function send({ door }: Deployment, head: string, pieces: readonly Buffer[]): Promise<string> {
-  const socket = connect(door.address.port, "127.0.0.1").setNoDelay().setEncoding("utf8");
-  let answer = "";
+async function send({ gateway }: Deployment, head: string, chunks: readonly Buffer[]): Promise<string> {
+  const socket = connect(gateway.address.port, "127.0.0.1").setNoDelay().setEncoding("utf8");
+  let response = "";
   socket.on("data", (text) => {
-    answer += text;
+    response += text;
   });
   const closed = once(socket, "close");
-  for (const piece of [Buffer.from(head), ...pieces]) {
-    await new Promise((resolve) => socket.write(piece, resolve));
+  for (const chunk of [Buffer.from(head), ...chunks]) {
+    await new Promise((resolve) => socket.write(chunk, resolve));
     // The server, in this process, has its turn.
     await new Promise((resolve) => setImmediate(resolve));
   }
   await closed;
-  const [, status, rest] = /^HTTP\/1\.1 (\d+) .*?\r\n\r\n(.*)$/s.exec(answer) ?? [];
+  const [, status, rest] = /^HTTP\/1\.1 (\d+) .*?\r\n\r\n(.*)$/s.exec(response) ?? [];
   return `${status} ${rest}`;
 }

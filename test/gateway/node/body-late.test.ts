@@ -19,7 +19,7 @@ for (const [title, before, after, body] of CASES) {
   for (const waits of [false, true]) {
     t.test(`${title} comes with the headers, and it is asked for ${waits ? "later" : "at once"}`, async (t) => {
       const { promise: asked, resolve: ask } = deferred();
-      const door = await listen(
+      const gateway = await listen(
         async (request) => {
           if (waits) await asked;
           const echo = `<${Buffer.concat(await request.body())}>`;
@@ -28,12 +28,12 @@ for (const [title, before, after, body] of CASES) {
         { host: "127.0.0.1", port: 0 },
         loadConfig({}, {}),
       );
-      t.teardown(() => door.close(0));
-      const socket = connect(door.address.port, "127.0.0.1").setEncoding("latin1");
+      t.teardown(() => gateway.close(0));
+      const socket = connect(gateway.address.port, "127.0.0.1").setEncoding("latin1");
       t.teardown(() => socket.destroy());
       let text = "";
-      socket.on("data", (piece) => {
-        text += piece;
+      socket.on("data", (chunk) => {
+        text += chunk;
       });
       for (let call = 1; call <= 2; call++) {
         socket.write(`POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${before}`);

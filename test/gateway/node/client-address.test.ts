@@ -8,12 +8,12 @@ import { connect as connectTls } from "node:tls";
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { WebSocket } from "ws";
-import type { Handler } from "../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../gateway/http/message.js";
 import { TrustedProxies } from "../../../src/address/client-address.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { createAuthority } from "../../http2/certificates.js";
 import { inTime, until } from "../../support/until.js";
-import { answer, dial, type HttpPort, type Limits, open, post } from "./dial.js";
+import { dial, type HttpPort, type Limits, open, post, response } from "./dial.js";
 import { binary, Command, Family, ipv4, ipv6 } from "./proxy-headers.js";
 
 const LOOPBACK = TrustedProxies.parse("127.0.0.1");
@@ -24,7 +24,8 @@ const PART = 57_000;
 const authority = createAuthority("authority");
 const tls = authority.issue("localhost");
 
-const whose: Handler = ({ remoteAddress, fault }) => answer(fault === undefined ? `<${remoteAddress}>` : fault.message);
+const whose: RequestHandler = ({ remoteAddress, error }) =>
+  response(error === undefined ? `<${remoteAddress}>` : error.message);
 const get = (headers = ""): string => `GET / HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`;
 const FORWARDED = "X-Forwarded-For: 192.0.2.9\r\n";
 
@@ -42,9 +43,9 @@ async function proxied(t: Test, limits: Partial<Limits> = {}, handler = whose): 
 }
 
 /** Sends bytes; resolves with what came when the port has closed the connection. */
-async function exchange(port: HttpPort, ...pieces: readonly (string | Buffer)[]): Promise<string> {
+async function exchange(port: HttpPort, ...chunks: readonly (string | Buffer)[]): Promise<string> {
   const client = await dial(port);
-  for (const piece of pieces) client.socket.write(piece);
+  for (const chunk of chunks) client.socket.write(chunk);
   return client.rest();
 }
 
@@ -81,8 +82,8 @@ t.test("a WebSocket counts as its client's", async (t) => {
     opened.push(address);
     return openMemory(address);
   };
-  const handler: Handler = ({ remoteAddress }) => ({
-    ...answer(""),
+  const handler: RequestHandler = ({ remoteAddress }) => ({
+    ...response(""),
     status: 101,
     headers: [],
     session: { open: (socket) => void socket.send(remoteAddress), onMessage() {}, onDrain() {} },
@@ -152,8 +153,8 @@ t.test("HTTP/2 without TLS follows a PROXY header", async (t) => {
 });
 
 t.test("a WebSocket follows a PROXY header", async (t) => {
-  const handler: Handler = ({ remoteAddress }) => ({
-    ...answer(""),
+  const handler: RequestHandler = ({ remoteAddress }) => ({
+    ...response(""),
     status: 101,
     headers: [],
     session: { open: (socket) => void socket.send(remoteAddress), onMessage() {}, onDrain() {} },
@@ -275,12 +276,12 @@ t.test("a port that closes does not wait for PROXY headers", async (t) => {
 t.test("what a client sends through a proxy counts as its own", async (t) => {
   for (const isHttp2 of [false, true]) {
     const budget = new MemoryBudget({ limit: 1_000_000, trustedProxies: LOOPBACK });
-    const handler: Handler = async (request) => {
+    const handler: RequestHandler = async (request) => {
       try {
         await request.body();
-        return answer("received");
+        return response("received");
       } catch (error) {
-        return answer("refused", (error as { status: number }).status);
+        return response("refused", (error as { status: number }).status);
       }
     };
     const port = await open(t, handler, { trustedProxies: LOOPBACK, budget });
@@ -345,7 +346,7 @@ t.test("the memory of a connection counts as that of the client which a PROXY he
   };
   const { port } = await proxied(t, { budget }, async (request) => {
     await request.body();
-    return answer("received");
+    return response("received");
   });
   const client = await dial(port);
   client.socket.write(`${NAMED}${post(100_000)}${"x".repeat(50_000)}`);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Test } from "tap";
 import type { HttpError } from "../../../gateway/http/errors.js";
-import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
+import type { GatewayResponse, RequestHandler } from "../../../gateway/http/message.js";
 import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
 import { deferred } from "../../support/deferred.js";
@@ -14,35 +14,35 @@ export type Limits = Parameters<typeof listen>[2];
 
 export const config = loadConfig({}, {});
 
-export async function open(t: Test, handler: Handler, limits: Partial<Limits> = {}): Promise<HttpPort> {
-  const door = await listen(handler, { host: "127.0.0.1", port: 0 }, { ...config, ...limits });
-  t.teardown(() => door.close(0));
-  return door;
+export async function open(t: Test, handler: RequestHandler, limits: Partial<Limits> = {}): Promise<HttpPort> {
+  const gateway = await listen(handler, { host: "127.0.0.1", port: 0 }, { ...config, ...limits });
+  t.teardown(() => gateway.close(0));
+  return gateway;
 }
 
-export function answer(body: string, status = 200): GatewayResponse {
+export function response(body: string, status = 200): GatewayResponse {
   return { status, headers: ["Content-Length", String(body.length)], body, length: body.length };
 }
 
 /** Answers with the target, after the body has been read. */
-export const echo: Handler = async (request) => {
-  if (request.fault !== undefined) return answer("fault", request.fault.status);
+export const echo: RequestHandler = async (request) => {
+  if (request.error !== undefined) return response("fault", request.error.status);
   try {
     const body = await request.body();
-    return answer(`${request.target} ${Buffer.concat(body).length}`);
+    return response(`${request.target} ${Buffer.concat(body).length}`);
   } catch (error) {
-    return answer("refused", (error as HttpError).status);
+    return response("refused", (error as HttpError).status);
   }
 };
 
 /** A handler whose answers wait for `finish`. */
-export function held(): { handler: Handler; finish: () => void; asked: Promise<void> } {
+export function held(): { handler: RequestHandler; finish: () => void; asked: Promise<void> } {
   const { promise: finished, resolve: finish } = deferred();
   const { promise: asked, resolve: told } = deferred();
-  const handler: Handler = async () => {
+  const handler: RequestHandler = async () => {
     told();
     await finished;
-    return answer("finished");
+    return response("finished");
   };
   return { handler, finish, asked };
 }

@@ -1,10 +1,10 @@
 // Whatever its clients are doing, a port that closes has closed soon after its drain time, and has released all memory.
 import t from "tap";
 import type { BodySink } from "../../../gateway/http/body.js";
-import type { GatewayResponse, Handler } from "../../../gateway/http/message.js";
+import type { GatewayResponse, RequestHandler } from "../../../gateway/http/message.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { until } from "../../support/until.js";
-import { answer, type Client, dial, get, type HttpPort, open, post } from "./dial.js";
+import { type Client, dial, get, type HttpPort, open, post, response } from "./dial.js";
 
 const DRAIN_MS = 100;
 /** What follows the drain time at most, many times over. */
@@ -28,21 +28,21 @@ function stream(): GatewayResponse {
 
 const session = { open() {}, onMessage() {}, onDrain() {} };
 
-const handler: Handler = async (request) => {
+const handler: RequestHandler = async (request) => {
   const { target } = request;
-  if (request.fault !== undefined) return answer("fault", request.fault.status);
+  if (request.error !== undefined) return response("fault", request.error.status);
   if (target === "/never") return new Promise(() => {});
-  if (target === "/large") return answer("x".repeat(LENGTH));
+  if (target === "/large") return response("x".repeat(LENGTH));
   if (target === "/stream") return stream();
   if (target === "/socket") return { status: 101, headers: [], body: "", length: 0, session };
-  if (target === "/pieces") request.pieces({ onPiece: () => false, onEnd() {}, onFault() {} });
+  if (target === "/pieces") request.chunks({ onChunk: () => false, onEnd() {}, onError() {} });
   if (target === "/pieces") return new Promise(() => {});
   try {
     await request.body();
   } catch {
-    return answer("refused", 400);
+    return response("refused", 400);
   }
-  return answer("hello");
+  return response("hello");
 };
 
 /** What a client has done before the port closes. */

@@ -6,16 +6,16 @@ import type { HttpError } from "../../../gateway/http/errors.js";
 import type { GatewayRequest, GatewayResponse } from "../../../gateway/http/message.js";
 import { deferred } from "../../support/deferred.js";
 import { inTime } from "../../support/until.js";
-import { answer, dial, echo, get, held, open, post } from "./dial.js";
+import { dial, echo, get, held, open, post, response } from "./dial.js";
 
 t.test("a client that disconnects", async (t) => {
   t.test("is reported while its answer is awaited", async (t) => {
     const { promise: request, resolve: asked } = deferred<GatewayRequest>();
-    const door = await open(t, (it) => {
+    const gateway = await open(t, (it) => {
       asked(it);
       return new Promise<GatewayResponse>(() => {});
     });
-    const client = await dial(door);
+    const client = await dial(gateway);
     client.socket.write(get("/1"));
     const gone = new Promise<void>((resolve) => void request.then((it) => it.onAbort(() => resolve())));
     await request;
@@ -28,28 +28,28 @@ t.test("a client that disconnects", async (t) => {
 
   t.test("ends the reading of its body", async (t) => {
     const { promise: why, resolve: ended } = deferred<HttpError>();
-    const door = await open(t, async (request) => {
+    const gateway = await open(t, async (request) => {
       await Promise.resolve(request.body()).catch(ended);
-      return answer("nobody reads this");
+      return response("nobody reads this");
     });
-    const client = await dial(door);
+    const client = await dial(gateway);
     client.socket.write(`${post(5)}12`, () => client.socket.destroy());
     t.equal((await why).status, 499);
   });
 
   t.test("is not reported after its answer", async (t) => {
     let reported = false;
-    const door = await open(t, (request) => {
+    const gateway = await open(t, (request) => {
       request.onAbort(() => {
         reported = true;
       });
-      return answer("done");
+      return response("done");
     });
-    const client = await dial(door);
+    const client = await dial(gateway);
     client.socket.write(get("/1"));
     await client.until(/done/);
     client.socket.destroy();
-    await door.close(1000);
+    await gateway.close(1000);
     t.notOk(reported);
   });
 });
@@ -57,12 +57,12 @@ t.test("a client that disconnects", async (t) => {
 t.test("closing the port", async (t) => {
   t.test("lets what is in flight finish, and closes its connection", async (t) => {
     const { handler, finish, asked } = held();
-    const door = await open(t, handler);
-    const client = await dial(door);
+    const gateway = await open(t, handler);
+    const client = await dial(gateway);
     client.socket.write(get("/1"));
     await asked;
-    const closed = door.close(10_000);
-    const late = connect(door.address.port, "127.0.0.1");
+    const closed = gateway.close(10_000);
+    const late = connect(gateway.address.port, "127.0.0.1");
     await t.rejects(once(late, "connect"), { code: "ECONNREFUSED" }, "and accepts no more");
     finish();
     await closed;
@@ -71,12 +71,12 @@ t.test("closing the port", async (t) => {
 
   t.test("lets an answer be taken that is still on its way", async (t) => {
     const length = 32 * 1024 ** 2;
-    const door = await open(t, async () => answer("x".repeat(length)));
-    const client = await dial(door);
+    const gateway = await open(t, async () => response("x".repeat(length)));
+    const client = await dial(gateway);
     client.socket.write(get("/1"));
     await client.until(/x$/);
     client.socket.pause();
-    const closed = door.close(600_000);
+    const closed = gateway.close(600_000);
     await new Promise(setImmediate);
     client.socket.resume();
     const text = await client.rest();
@@ -86,31 +86,31 @@ t.test("closing the port", async (t) => {
 
   t.test("cuts what does not finish in time", async (t) => {
     const { handler, asked } = held();
-    const door = await open(t, handler);
-    const client = await dial(door);
+    const gateway = await open(t, handler);
+    const client = await dial(gateway);
     client.socket.write(get("/1"));
     await asked;
-    await door.close(20);
+    await gateway.close(20);
     t.equal(await client.rest(), "");
   });
 
   t.test("does not wait for connections that are idle, or never sent anything", async (t) => {
-    const door = await open(t, echo);
-    const idle = await dial(door);
+    const gateway = await open(t, echo);
+    const idle = await dial(gateway);
     idle.socket.write(get("/1"));
     await idle.until(/\/1 0/);
-    const silent = await dial(door);
-    await inTime(door.close(600_000), "the port's end");
+    const silent = await dial(gateway);
+    await inTime(gateway.close(600_000), "the port's end");
     await Promise.all([idle.rest(), silent.rest()]);
   });
 });
 
 t.test("connections beyond the limit are closed", async (t) => {
-  const door = await open(t, echo, { maxConnections: 1 });
-  const first = await dial(door);
+  const gateway = await open(t, echo, { maxConnections: 1 });
+  const first = await dial(gateway);
   first.socket.write(get("/1"));
   await first.until(/\/1 0/);
-  const second = await dial(door);
+  const second = await dial(gateway);
   second.socket.write(get("/2"));
   t.equal(await second.rest(), "");
 });

@@ -2,17 +2,17 @@
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
-import type { BodySink, PieceFlow } from "../../../gateway/http/body.js";
+import type { BodySink, ChunkFlow } from "../../../gateway/http/body.js";
 import type { HttpError } from "../../../gateway/http/errors.js";
 import { announcesBody } from "../../../gateway/http/headers.js";
-import type { Handler } from "../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../gateway/http/message.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { deferred } from "../../support/deferred.js";
 import { type Client, HTTP_VERSIONS, type HttpVersion, httpClient } from "../../support/http-client.js";
 import { until } from "../../support/until.js";
-import { answer, echo, held, type Limits, open } from "./dial.js";
+import { echo, held, type Limits, open, response } from "./dial.js";
 
-type Connect = (t: Test, handler: Handler, limits?: Partial<Limits>) => Promise<Client>;
+type Connect = (t: Test, handler: RequestHandler, limits?: Partial<Limits>) => Promise<Client>;
 
 const connectBy =
   (version: HttpVersion): Connect =>
@@ -20,12 +20,17 @@ const connectBy =
     httpClient(t, version, (await open(t, handler, limits)).address);
 
 /** A stream that the test writes. */
-function streamed(): { handler: Handler; sink: Promise<BodySink>; drained: () => number; aborted: Promise<HttpError> } {
+function streamed(): {
+  handler: RequestHandler;
+  sink: Promise<BodySink>;
+  drained: () => number;
+  aborted: Promise<HttpError>;
+} {
   const { promise: sink, resolve: opened } = deferred<BodySink>();
   const { promise: aborted, resolve: abort } = deferred<HttpError>();
   let drains = 0;
   const body = { open: opened, onDrain: () => void drains++ };
-  const handler: Handler = (request) => {
+  const handler: RequestHandler = (request) => {
     request.onAbort(abort);
     return { status: 200, headers: ["Content-Type", "text/plain"], body, length: 0 };
   };
@@ -121,7 +126,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
   async "a body that waits for 100 is asked for when it is read, and only then"(t, connect) {
     for (const [handler, asked] of [
       [echo, true],
-      [() => answer("early", 404), false],
+      [() => response("early", 404), false],
     ] as const) {
       const client = await connect(t, handler);
       const headers = { expect: "100-continue", "content-length": "5" };
@@ -146,7 +151,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
   },
 
   async "a response may come before the body has, and the next request is answered"(t, connect) {
-    const client = await connect(t, () => answer("early", 404));
+    const client = await connect(t, () => response("early", 404));
     const request = client.open({ method: "POST", headers: { "content-length": "5" } });
     t.equal(await text(await request.response), "early");
     request.write("12345");
@@ -191,22 +196,22 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
   },
 
   async "a body is handed over in pieces, as fast as they are taken"(t, connect) {
-    const { promise: started, resolve: start } = deferred<PieceFlow>();
+    const { promise: started, resolve: start } = deferred<ChunkFlow>();
     const { promise: ended, resolve: end } = deferred();
     let size = 0;
     let paused = true;
     const client = await connect(t, async (request) => {
-      const flow = request.pieces({
-        onPiece(piece) {
-          size += piece.length;
+      const flow = request.chunks({
+        onChunk(chunk) {
+          size += chunk.length;
           return !paused;
         },
         onEnd: end,
-        onFault: (fault) => t.fail(fault.message),
+        onError: (error) => t.fail(error.message),
       });
       start(flow);
       await ended;
-      return answer(`${size}`);
+      return response(`${size}`);
     });
     const request = client.open({ method: "POST" });
     const total = 12_000_000; // More than the system holds of it.
@@ -224,11 +229,11 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     const { promise: failed, resolve: fail } = deferred<HttpError>();
     const { promise: came, resolve: come } = deferred();
     const client = await connect(t, (request) => {
-      const onPiece = (): boolean => {
+      const onChunk = (): boolean => {
         come();
         return true;
       };
-      request.pieces({ onPiece, onEnd: () => t.fail("the upload is not complete"), onFault: fail });
+      request.chunks({ onChunk, onEnd: () => t.fail("the upload is not complete"), onError: fail });
       return new Promise(() => {});
     });
     const request = client.open({ method: "POST" });
@@ -243,8 +248,8 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     const client = await connect(
       t,
       async (request) => {
-        request.pieces({ onPiece: () => true, onEnd: () => t.fail("the upload is not complete"), onFault: fail });
-        return answer("late", (await failed).status);
+        request.chunks({ onChunk: () => true, onEnd: () => t.fail("the upload is not complete"), onError: fail });
+        return response("late", (await failed).status);
       },
       { headerTime: 100, bodyTime: 100 },
     );
@@ -275,16 +280,16 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     const request = client.open({}, false);
     request.end();
     const writer = await sink;
-    const piece = "x".repeat(50_000);
-    writer.write(piece);
+    const chunk = "x".repeat(50_000);
+    writer.write(chunk);
     const response = await request.response;
-    let size = piece.length;
+    let size = chunk.length;
     let waiting = 0;
     // What is written before the client is waited for at length fits into the buffers between them.
     for (; waiting < 50; ) {
       const before = drained();
-      size += piece.length;
-      if (writer.write(piece)) continue;
+      size += chunk.length;
+      if (writer.write(chunk)) continue;
       for (waiting = 0; waiting < 50 && drained() === before; waiting++)
         await new Promise((resolve) => setTimeout(resolve, 10));
       t.ok(size < 100_000_000);

@@ -11,53 +11,58 @@ const REQUEST = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
 const DRAIN_MS = 20_000;
 
 async function open(t: Test) {
-  const answer = { status: 200, headers: ["Content-Type", "text/plain", "Content-Length", "2"], body: "ok", length: 2 };
-  const door = await listen(() => answer, { host: "127.0.0.1", port: 0 }, loadConfig({}, {}));
-  t.teardown(() => door.close(0));
+  const response = {
+    status: 200,
+    headers: ["Content-Type", "text/plain", "Content-Length", "2"],
+    body: "ok",
+    length: 2,
+  };
+  const gateway = await listen(() => response, { host: "127.0.0.1", port: 0 }, loadConfig({}, {}));
+  t.teardown(() => gateway.close(0));
   const client = async (): Promise<Socket> => {
-    const socket = connect(door.address).setEncoding("latin1");
+    const socket = connect(gateway.address).setEncoding("latin1");
     t.teardown(() => socket.destroy());
     await once(socket, "connect");
     return socket;
   };
-  return { door, client };
+  return { door: gateway, client };
 }
 
 /** A connection that has had one answer, and is idle. */
 async function idle(socket: Socket): Promise<Socket> {
   socket.write(REQUEST);
-  const [answer] = await once(socket, "data");
-  if (!/^HTTP\/1\.1 200 .*ok$/s.test(answer)) throw new Error(answer);
+  const [response] = await once(socket, "data");
+  if (!/^HTTP\/1\.1 200 .*ok$/s.test(response)) throw new Error(response);
   return socket;
 }
 
 t.test("during the notice each call is the last one of its connection", async (t) => {
-  const { door, client } = await open(t);
+  const { door: gateway, client } = await open(t);
   const old = await idle(await client());
-  door.leave();
+  gateway.leave();
   for (const socket of [old, await client()]) {
     socket.write(REQUEST);
-    const answer = await text(socket);
-    t.match(answer, /^HTTP\/1\.1 200 .*ok$/s);
-    t.match(answer, /\r\nConnection: close\r\n/i);
+    const response = await text(socket);
+    t.match(response, /^HTTP\/1\.1 200 .*ok$/s);
+    t.match(response, /\r\nConnection: close\r\n/i);
   }
 });
 
 t.test("a request that is sent as the port closes is answered", async (t) => {
-  const { door, client } = await open(t);
+  const { door: gateway, client } = await open(t);
   const sockets = [await idle(await client()), await client()];
-  const answers = sockets.map((socket) => text(socket));
-  const closed = door.close(DRAIN_MS);
+  const responses = sockets.map((socket) => text(socket));
+  const closed = gateway.close(DRAIN_MS);
   for (const socket of sockets) socket.write(REQUEST);
-  for (const answer of answers) t.match(await answer, /^HTTP\/1\.1 200 .*ok$/s);
+  for (const response of responses) t.match(await response, /^HTTP\/1\.1 200 .*ok$/s);
   await closed;
 });
 
 t.test("connections that stay idle do not delay the end", async (t) => {
-  const { door, client } = await open(t);
-  const answers = [await idle(await client()), await client()].map((socket) => text(socket));
+  const { door: gateway, client } = await open(t);
+  const responses = [await idle(await client()), await client()].map((socket) => text(socket));
   const before = performance.now();
-  await door.close(DRAIN_MS);
+  await gateway.close(DRAIN_MS);
   t.ok(performance.now() - before < DRAIN_MS / 2);
-  t.same(await Promise.all(answers), ["", ""]);
+  t.same(await Promise.all(responses), ["", ""]);
 });

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
 import { listen } from "../../../gateway/node/listen.js";
-import { answer, config, dial, echo, get, open, post } from "./dial.js";
+import { config, dial, echo, get, open, post, response } from "./dial.js";
 
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
@@ -18,13 +18,13 @@ t.test("a connection is kept for the next request", async (t) => {
 
 t.test("a connection that is kept keeps nothing of its last call", async (t) => {
   let kept: WeakRef<object>[] = [];
-  const door = await open(t, async (request) => {
+  const gateway = await open(t, async (request) => {
     const stop = (): void => {};
     request.onAbort(stop);
     kept = [...(await request.body()), stop, request, request.headers].map((one) => new WeakRef(one));
-    return answer("done");
+    return response("done");
   });
-  const client = await dial(door);
+  const client = await dial(gateway);
   client.socket.write(`${post(100_000)}${"x".repeat(100_000)}`);
   await client.until(/done/);
   await new Promise((resolve) => setImmediate(resolve));
@@ -38,11 +38,11 @@ t.test("a connection that is kept keeps nothing of its last call", async (t) => 
 
 t.test("requests sent at once are answered in their order", async (t) => {
   const waits = new Map<string, () => void>();
-  const door = await open(t, async ({ target }) => {
+  const gateway = await open(t, async ({ target }) => {
     await new Promise<void>((resolve) => waits.set(target, resolve));
-    return answer(target);
+    return response(target);
   });
-  const client = await dial(door);
+  const client = await dial(gateway);
   client.socket.write(get("/slow") + get("/fast"));
   while (waits.size < 2) await new Promise((resolve) => setImmediate(resolve));
   waits.get("/fast")?.();
@@ -51,8 +51,8 @@ t.test("requests sent at once are answered in their order", async (t) => {
 });
 
 t.test("as many as ask at the same time are answered, each with its own answer", async (t) => {
-  const door = await open(t, echo);
-  const clients = await Promise.all(Array.from({ length: 300 }, () => dial(door)));
+  const gateway = await open(t, echo);
+  const clients = await Promise.all(Array.from({ length: 300 }, () => dial(gateway)));
   // In the first round the server still accepts them, one after the other.
   for (const round of [1, 2]) {
     for (const [index, { socket }] of clients.entries()) socket.write(get(`/${round}-${index}`));
@@ -96,15 +96,15 @@ t.test("bytes answered to a request for a WebSocket arrive as they are", async (
 });
 
 t.test("a client that asks for a tunnel and resets the connection takes nothing with it", async (t) => {
-  const door = await open(t, echo);
+  const gateway = await open(t, echo);
   for (const wait of ["none", "answer"]) {
-    const { socket, until } = await dial(door);
+    const { socket, until } = await dial(gateway);
     socket.write("GET /1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
     await until(/\/1 0/);
     socket.write("CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n");
     if (wait === "answer") await until(/fault$/);
     socket.resetAndDestroy();
   }
-  await door.close(5000);
+  await gateway.close(5000);
   t.pass("an error nobody listens for would have ended this process");
 });

@@ -12,9 +12,9 @@ import { dispatcherOf } from "../../rpc/serve.js";
 import { open } from "../../services/auth/open.js";
 import { deploy } from "../deployment.js";
 
-const { door, close } = await deploy(t.testdir());
+const { gateway, close } = await deploy(t.testdir());
 t.teardown(close);
-const origin = `http://127.0.0.1:${door.address.port}`;
+const origin = `http://127.0.0.1:${gateway.address.port}`;
 const LOGIN = "/portico.auth.v1.Auth/Login";
 const JSON_TYPE = "application/json";
 
@@ -46,9 +46,9 @@ const DIALECTS: readonly (readonly [
 for (const [title, path, headers, written] of DIALECTS) {
   t.test(`${title}: a login of 16 KiB is read, one byte more is refused`, async (t) => {
     const send = async (bytes: number) => {
-      const answer = await fetch(origin + path, { method: "POST", headers, body: written(login(bytes)) });
-      const code = answer.headers.get("grpc-status");
-      return { status: answer.status, code, text: await answer.text() };
+      const response = await fetch(origin + path, { method: "POST", headers, body: written(login(bytes)) });
+      const code = response.headers.get("grpc-status");
+      return { status: response.status, code, text: await response.text() };
     };
     const refused = await send(16 * 1024 + 1);
     const text = title.endsWith("base64") ? Buffer.from(refused.text, "base64").toString() : refused.text;
@@ -91,13 +91,13 @@ t.test("the gRPC port of an authority refuses it, too", async (t) => {
 
 /** The status line of a request of which only the beginning is sent. */
 async function statusOf(t: Test, head: string, body: Buffer): Promise<string> {
-  const socket = connect(door.address.port, "127.0.0.1");
+  const socket = connect(gateway.address.port, "127.0.0.1");
   t.teardown(() => socket.destroy());
   socket.on("error", () => {});
   socket.write(`POST ${head}\r\nHost: x\r\nContent-Type: application/json\r\n`);
   socket.write(body);
-  const [answer] = await once(socket, "data");
-  return String(answer).split("\r\n", 1)[0] as string;
+  const [response] = await once(socket, "data");
+  return String(response).split("\r\n", 1)[0] as string;
 }
 
 t.test("a body is refused by its announced length, and a chunked one when it has become too long", async (t) => {
@@ -114,10 +114,10 @@ t.test("an agent's message that calls no tool is small, too", async (t) => {
 
 t.test("other services take what the port takes", async (t) => {
   const body = JSON.stringify({ name: "Ada" }).padEnd(1_000_000);
-  const answer = await fetch(`${origin}/helloworld/call`, {
+  const response = await fetch(`${origin}/helloworld/call`, {
     method: "POST",
     headers: { "content-type": JSON_TYPE },
     body,
   });
-  t.equal(answer.status, 200);
+  t.equal(response.status, 200);
 });

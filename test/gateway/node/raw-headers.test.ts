@@ -1,13 +1,13 @@
 // Headers as the gateway's core gets them: without the space around their values (RFC 9112 §5.1), which takes no more time for long ones.
 import t from "tap";
-import type { Handler } from "../../../gateway/http/message.js";
-import { answer, dial, open } from "./dial.js";
+import type { RequestHandler } from "../../../gateway/http/message.js";
+import { dial, open, response } from "./dial.js";
 
-const someHeader: Handler = ({ rawHeaders }) =>
-  answer(encodeURIComponent(rawHeaders[rawHeaders.indexOf("X-Some") + 1] as string));
+const someHeader: RequestHandler = ({ rawHeaders }) =>
+  response(encodeURIComponent(rawHeaders[rawHeaders.indexOf("X-Some") + 1] as string));
 
 t.test("the space around a value is left out, and no other", async (t) => {
-  const door = await open(t, someHeader);
+  const gateway = await open(t, someHeader);
   const cases: readonly (readonly [sent: string, value: string])[] = [
     [" a", "a"],
     ["a", "a"],
@@ -18,7 +18,7 @@ t.test("the space around a value is left out, and no other", async (t) => {
     ["\u00a0a\u00a0", "\u00a0a\u00a0"],
   ];
   for (const [sent, value] of cases) {
-    const client = await dial(door);
+    const client = await dial(gateway);
     client.socket.end(`GET / HTTP/1.1\r\nHost: x\r\nX-Some:${sent}\r\n\r\n`, "latin1");
     const text = await client.rest();
     t.equal(text.slice(text.indexOf("\r\n\r\n") + 4), encodeURIComponent(value), encodeURIComponent(sent));
@@ -26,10 +26,10 @@ t.test("the space around a value is left out, and no other", async (t) => {
 });
 
 t.test("a long value takes time in proportion to its length", async (t) => {
-  const door = await open(t, someHeader, { maxHeaders: 1024 ** 2 });
+  const gateway = await open(t, someHeader, { maxHeaders: 1024 ** 2 });
   const value = `a${"\t".repeat(150_000)}b`;
   const began = performance.now();
-  const client = await dial(door);
+  const client = await dial(gateway);
   client.socket.end(`GET / HTTP/1.1\r\nHost: x\r\nX-Some: ${value}\r\n\r\n`);
   t.ok((await client.rest()).endsWith(encodeURIComponent(value)));
   // A pattern that goes back for each tab takes minutes.

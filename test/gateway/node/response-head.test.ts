@@ -15,13 +15,13 @@ t.test("headers that cannot be sent", async (t) => {
     ["One", "good"],
     ["Two", "good"],
   ] as const;
-  const door = await open(t, ({ target }) => {
+  const gateway = await open(t, ({ target }) => {
     const [name, value] = pairs[Number(target.slice(1))] ?? ["", ""];
     return { status: 200, headers: ["Before", "x", name, value, "After", "y"], body: ".", length: 1 };
   });
   const sent: string[] = [];
   for (let at = 0; at < pairs.length; at++) {
-    const client = await dial(door);
+    const client = await dial(gateway);
     client.socket.write(get(`/${at}`));
     const [head = ""] = (await client.until(/\r\n\r\n\.$/)).split("\r\nContent-Length");
     sent.push(head.split("\r\n").slice(1).join(", "));

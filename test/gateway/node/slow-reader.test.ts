@@ -41,10 +41,10 @@ t.test("a long answer that is read slowly is cut only when nothing more is read"
   server.write(Buffer.alloc(PIECE * (PIECES + 1)));
   timeout.start();
 
-  for (let piece = 0; piece < PIECES; piece++) {
+  for (let chunk = 0; chunk < PIECES; chunk++) {
     await read(client, PIECE);
     mock.timers.tick(STALL_MS);
-    t.notOk(server.destroyed, `kept after piece ${piece}`);
+    t.notOk(server.destroyed, `kept after piece ${chunk}`);
   }
   mock.timers.tick(2 * STALL_MS);
   t.ok(server.destroyed, "cut when nothing more is taken");

@@ -2,11 +2,11 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t, { type Test } from "tap";
-import type { Handler } from "../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../gateway/http/message.js";
 import { Flag, FrameType, PREFACE } from "../../../src/http2/frames.js";
 import { frame, headers, SETTINGS } from "../../http2/peer.js";
 import { deferred } from "../../support/deferred.js";
-import { answer, open } from "./dial.js";
+import { open, response } from "./dial.js";
 
 const BODY_TIME = 100;
 
@@ -35,7 +35,9 @@ const PROTOCOLS: Readonly<Record<string, (body: string) => Buffer[]>> = {
 };
 
 /** How a body is read; `onFirst` is called when the first byte has been asked for. */
-const READERS: Readonly<Record<string, (request: Parameters<Handler>[0], onFirst: () => void) => Promise<string>>> = {
+const READERS: Readonly<
+  Record<string, (request: Parameters<RequestHandler>[0], onFirst: () => void) => Promise<string>>
+> = {
   "as a whole": async (request, onFirst) => {
     const body = request.body();
     onFirst();
@@ -44,12 +46,12 @@ const READERS: Readonly<Record<string, (request: Parameters<Handler>[0], onFirst
   "piece by piece": (request, onFirst) =>
     new Promise((resolve, reject) => {
       let text = "";
-      const onPiece = (piece: Uint8Array): boolean => {
-        text += Buffer.from(piece);
+      const onChunk = (chunk: Uint8Array): boolean => {
+        text += Buffer.from(chunk);
         onFirst();
         return true;
       };
-      request.pieces({ onPiece, onEnd: () => resolve(text), onFault: reject });
+      request.chunks({ onChunk, onEnd: () => resolve(text), onError: reject });
     }),
 };
 
@@ -57,9 +59,9 @@ const READERS: Readonly<Record<string, (request: Parameters<Handler>[0], onFirst
 async function readWhileStill(t: Test, read: (typeof READERS)[string], parts: readonly Buffer[]): Promise<string> {
   const { promise: begun, resolve: onFirst } = deferred();
   const { promise: text, resolve: onEnd } = deferred<string>();
-  const handler: Handler = async (request) => {
-    onEnd(await read(request, onFirst).catch((fault: Error) => fault.message));
-    return answer("");
+  const handler: RequestHandler = async (request) => {
+    onEnd(await read(request, onFirst).catch((error: Error) => error.message));
+    return response("");
   };
   const { address } = await open(t, handler, { bodyTime: BODY_TIME });
   const socket = connect(address.port, "127.0.0.1");

@@ -11,17 +11,17 @@ import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { WebSocket } from "ws";
-import type { Handler } from "../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../gateway/http/message.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../../src/config/certificates.js";
 import { createAuthority } from "../../http2/certificates.js";
 import { until } from "../../support/until.js";
-import { answer, echo, type HttpPort, held, type Limits, open } from "./dial.js";
+import { echo, type HttpPort, held, type Limits, open, response } from "./dial.js";
 
 const authority = createAuthority("authority");
 const own = authority.issue("localhost");
 const { cert: ca } = authority;
 
-const secure = (t: Test, handler: Handler = echo, limits: Partial<Limits> = {}): Promise<HttpPort> =>
+const secure = (t: Test, handler: RequestHandler = echo, limits: Partial<Limits> = {}): Promise<HttpPort> =>
   open(t, handler, { tls: own, ...limits });
 
 /** A handshake with the port; rejects where it fails. */
@@ -67,7 +67,7 @@ t.test("a client that names no protocol speaks HTTP/1.1", async (t) => {
 });
 
 t.test("WebSockets are opened over TLS", async (t) => {
-  const handler: Handler = () => ({
+  const handler: RequestHandler = () => ({
     status: 101,
     headers: [],
     body: "",
@@ -129,7 +129,7 @@ t.test("a certificate is replaced while calls are made, and none fails", async (
   const closing = new AbortController();
   t.teardown(() => closing.abort());
   const tls: Certificates = followCertificates(files, { log, signal: closing.signal }, HTTP_CERTIFICATES);
-  const port = await secure(t, () => answer("served"), { tls });
+  const port = await secure(t, () => response("served"), { tls });
   const shown = async (): Promise<string> => (await shake(t, port, {})).getPeerX509Certificate()?.serialNumber ?? "";
   const first = await shown();
 
@@ -186,7 +186,7 @@ t.test("where authorities of clients are named", async (t) => {
 
   t.test("only clients with a certificate of one of them are answered, in each version of TLS", async (t) => {
     let requests = 0;
-    const port = await secure(t, () => answer(`${++requests}`), { tls: mutual });
+    const port = await secure(t, () => response(`${++requests}`), { tls: mutual });
     for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
       const options = { minVersion: version, maxVersion: version } as const;
       t.match(await request(port, { ...options, ...client }), /^HTTP\/1\.1 200 OK\r\n/);

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { mock } from "node:test";
 import t from "tap";
-import type { Handler } from "../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../gateway/http/message.js";
 import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
 import { deferred } from "../../support/deferred.js";
@@ -14,27 +14,27 @@ const HALF_AN_HOUR = 30 * 60_000;
 t.test("a service that takes nothing of a body is given up after half an hour", async (t) => {
   const { promise: isFull, resolve: full } = deferred();
   const faults: number[] = [];
-  const handler: Handler = (asked) =>
+  const handler: RequestHandler = (asked) =>
     new Promise((resolve) => {
-      asked.pieces({
-        onPiece() {
+      asked.chunks({
+        onChunk() {
           full();
           return false;
         },
         onEnd() {},
-        onFault({ status, message }) {
+        onError({ status, message }) {
           faults.push(status);
           resolve({ status, headers: [], body: message, length: message.length });
         },
       });
     });
-  const door = await listen(handler, { host: "127.0.0.1", port: 0 }, loadConfig({}, {}));
-  t.teardown(() => door.close(0));
+  const gateway = await listen(handler, { host: "127.0.0.1", port: 0 }, loadConfig({}, {}));
+  t.teardown(() => gateway.close(0));
   mock.timers.enable({ apis: ["setTimeout"] });
   t.teardown(() => mock.timers.reset());
 
-  const sending = request({ host: "127.0.0.1", port: door.address.port, method: "POST", agent: false });
-  const answer = once(sending, "response");
+  const sending = request({ host: "127.0.0.1", port: gateway.address.port, method: "POST", agent: false });
+  const response = once(sending, "response");
   sending.write("some");
   await isFull;
   await new Promise(setImmediate);
@@ -44,7 +44,7 @@ t.test("a service that takes nothing of a body is given up after half an hour", 
   mock.timers.tick(1);
   await new Promise(setImmediate);
   t.same(faults, [504]);
-  const [{ statusCode }] = (await answer) as [IncomingMessage];
+  const [{ statusCode }] = (await response) as [IncomingMessage];
   t.equal(statusCode, 504);
   sending.destroy();
 });

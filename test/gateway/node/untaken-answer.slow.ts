@@ -15,9 +15,9 @@ async function open(t: Test): Promise<HttpPort> {
   const body = Buffer.alloc(LENGTH, "x");
   const response = { status: 200, headers: ["Content-Length", String(LENGTH)], body, length: LENGTH };
   const limits = { ...loadConfig({}, {}), maxCallTime: PATIENCE / 2, bodyTime: PATIENCE / 2 };
-  const door = await listen(async () => response, { host: "127.0.0.1", port: 0 }, limits);
-  t.teardown(() => door.close(0));
-  return door;
+  const gateway = await listen(async () => response, { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => gateway.close(0));
+  return gateway;
 }
 
 async function ask({ address }: HttpPort): Promise<Socket> {
@@ -28,12 +28,12 @@ async function ask({ address }: HttpPort): Promise<Socket> {
 }
 
 t.test("a client that takes nothing of its answer is cut", async (t) => {
-  const door = await open(t);
-  const socket = await ask(door);
+  const gateway = await open(t);
+  const socket = await ask(gateway);
   t.teardown(() => socket.destroy());
   socket.on("error", () => {});
   // Waits for connections that have something to do.
-  await door.close(60_000);
+  await gateway.close(60_000);
   t.pass("cut");
 });
 
@@ -41,11 +41,11 @@ t.test("a client that takes nothing of its answer is cut", async (t) => {
 async function take(socket: Socket, length: number, pace: number): Promise<void> {
   const began = performance.now();
   for (let got = 0; got < length; ) {
-    const piece = socket.read();
+    const chunk = socket.read();
     if (socket.readableEnded || socket.destroyed) throw new Error(`cut after ${got} of ${length} bytes`);
-    if (piece === null) await once(socket, "readable");
+    if (chunk === null) await once(socket, "readable");
     else {
-      got += piece.length;
+      got += chunk.length;
       // Timers are exact to a millisecond: the sum of many short ones would be another time.
       const early = got / pace - (performance.now() - began);
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(early)));

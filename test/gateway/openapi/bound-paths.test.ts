@@ -69,11 +69,11 @@ t.test("bodies and answers are messages, fields or bytes", async (t) => {
   t.match(schema(operationAt("/lib/tags", "post")), { type: "array" });
   t.strictSame(Object.keys(operationAt("/lib/file/{name}", "post").requestBody?.content ?? {}), ["*/*"]);
   t.equal(operationAt("/lib/shelves/{shelvesId}", "get").requestBody, undefined);
-  const answer = (path: string, method = "get") => operationAt(path, method).responses[200]?.content ?? {};
-  t.match(answer("/lib/parts/book"), { "application/json": { schema: { $ref: /library\.Book-output$/ } } });
-  t.match(answer("/lib/parts/tags"), { "application/json": { schema: { type: "array" } } });
-  t.strictSame(Object.keys(answer("/lib/parts/file", "post")), ["*/*"]);
-  t.strictSame(Object.keys(answer("/lib/shelves/{shelvesId}/list")), ["application/x-ndjson", "text/event-stream"]);
+  const response = (path: string, method = "get") => operationAt(path, method).responses[200]?.content ?? {};
+  t.match(response("/lib/parts/book"), { "application/json": { schema: { $ref: /library\.Book-output$/ } } });
+  t.match(response("/lib/parts/tags"), { "application/json": { schema: { type: "array" } } });
+  t.strictSame(Object.keys(response("/lib/parts/file", "post")), ["*/*"]);
+  t.strictSame(Object.keys(response("/lib/shelves/{shelvesId}/list")), ["application/x-ndjson", "text/event-stream"]);
 });
 
 t.test("below /v1/ a token is needed", async (t) => {

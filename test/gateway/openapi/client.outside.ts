@@ -16,7 +16,7 @@ t.teardown(() => deployment.close());
 const token = await login(deployment.handler, "admin");
 const page = readFileSync("docs/openapi.md", "utf8").replaceAll(
   "http://127.0.0.1:8080",
-  `http://127.0.0.1:${deployment.door.address.port}`,
+  `http://127.0.0.1:${deployment.gateway.address.port}`,
 );
 
 /** What the page installs, and the command by which it generates a client. */

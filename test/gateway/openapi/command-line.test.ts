@@ -8,7 +8,7 @@ import { ask, deploy } from "../deployment.js";
 
 const deployment = await deploy(t.testdir());
 t.teardown(() => deployment.close());
-const url = `http://127.0.0.1:${deployment.door.address.port}`;
+const url = `http://127.0.0.1:${deployment.gateway.address.port}`;
 const run = (...args: string[]) => portico(["openapi", ...args], { env: { PORTICO_URL: url } });
 const { body } = await ask(deployment.handler, { target: "/openapi/helloworld.json" });
 const document = { ...JSON.parse(body), servers: [{ url }] };

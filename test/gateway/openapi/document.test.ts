@@ -178,10 +178,10 @@ t.test("request bodies are JSON, a form where a field is bytes, or any raw bytes
 
 t.test("streams are described as NDJSON, events and WebSockets", async (t) => {
   const { "x-websocket": socket, post } = paths["/v1/shop/Watch"];
-  const { 200: answer, 204: complete } = post.responses;
-  t.same(Object.keys(answer.content), ["application/x-ndjson", "text/event-stream"]);
+  const { 200: response, 204: complete } = post.responses;
+  t.same(Object.keys(response.content), ["application/x-ndjson", "text/event-stream"]);
   const order = { $ref: "#/components/schemas/shop.v2.Order-output" };
-  t.same(answer.content["application/x-ndjson"]["x-item-schema"].anyOf[0], order);
+  t.same(response.content["application/x-ndjson"]["x-item-schema"].anyOf[0], order);
   t.ok(complete);
   t.same(socket, { sends: { $ref: "#/components/schemas/shop.v2.Order-input" }, receives: order });
   t.same(Object.keys(paths["/v1/shop/Talk"].get.responses), ["101", "400", "401", "403", "426", "default"]);

@@ -18,17 +18,17 @@ export interface Run {
 }
 
 /** The address of a gateway, and a token of its administrator. */
-export interface Door {
+export interface TestGateway {
   readonly url: string;
   readonly token: string;
 }
 
 /** A gateway with helloworld and a service with every kind of field. */
-export async function openKinds(t: Test): Promise<Door> {
+export async function openKinds(t: Test): Promise<TestGateway> {
   const deployment = await deploy(t.testdir(), { services: [createKinds()], level: "warn" });
   t.teardown(() => deployment.close());
   const token = await login(deployment.handler, "admin");
-  return { url: `http://127.0.0.1:${deployment.door.address.port}`, token };
+  return { url: `http://127.0.0.1:${deployment.gateway.address.port}`, token };
 }
 
 /** Runs each, the same cases each time, with all of its checks, and asks that it finds nothing. */

@@ -4,7 +4,7 @@ import t from "tap";
 import { queueRequests } from "../../../gateway/stages/request-queue.js";
 import { CallQueue } from "../../../src/overload/call-queue.js";
 import { inTime } from "../../support/until.js";
-import { answer, answersIn, dial, get, open } from "../node/dial.js";
+import { answersIn, dial, get, open, response } from "../node/dial.js";
 
 /** Refuses every request as it comes. */
 class FullQueue extends CallQueue {
@@ -23,9 +23,9 @@ t.test("refusals are written together", async (t) => {
   const happened: string[] = [];
   const refuse = () => {
     happened.push("refused");
-    return answer("", 503);
+    return response("", 503);
   };
-  const handler = queueRequests(new FullQueue(), { serviceAt: () => "a" }, () => answer("served"), refuse);
+  const handler = queueRequests(new FullQueue(), { serviceAt: () => "a" }, () => response("served"), refuse);
   const client = await dial(await open(t, handler));
   const { write } = Socket.prototype;
   t.capture(Socket.prototype, "write", function (this: Socket, ...args: Parameters<Socket["write"]>) {
@@ -33,7 +33,7 @@ t.test("refusals are written together", async (t) => {
     return Reflect.apply(write, this, args);
   });
   client.socket.write(get("/a") + get("/b"));
-  const answers = await inTime(client.until(/503[\s\S]*503/), "both refusals");
-  t.equal(answersIn(answers), 2);
+  const responses = await inTime(client.until(/503[\s\S]*503/), "both refusals");
+  t.equal(answersIn(responses), 2);
   t.same(happened, ["refused", "refused", "written", "written"]);
 });

@@ -15,11 +15,11 @@ const PATH = "/helloworld/call";
 async function start(t: Test) {
   const it = await startBusy(t, { maxThrottleMs: 1 });
   it.turn();
-  const socket = connect(it.door.address.port, it.door.address.host);
+  const socket = connect(it.gateway.address.port, it.gateway.address.host);
   t.teardown(() => socket.destroy());
   let text = "";
-  socket.setEncoding("latin1").on("data", (piece) => {
-    text += piece;
+  socket.setEncoding("latin1").on("data", (chunk) => {
+    text += chunk;
   });
   const headers = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\nExpect: 100-continue`;
   socket.write(`POST ${PATH} HTTP/1.1\r\n${headers}\r\n\r\n`);
@@ -29,13 +29,13 @@ async function start(t: Test) {
   await it.waiting();
   t.same(it.callQueue.groups, ["helloworld"]);
   t.same(it.dispatched, [], "the call has not begun");
-  return { ...it, socket, answer: () => text };
+  return { ...it, socket, response: () => text };
 }
 
 t.test("the call begins when its turn has come", async (t) => {
   const it = await start(t);
   it.turn();
-  await until(() => it.answer().includes("Hello Ada"));
+  await until(() => it.response().includes("Hello Ada"));
   t.same(it.dispatched, ["service:helloworld:Helloworld.Call"]);
 });
 
@@ -44,7 +44,7 @@ t.test("one that has waited for too long is refused, without a line in the log",
   it.loop.turn();
   it.loop.milliseconds += MAX_WAIT_MS + 1;
   it.turn();
-  await until(() => /HTTP\/1\.1 503[\s\S]*Retry-After: 1\r\n/.test(it.answer()));
+  await until(() => /HTTP\/1\.1 503[\s\S]*Retry-After: 1\r\n/.test(it.response()));
   t.same(it.dispatched, []);
   t.same(it.logged, []);
   t.equal(it.callQueue.refused, 1);
@@ -59,9 +59,9 @@ t.test("one whose client has gone leaves its place", async (t) => {
 });
 
 t.test("over HTTP/2 as well", async (t) => {
-  const { door, callQueue, loop, turn, waiting, dispatched } = await startBusy(t, { maxThrottleMs: 1 });
+  const { gateway, callQueue, loop, turn, waiting, dispatched } = await startBusy(t, { maxThrottleMs: 1 });
   turn();
-  const session = connectHttp2(`http://${door.address.host}:${door.address.port}`);
+  const session = connectHttp2(`http://${gateway.address.host}:${gateway.address.port}`);
   t.teardown(() => session.destroy());
   const headers = { "content-type": "application/json", expect: "100-continue" };
   const request = session.request({ ":method": "POST", ":path": PATH, ":authority": "localhost", ...headers });

@@ -11,7 +11,7 @@ const DETAIL = "The gateway has more requests than it can answer in time; try ag
 const RPC = "/helloworld.Helloworld/Call";
 const EMPTY_ENVELOPE = "\0\0\0\0\0";
 
-const DIALECTS: readonly { dialect: string; sent: Sent; check(t: Test, answer: Received): void }[] = [
+const DIALECTS: readonly { dialect: string; sent: Sent; check(t: Test, response: Received): void }[] = [
   {
     dialect: "JSON",
     sent: CALL,
@@ -83,12 +83,12 @@ for (const version of HTTP_VERSIONS) {
       `${dialect} over ${version}: a request that has waited too long is refused as the dialect writes errors`,
       async (t) => {
         const it = await startBusy(t, { maxThrottleMs: 1 });
-        const answer = httpClient(t, version, it.door.address).send(sent);
+        const response = httpClient(t, version, it.gateway.address).send(sent);
         await it.waiting();
         it.loop.turn();
         it.loop.milliseconds += MAX_WAIT_MS + 1;
         it.turn();
-        check(t, await inTime(answer, "the refusal"));
+        check(t, await inTime(response, "the refusal"));
         t.same(it.dispatched, [], "the service was not called");
         t.match(await it.metrics.text(), /^portico_overload_refused_total 1$/m);
         t.same(it.logged, [], "a flood of refusals writes no log lines");
@@ -98,16 +98,16 @@ for (const version of HTTP_VERSIONS) {
 
   t.test(`${version}: a request that waits is answered when its turn has come`, async (t) => {
     const it = await startBusy(t);
-    const answer = httpClient(t, version, it.door.address).send(CALL);
+    const response = httpClient(t, version, it.gateway.address).send(CALL);
     await it.waiting();
     it.turn();
-    t.match(await inTime(answer, "the answer"), { status: 200, body: /Ada/ });
+    t.match(await inTime(response, "the answer"), { status: 200, body: /Ada/ });
     t.match(await it.metrics.text(), /^portico_overload_refused_total 0$/m);
   });
 
   t.test(`${version}: a request whose client goes away while it waits does not reach the service`, async (t) => {
     const it = await startBusy(t);
-    const client = httpClient(t, version, it.door.address);
+    const client = httpClient(t, version, it.gateway.address);
     const gone = client.open({ path: "/helloworld/call?name=Gone" });
     gone.head.catch(() => {});
     await it.waiting();
@@ -120,7 +120,7 @@ for (const version of HTTP_VERSIONS) {
 
 t.test("a request whose client goes away after its wait is counted once", async (t) => {
   const it = await startBusy(t);
-  const gone = httpClient(t, "HTTP/1.1", it.door.address).open(CALL);
+  const gone = httpClient(t, "HTTP/1.1", it.gateway.address).open(CALL);
   gone.head.catch(() => {});
   await it.waiting();
   it.turn();
@@ -134,7 +134,7 @@ t.test("a request whose client goes away after its wait is counted once", async 
 
 t.test("while calls to one service wait, a call to another and /readyz are answered at once", async (t) => {
   const it = await startBusy(t);
-  const client = httpClient(t, "HTTP/1.1", it.door.address);
+  const client = httpClient(t, "HTTP/1.1", it.gateway.address);
   const send = (path: string) => inTime(client.send({ path }), path);
   const flood = ["1", "2", "3"].map((name) => send(`/helloworld/call?name=${name}`));
   await it.waiting(3);
@@ -158,22 +158,22 @@ const GROUPS: readonly (readonly [title: string, group: string, paths: readonly 
 for (const [title, group, paths] of GROUPS) {
   t.test(`${title} take turns as one group`, async (t) => {
     const it = await startBusy(t, { bound: true });
-    const client = httpClient(t, "HTTP/1.1", it.door.address);
-    const answers = paths.map((path) => client.send({ ...CALL, path }));
+    const client = httpClient(t, "HTTP/1.1", it.gateway.address);
+    const responses = paths.map((path) => client.send({ ...CALL, path }));
     await it.waiting(paths.length);
     t.same(
       it.callQueue.groups,
       paths.map(() => group),
     );
     it.turn();
-    await inTime(Promise.all(answers), "all answers");
+    await inTime(Promise.all(responses), "all answers");
   });
 }
 
 t.test("a request that waits is told when the server stops", async (t) => {
   const it = await startBusy(t);
-  const answer = httpClient(t, "HTTP/1.1", it.door.address).send(CALL);
+  const response = httpClient(t, "HTTP/1.1", it.gateway.address).send(CALL);
   await it.waiting();
-  await inTime(it.door.close(0), "the stop");
-  t.match(await inTime(answer, "the refusal"), { status: 503, body: /Portico is stopping/ });
+  await inTime(it.gateway.close(0), "the stop");
+  t.match(await inTime(response, "the refusal"), { status: 503, body: /Portico is stopping/ });
 });

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import t from "tap";
 import { OverloadError, toCallError } from "../../../gateway/http/errors.js";
 import { Code } from "../../../src/errors.js";
-import type { Call, CallListener, Channel } from "../../../src/rpc/channel.js";
+import type { CallListener, Channel, OutgoingCall } from "../../../src/rpc/channel.js";
 import { overloaded, status } from "../../../src/rpc/status.js";
 import { replaceClock } from "../../support/clock.js";
 import { until } from "../../support/until.js";
@@ -13,7 +13,7 @@ import { type Answer, ask, deploy } from "../deployment.js";
 const waiting: CallListener[] = [];
 const channel: Channel = {
   state: "ready",
-  open(_start, listener): Call {
+  open(_start, listener): OutgoingCall {
     waiting.push(listener);
     return { send: () => true, end() {}, cancel() {}, pause() {}, resume() {} };
   },

@@ -21,31 +21,31 @@ const HELLO = "/helloworld/call";
 /** A client whose first request has been refused. */
 async function refused(t: Test, maxThrottleMs: number) {
   const it = await startBusy(t, { maxThrottleMs });
-  const { door, loop, dispatched } = it;
-  const socket = connect(door.address.port, door.address.host).setNoDelay();
+  const { gateway, loop, dispatched } = it;
+  const socket = connect(gateway.address.port, gateway.address.host).setNoDelay();
   t.teardown(() => socket.destroy());
-  const answers = answersOf(socket);
+  const responses = answersOf(socket);
   socket.write(get(`${HELLO}?name=Ada`));
   await it.waiting();
   loop.turn();
   loop.milliseconds += MAX_WAIT_MS + 1;
   it.turn();
-  await until(() => answers().length === 1);
-  t.same(answers(), ["503"]);
+  await until(() => responses().length === 1);
+  t.same(responses(), ["503"]);
   t.ok(loop.isIdle);
   /** Waits until the port has read what was sent before on any connection. */
   const read = async () => {
-    const client = httpClient(t, "HTTP/1.1", door.address);
+    const client = httpClient(t, "HTTP/1.1", gateway.address);
     t.equal((await inTime(client.send({ path: "/probe/tell" }), "another call")).status, 200);
   };
-  return { ...it, dispatched, socket, answers, read };
+  return { ...it, dispatched, socket, answers: responses, read };
 }
 
 /** The statuses that have arrived so far. */
 function answersOf(socket: Socket): () => string[] {
   let text = "";
-  socket.setEncoding("latin1").on("data", (piece) => {
-    text += piece;
+  socket.setEncoding("latin1").on("data", (chunk) => {
+    text += chunk;
   });
   return () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status as string);
 }
@@ -55,7 +55,7 @@ t.test("the same call on the connection is held back, and read when the port clo
   it.socket.write(get(`${HELLO}?name=Bob`));
   await it.read();
   t.same(it.dispatched, ["service:probe:Probe.Tell"], "it has not been read");
-  const closed = it.door.close(LONG);
+  const closed = it.gateway.close(LONG);
   await until(() => it.answers().length === 2);
   t.same(it.answers(), ["503", "200"]);
   await inTime(closed, "the port's end");
@@ -91,7 +91,7 @@ t.test("a held call that comes in pieces stays held as one", async (t) => {
   it.socket.write("name=Bob HTTP/1.1\r\nHost: x\r\n\r\n");
   await it.read();
   t.notMatch(it.dispatched, [/Helloworld/]);
-  const closed = it.door.close(LONG);
+  const closed = it.gateway.close(LONG);
   await until(() => it.answers().length === 2);
   t.same(it.answers(), ["503", "200"]);
   await inTime(closed, "the port's end");
@@ -111,7 +111,7 @@ t.test("the connection of a client that goes while its call is held closes at on
   const closed = once(it.socket, "close");
   it.socket.end(get(`${HELLO}?name=Gone`));
   await inTime(closed, "the connection's end");
-  await inTime(it.door.close(0), "the port's end");
+  await inTime(it.gateway.close(0), "the port's end");
   t.notMatch(it.dispatched, [/Helloworld/]);
 });
 
@@ -119,15 +119,15 @@ for (const version of HTTP_VERSIONS) {
   t.test(
     `${version}: where more calls wait than began in the last period, a call is refused as it comes`,
     async (t) => {
-      const { loop, callQueue, door } = await startBusy(t, { maxThrottleMs: 1 });
+      const { loop, callQueue, gateway } = await startBusy(t, { maxThrottleMs: 1 });
       const begin = (): void => {
         loop.milliseconds += PERIOD_MS;
       };
       for (let call = 0; call < 5; call++)
         callQueue.wait("helloworld", { begin, refuse: () => t.fail("it has not waited for long") });
       for (let turn = 0; turn < 3; turn++) loop.turn();
-      const answer = httpClient(t, version, door.address).send({ path: `${HELLO}?name=Ada` });
-      t.equal((await inTime(answer, "the refusal")).status, 503);
+      const response = httpClient(t, version, gateway.address).send({ path: `${HELLO}?name=Ada` });
+      t.equal((await inTime(response, "the refusal")).status, 503);
       t.equal(callQueue.refused, 1);
     },
   );

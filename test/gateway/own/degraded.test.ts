@@ -1,10 +1,10 @@
 /** A process that answers calls, and has something for its operator to mend, says so at `/readyz`. */
 import t from "tap";
-import { Health } from "../../../gateway/own/health.js";
+import { HealthRoutes } from "../../../gateway/own/health.js";
 
 t.test("it is degraded, with the reasons, only while it is ready", async (t) => {
   const state = { isReady: true, faults: [] as string[] };
-  const health = new Health({ guard: () => state.isReady }, { faults: () => state.faults });
+  const health = new HealthRoutes({ guard: () => state.isReady }, { errors: () => state.faults });
   t.same(health.reply("/readyz"), { status: 200, body: '{"Status":"ready"}' });
   state.faults = ["the disk is full", "the clock is wrong"];
   const body = '{"Status":"degraded","Reasons":["the disk is full","the clock is wrong"]}';

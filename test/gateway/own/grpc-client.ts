@@ -17,8 +17,8 @@ export type Asked = NonNullable<ServerReflectionRequest["messageRequest"]>;
 export type Answered = NonNullable<ServerReflectionResponse["messageResponse"]>;
 
 /** A channel to the HTTP port. */
-export function channelOf(t: Test, { door }: Deployment): Http2Channel {
-  const channel = new Http2Channel(door.address);
+export function channelOf(t: Test, { gateway }: Deployment): Http2Channel {
+  const channel = new Http2Channel(gateway.address);
   t.teardown(() => channel.close());
   return channel;
 }
@@ -30,43 +30,43 @@ export function bearer(token: string): Metadata {
 /** One stream of reflection. */
 export class Reflection {
   readonly #stream;
-  readonly #answers: AsyncIterator<ServerReflectionResponse>;
+  readonly #responses: AsyncIterator<ServerReflectionResponse>;
 
   constructor(channel: Http2Channel, metadata: Metadata = []) {
     this.#stream = stream(channel, ServerReflectionService.serverReflectionInfo, { metadata });
-    this.#answers = this.#stream.responses[Symbol.asyncIterator]();
+    this.#responses = this.#stream.responses[Symbol.asyncIterator]();
   }
 
   /** @throws (rejects) with the error that the stream ended with */
   async ask(messageRequest: Asked): Promise<Answered> {
     this.#stream.send({ host: "", messageRequest });
-    const { value } = await inTime(this.#answers.next(), `an answer to ${JSON.stringify(messageRequest)}`);
+    const { value } = await inTime(this.#responses.next(), `an answer to ${JSON.stringify(messageRequest)}`);
     if (value?.messageResponse === undefined) throw new Error("there is no answer");
     return value.messageResponse;
   }
 
   /** What the stream ends with, where it is not asked anything more. */
   async ended(): Promise<unknown> {
-    return inTime(this.#answers.next(), "the end of a reflection stream").catch((error) => error);
+    return inTime(this.#responses.next(), "the end of a reflection stream").catch((error) => error);
   }
 
   async services(): Promise<string[]> {
-    const answer = await this.ask({ $case: "listServices", value: "" });
-    return answer.$case === "listServicesResponse" ? answer.value.service.map(({ name }) => name) : [];
+    const response = await this.ask({ $case: "listServices", value: "" });
+    return response.$case === "listServicesResponse" ? response.value.service.map(({ name }) => name) : [];
   }
 
   /** Names of the files, or the code of the error. */
   async files(messageRequest: Asked): Promise<string[] | number> {
-    const answer = await this.ask(messageRequest);
-    if (answer.$case === "errorResponse") return answer.value.errorCode;
-    return answer.$case === "fileDescriptorResponse" ? answer.value.fileDescriptorProto.map(nameOf) : [];
+    const response = await this.ask(messageRequest);
+    if (response.$case === "errorResponse") return response.value.errorCode;
+    return response.$case === "fileDescriptorResponse" ? response.value.fileDescriptorProto.map(nameOf) : [];
   }
 
   /** The messages that a file declares. */
   async fileNamed(name: string): Promise<{ readonly messageTypes: readonly string[] }> {
-    const answer = await this.ask(file(name));
-    if (answer.$case !== "fileDescriptorResponse") throw new Error(`there is no ${name}`);
-    const [bytes] = answer.value.fileDescriptorProto;
+    const response = await this.ask(file(name));
+    if (response.$case !== "fileDescriptorResponse") throw new Error(`there is no ${name}`);
+    const [bytes] = response.value.fileDescriptorProto;
     const { messageType } = fromBinary(FileDescriptorProtoSchema, bytes ?? Buffer.alloc(0));
     return { messageTypes: messageType.map((message) => message.name) };
   }

@@ -125,8 +125,8 @@ t.test("a name that is too long is not looked up, and not repeated", async (t) =
   const asked = reflection(t);
   const long = "a.".repeat(10_000);
   for (const question of [symbol(long), file(long)]) {
-    const answer = await asked.ask(question);
-    const error = answer.$case === "errorResponse" ? answer.value : undefined;
+    const response = await asked.ask(question);
+    const error = response.$case === "errorResponse" ? response.value : undefined;
     t.equal(error?.errorCode, Code.NOT_FOUND);
     t.ok((error?.errorMessage.length ?? 0) < 2_000);
   }

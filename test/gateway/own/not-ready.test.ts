@@ -2,7 +2,7 @@
 import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
 import { createHandler } from "../../../gateway/handler.js";
-import { Health } from "../../../gateway/own/health.js";
+import { HealthRoutes } from "../../../gateway/own/health.js";
 import { Hosts } from "../../../gateway/stages/cors.js";
 import type { SigningGuard } from "../../../src/access/guard.js";
 import { loadConfig } from "../../../src/config/config.js";
@@ -11,7 +11,7 @@ import { Metrics } from "../../../src/metrics.js";
 import { ask } from "../deployment.js";
 
 const guard = {} as SigningGuard; // Nobody gets that far.
-const health = new Health({ guard: () => false, catalog: () => false });
+const health = new HealthRoutes({ guard: () => false, catalog: () => false });
 const catalog = { routes: new Routes(), ready: false };
 const log = createLog("silent", { write() {} });
 const handler = createHandler({
@@ -31,8 +31,8 @@ const cases: [target: string, status: number, body: string][] = [
 
 for (const [target, status, detail] of cases) {
   t.test(target, async (t) => {
-    const answer = await ask(handler, { target });
-    t.same(JSON.parse(answer.body), { Id: "gateway", Code: status, Detail: detail, Status: "Service Unavailable" });
+    const response = await ask(handler, { target });
+    t.same(JSON.parse(response.body), { Id: "gateway", Code: status, Detail: detail, Status: "Service Unavailable" });
   });
 }
 
@@ -41,8 +41,8 @@ t.test("/livez", async (t) => {
 });
 
 t.test("where the operator asks, /readyz says why, and nowhere else", async (t) => {
-  const health = new Health({ guard: () => false }, { why: () => "the store does not answer" });
-  const detailOf = (reply: ReturnType<Health["reply"]>): string => JSON.parse(reply?.body ?? "").Detail;
+  const health = new HealthRoutes({ guard: () => false }, { why: () => "the store does not answer" });
+  const detailOf = (reply: ReturnType<HealthRoutes["reply"]>): string => JSON.parse(reply?.body ?? "").Detail;
   t.equal(detailOf(health.replyToOperator("/readyz")), "Not ready: the store does not answer");
   t.equal(detailOf(health.reply("/readyz")), "Not ready: no guard");
 });

@@ -33,9 +33,9 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
       return body;
     },
     arrivedBody: () => undefined,
-    pieces: () => t.fail("a JSON body is read whole") as never,
+    chunks: () => t.fail("a JSON body is read whole") as never,
     tryReserveResponse: () => true,
-    tryHoldBody: () => true,
+    tryReserveBody: () => true,
     onAbort() {},
   };
   return { request, asked, send };
@@ -43,11 +43,11 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
 
 t.test("a rule made while the body comes refuses the call", async (t) => {
   const { request, asked, send } = slow(undefined);
-  const answer = handler(request);
+  const response = handler(request);
   await asked;
   await post(handler, "/v1/auth/Rules/Create", { rule }, admin);
   send('{"name":"Ada"}');
-  t.equal((await answer).status, 401);
+  t.equal((await response).status, 401);
 });
 
 for (const [title, token] of [
@@ -56,7 +56,7 @@ for (const [title, token] of [
 ] as const) {
   t.test(`${title}: refused before the body is asked for`, async (t) => {
     const { request, asked } = slow(token);
-    const answer = Promise.resolve(handler(request)).then(({ status }) => status);
-    t.equal(await Promise.race([answer, asked.then(() => "the body was asked for")]), 401);
+    const response = Promise.resolve(handler(request)).then(({ status }) => status);
+    t.equal(await Promise.race([response, asked.then(() => "the body was asked for")]), 401);
   });
 }

@@ -24,7 +24,7 @@ for (const [name, connect] of TRANSPORTS) {
       const wanted = name === "grpc-js" ? (row.grpcJs?.[0] ?? row.status) : row.status;
       await t.test(`${row.title}: ${wanted}`, async (t) => {
         await odd(t, deployment, row);
-        const url = `http://127.0.0.1:${deployment.door.address.port}/odd/helloworld`;
+        const url = `http://127.0.0.1:${deployment.gateway.address.port}/odd/helloworld`;
         for (const [shape, path] of Object.entries({ "a unary call": "call", "a stream": "stream" })) {
           const { status, detail } = await endOf(`${url}/${path}?name=Ada`);
           t.equal(status, wanted, shape);
@@ -39,7 +39,7 @@ t.test("in process, an answer over 4 MiB: 502", async (t) => {
   const service = rawService({ one: () => Buffer.alloc(4 * 2 ** 20 + 1) });
   const deployment = await deploy(t.testdir(), { services: [service] });
   t.teardown(() => deployment.close());
-  const { status, detail } = await endOf(`http://127.0.0.1:${deployment.door.address.port}/raw/one`);
+  const { status, detail } = await endOf(`http://127.0.0.1:${deployment.gateway.address.port}/raw/one`);
   t.equal(status, 502);
   t.match(detail, /^raw answered with too much: a message is larger than 4194304 bytes$/);
 });
@@ -47,7 +47,7 @@ t.test("in process, an answer over 4 MiB: 502", async (t) => {
 /** A service `odd` that answers every call as the row has it. */
 async function odd(t: Test, { add }: Deployment, { frames, closes }: BrokenAnswer): Promise<void> {
   const server = await rawServer(t);
-  const answer = async (peer: RawPeer): Promise<void> => {
+  const response = async (peer: RawPeer): Promise<void> => {
     peer.send(SETTINGS);
     for (;;) {
       const request = await peer.next(isType(FrameType.HEADERS));
@@ -57,7 +57,7 @@ async function odd(t: Test, { add }: Deployment, { frames, closes }: BrokenAnswe
     }
   };
   const accept = async (): Promise<void> => {
-    for (;;) void answer(await server.next());
+    for (;;) void response(await server.next());
   };
   void accept();
   t.teardown(add({ service: "odd", addresses: [`127.0.0.1:${server.address.port}`] }));
@@ -65,8 +65,8 @@ async function odd(t: Test, { add }: Deployment, { frames, closes }: BrokenAnswe
 
 /** Of the answer, or of the error that is a stream's last frame. */
 async function endOf(url: string): Promise<{ readonly status: number; readonly detail: string }> {
-  const answer = await fetch(url);
-  const last = JSON.parse((await answer.text()).trimEnd().split("\n").at(-1) as string);
-  const { Code: status = 200, Detail: detail = "" } = answer.status === 200 ? (last.error ?? {}) : last;
+  const response = await fetch(url);
+  const last = JSON.parse((await response.text()).trimEnd().split("\n").at(-1) as string);
+  const { Code: status = 200, Detail: detail = "" } = response.status === 200 ? (last.error ?? {}) : last;
   return { status, detail };
 }

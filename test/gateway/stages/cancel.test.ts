@@ -11,7 +11,7 @@ t.test("a client that goes cancels its call in the service", async (t) => {
   const { promise: isCancelled, resolve: cancelled } = deferred<unknown>();
   const deployment = await deploy(t.testdir(), { events: { onCall: called, onCancel: cancelled } });
   t.teardown(() => deployment.close());
-  const socket = connect(deployment.door.address.port, "127.0.0.1");
+  const socket = connect(deployment.gateway.address.port, "127.0.0.1");
   socket.write("GET /probe/hang HTTP/1.1\r\nHost: x\r\n\r\n");
   await isCalled;
   socket.destroy();

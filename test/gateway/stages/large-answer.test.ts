@@ -9,32 +9,32 @@ t.test("as JSON", async (t) => {
   t.teardown(() => deployment.close());
   // Each of these characters takes six bytes of JSON, and the greeting stands in the answer twice.
   const name = "\u0001".repeat(16);
-  const url = `http://127.0.0.1:${deployment.door.address.port}/helloworld`;
+  const url = `http://127.0.0.1:${deployment.gateway.address.port}/helloworld`;
   for (const [endpoint, fields, accept] of [
     ["call", { name }, "application/json"],
     ["stream", { name, messages: 1 }, "application/x-ndjson"],
     ["stream", { name, messages: 1 }, "text/event-stream"],
   ] as const) {
     t.test(`${endpoint}, ${accept}`, async (t) => {
-      const answer = await fetch(`${url}/${endpoint}`, {
+      const response = await fetch(`${url}/${endpoint}`, {
         method: "POST",
         headers: { "Content-Type": "application/json", Accept: accept },
         body: JSON.stringify(fields),
       });
-      t.equal(answer.status, 502);
+      t.equal(response.status, 502);
       t.match(
-        await answer.text(),
+        await response.text(),
         /"Code":502,"Detail":"helloworld answered with too much: the message is larger than 160 bytes as JSON"/,
       );
     });
   }
   t.test("in Connect it is resource_exhausted", async (t) => {
-    const answer = await fetch(`http://127.0.0.1:${deployment.door.address.port}/helloworld.Helloworld/Call`, {
+    const response = await fetch(`http://127.0.0.1:${deployment.gateway.address.port}/helloworld.Helloworld/Call`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1", "Portico-Service": "helloworld" },
       body: JSON.stringify({ name }),
     });
-    t.match(await answer.json(), { code: "resource_exhausted", message: /answered with too much/ });
+    t.match(await response.json(), { code: "resource_exhausted", message: /answered with too much/ });
   });
 });
 
@@ -49,7 +49,7 @@ t.test("on the wire", async (t) => {
   });
   const deployment = await deploy(t.testdir(), { services: [service] });
   t.teardown(() => deployment.close());
-  const { door, logged, metrics } = deployment;
+  const { gateway, logged, metrics } = deployment;
   const nothing = Buffer.alloc(5);
   const json = { "Content-Type": "application/json" };
   const detail = "raw answered with too much: a message is larger than 4194304 bytes";
@@ -73,8 +73,12 @@ t.test("on the wire", async (t) => {
     ["MCP", "/mcp", { ...json, Accept: "application/json, text/event-stream" }, JSON.stringify(mcp), detail],
   ] as const) {
     t.test(title, async (t) => {
-      const answer = await fetch(`http://127.0.0.1:${door.address.port}${path}`, { method: "POST", headers, body });
-      t.match(Buffer.from(await answer.arrayBuffer()).toString(), end);
+      const response = await fetch(`http://127.0.0.1:${gateway.address.port}${path}`, {
+        method: "POST",
+        headers,
+        body,
+      });
+      t.match(Buffer.from(await response.arrayBuffer()).toString(), end);
       const endpoint = `raw:Raw.${/one/i.test(path) || title === "MCP" ? "One" : "Download"}`;
       t.match(logged.at(-1), { endpoint, status: 502, failure: detail }, "the log names the endpoint");
     });

@@ -120,10 +120,10 @@ t.test("a page whose host name was pointed at this machine after it was loaded",
 async function readRebound(browser: Browser, url: string): Promise<{ status: number | undefined; same: string }> {
   const page = await browser.newPage();
   const { port } = new URL(url);
-  const answer = await page.goto(`http://evil.example:${port}/livez`);
+  const response = await page.goto(`http://evil.example:${port}/livez`);
   const same = await page.evaluate<string>(`fetch("/helloworld/call?name=page").then((answer) => answer.text())`);
   await page.close();
-  return { status: answer?.status(), same };
+  return { status: response?.status(), same };
 }
 
 async function attack(page: Page, from: string, portico: Portico): Promise<{ read: string; opened: boolean }> {

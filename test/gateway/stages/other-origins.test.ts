@@ -46,12 +46,12 @@ for (const cors of new Set(cases.map(([, setting]) => setting))) {
     for (const [title, setting, method, target, headers, status] of cases) {
       if (setting !== cors) continue;
       deployment.decided.length = 0;
-      const answer = await ask(deployment.handler, { method, target, headers });
-      t.equal(answer.status, status, title);
+      const response = await ask(deployment.handler, { method, target, headers });
+      t.equal(response.status, status, title);
       if (status === 403) {
-        t.match(JSON.parse(answer.body), { Code: 403, Detail: /may not call here; PORTICO_CORS names/ }, title);
+        t.match(JSON.parse(response.body), { Code: 403, Detail: /may not call here; PORTICO_CORS names/ }, title);
         t.same(deployment.decided, [], `${title}: no rule is asked`);
-        t.notOk("access-control-allow-origin" in answer.headers, `${title}: the page cannot read the refusal`);
+        t.notOk("access-control-allow-origin" in response.headers, `${title}: the page cannot read the refusal`);
       }
     }
   });
@@ -60,8 +60,8 @@ for (const cors of new Set(cases.map(([, setting]) => setting))) {
 t.test("PORTICO_CORS is off by default", async (t) => {
   const deployment = await deploy(t.testdir());
   t.teardown(() => deployment.close());
-  const answer = await ask(deployment.handler, { target: CALL, headers: ["Origin", BAD] });
-  t.equal(answer.status, 403);
+  const response = await ask(deployment.handler, { target: CALL, headers: ["Origin", BAD] });
+  t.equal(response.status, 403);
 });
 
 t.test("metrics and health are for no page, whatever PORTICO_CORS says", async (t) => {
@@ -78,9 +78,9 @@ t.test("metrics and health are for no page, whatever PORTICO_CORS says", async (
     [["Host", "bad.example"], 421],
   ] as const) {
     for (const target of ["/metrics", "/livez"]) {
-      const answer = await ask(admin, { target, headers });
-      t.equal(answer.status, status, `${target} with ${headers.join(" ")}`);
-      if (status !== 200) t.match(JSON.parse(answer.body), { Id: "gateway", Code: status });
+      const response = await ask(admin, { target, headers });
+      t.equal(response.status, status, `${target} with ${headers.join(" ")}`);
+      if (status !== 200) t.match(JSON.parse(response.body), { Id: "gateway", Code: status });
     }
   }
 });

@@ -113,9 +113,9 @@ t.test("the operator's port serves metrics and health", async (t) => {
     ["GET", "/helloworld", 404, /"Code":404/],
   ];
   for (const [method, target, status, body] of cases) {
-    const answer = await ask(admin, { method, target });
-    t.equal(answer.status, status, `${method} ${target}`);
-    t.match(answer.body, body, `${method} ${target}`);
+    const response = await ask(admin, { method, target });
+    t.equal(response.status, status, `${method} ${target}`);
+    t.match(response.body, body, `${method} ${target}`);
   }
   t.match((await ask(admin, { target: "/metrics" })).headers["content-type"], /^text\/plain; version=0\.0\.4/);
 });

@@ -1,7 +1,7 @@
 // The gateway's guard follows a stream for as long as it is open, and no longer.
 import t from "tap";
 import { Target } from "../../../gateway/catalog/target.js";
-import { StreamCall, type StreamOptions } from "../../../gateway/stages/stream-call.js";
+import { StreamCall, type StreamCallOptions } from "../../../gateway/stages/stream-call.js";
 import type { Admission } from "../../../src/call/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
@@ -47,7 +47,7 @@ for (const [how, finish, expected] of [
         {} as Target["contract"],
       );
       call = new StreamCall(
-        { target, guard, admission, deadline: undefined, begin, completeDetails() {} } as unknown as StreamOptions,
+        { target, guard, admission, deadline: undefined, begin, completeDetails() {} } as unknown as StreamCallOptions,
         listener,
       );
     });

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import t from "tap";
 import { Target } from "../../../gateway/catalog/target.js";
-import { StreamCall, type StreamOptions } from "../../../gateway/stages/stream-call.js";
+import { StreamCall, type StreamCallOptions } from "../../../gateway/stages/stream-call.js";
 import type { Admission } from "../../../src/call/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
@@ -50,7 +50,7 @@ async function open() {
     deadline: undefined,
     begin,
     completeDetails() {},
-  } as unknown as StreamOptions;
+  } as unknown as StreamCallOptions;
   const got: string[] = [];
   const ends: (Error | undefined)[] = [];
   let drained = 0;

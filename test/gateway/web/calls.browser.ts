@@ -104,8 +104,8 @@ t.test("a call to try", async (t) => {
     await text("2 value").fill("leaf");
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("200 OK").waitFor();
-    const answer = JSON.parse((await page.getByRole("region", { name: "Response" }).locator("pre").textContent())!);
-    t.same(answer.notes, { Ada: "tea", 7: "leaf" });
+    const response = JSON.parse((await page.getByRole("region", { name: "Response" }).locator("pre").textContent())!);
+    t.same(response.notes, { Ada: "tea", 7: "leaf" });
   });
 
   t.test("marks the field that was refused, until the request changes", async (t) => {

@@ -110,9 +110,9 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
   ] as const) {
     await t.test(`${title}: names that look like markup are text, wherever they come from`, async (t) => {
       await page.route(`**/v1/auth/${endpoint}`, async (route) => {
-        const answer = await (await route.fetch()).json();
-        answer[list][0][field] = HOSTILE;
-        await route.fulfill({ json: answer });
+        const response = await (await route.fetch()).json();
+        response[list][0][field] = HOSTILE;
+        await route.fulfill({ json: response });
       });
       await go("Overview");
       await go(title);

@@ -1,6 +1,6 @@
 // JSON as text is read without losing a digit.
 import t from "tap";
-import { faultOf, parseExact } from "../../../gateway/web/explore/json-text.js";
+import { errorOf, parseExact } from "../../../gateway/web/explore/json-text.js";
 
 t.test("reading keeps integers that JavaScript cannot hold, as strings", async (t) => {
   // Node tells what a number was written as from version 21 on, browsers since 2023.
@@ -11,7 +11,7 @@ t.test("reading keeps integers that JavaScript cannot hold, as strings", async (
 });
 
 t.test("says that a request must be a JSON object", async (t) => {
-  t.equal(faultOf('{"a":1}'), undefined);
-  for (const text of ["[]", "1", "null", '"a"']) t.match(faultOf(text), "A request is a JSON object", text);
-  for (const text of ["", "{", "{a:1}"]) t.match(faultOf(text), /^Not JSON yet: /, text);
+  t.equal(errorOf('{"a":1}'), undefined);
+  for (const text of ["[]", "1", "null", '"a"']) t.match(errorOf(text), "A request is a JSON object", text);
+  for (const text of ["", "{", "{a:1}"]) t.match(errorOf(text), /^Not JSON yet: /, text);
 });

@@ -99,11 +99,11 @@ t.test("by keyboard only", async (t) => {
 
     await page.goto("/explore/shop/Shop.Call");
     await page.getByRole("button", { name: "Fill in the example" }).click();
-    const { promise: held, resolve: answer } = deferred();
+    const { promise: held, resolve: response } = deferred();
     await page.route("**/shop/Call", (route) => held.then(() => route.continue()));
     await press(page, "Send");
     await page.getByRole("button", { name: "Cancel" }).focus();
-    answer();
+    response();
     await page.getByText("200 OK").waitFor();
     t.equal(await focused(page), "Send", "an answer that comes while Cancel has it");
 

@@ -10,8 +10,12 @@ t.teardown(() => portico.stop());
 const origin = portico.address("HTTP");
 
 async function get(path: string, headers: Record<string, string> = {}, method: "GET" | "HEAD" | "POST" = "GET") {
-  const answer = await request(`${origin}${path}`, { method, headers });
-  return { status: answer.statusCode, headers: answer.headers, body: Buffer.from(await answer.body.arrayBuffer()) };
+  const response = await request(`${origin}${path}`, { method, headers });
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: Buffer.from(await response.body.arrayBuffer()),
+  };
 }
 
 const document = (await get("/explore")).body.toString();

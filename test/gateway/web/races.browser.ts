@@ -213,7 +213,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
 
   t.test("shows the explanation of the current question only", async (t) => {
     const { page } = await enter(t, setting, "Rules");
-    const answer = page.getByRole("region", { name: "Explain a call" }).getByRole("status").first();
+    const response = page.getByRole("region", { name: "Explain a call" }).getByRole("status").first();
     await page.getByLabel("Who calls").selectOption("admin");
     await page.getByLabel("What is called").selectOption(HELLO);
     const held = await hold(page, "**/Rules/Explain");
@@ -224,10 +224,10 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     await held.release();
     await (await answered).finished();
     await untilDrawn(page);
-    t.equal(await answer.innerText(), "");
+    t.equal(await response.innerText(), "");
     await page.getByRole("button", { name: "Explain" }).click();
-    await answer.getByText("200 granted").waitFor();
-    t.match(await answer.innerText(), `A call without a token at ${HELLO}`);
+    await response.getByText("200 granted").waitFor();
+    t.match(await response.innerText(), `A call without a token at ${HELLO}`);
   });
 
   t.test("shows the numbers of the chosen service, and keeps them when a reload fails", async (t) => {

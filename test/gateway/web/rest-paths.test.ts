@@ -109,8 +109,8 @@ t.test("a request that a path cannot carry is told to the visitor", async (t) =>
     ["GET /lib/left/{left}", { left: "a", tags: ["\udc00"] }, /^tags has half of a surrogate pair/],
   ];
   for (const [key, request, message] of rows) {
-    const { fault } = boundCall(pathNamed(key), JSON.stringify(request), undefined);
-    t.match(fault, message, `${key} ${JSON.stringify(request)}`);
+    const { error } = boundCall(pathNamed(key), JSON.stringify(request), undefined);
+    t.match(error, message, `${key} ${JSON.stringify(request)}`);
   }
 });
 

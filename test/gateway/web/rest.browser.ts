@@ -7,11 +7,11 @@ import { checkClean, launch, screenshot, untilDrawn, visit } from "./browser.js"
 
 t.test("a call by a REST path", async (t) => {
   const own = [new Pages({ folder: "dist/console" })];
-  const { handler, door, logged, close } = await deploy(t.testdir(), { services: [createLibrary()], own });
+  const { handler, gateway, logged, close } = await deploy(t.testdir(), { services: [createLibrary()], own });
   t.teardown(close);
   const rule = { id: "library", scope: "<public>", resource: "service:library:*", access: "GRANTED", priority: 1 };
   await post(handler, "/v1/auth/rules/create", { rule }, await login(handler, "admin"));
-  const setting = { browser: await launch(t), origin: `http://127.0.0.1:${door.address.port}` };
+  const setting = { browser: await launch(t), origin: `http://127.0.0.1:${gateway.address.port}` };
 
   await t.test("GET: fields go into the path and the query", async (t) => {
     const watched = await visit(t, setting, "/explore/library/Library.Get");

@@ -1,6 +1,6 @@
 // The search of the list: which services are found by what, and in which order.
 import t from "tap";
-import { pieces, search, wordsOf } from "../../../gateway/web/explore/search.js";
+import { chunks, search, wordsOf } from "../../../gateway/web/explore/search.js";
 
 const SERVICES = [
   service("billing", "Writes invoices and takes payments.", ["Invoices.Create", "Invoices.SendByMail"]),
@@ -52,8 +52,8 @@ t.test("finds names and texts while the names of fields are not loaded", async (
 });
 
 t.test("the search marks the words that were found", async (t) => {
-  t.same(pieces("Sends mail by Mail", ["mail"]), ["Sends ", "mail", " by ", "Mail", ""]);
-  t.same(pieces("Sendmail", ["mail", "sendmail"]), ["", "Sendmail", ""], "the longer word first");
-  t.same(pieces("a (b) c", wordsOf("(b)")), ["a ", "(b)", " c"], "a word is no pattern");
-  t.same(pieces("nothing", []), ["nothing"]);
+  t.same(chunks("Sends mail by Mail", ["mail"]), ["Sends ", "mail", " by ", "Mail", ""]);
+  t.same(chunks("Sendmail", ["mail", "sendmail"]), ["", "Sendmail", ""], "the longer word first");
+  t.same(chunks("a (b) c", wordsOf("(b)")), ["a ", "(b)", " c"], "a word is no pattern");
+  t.same(chunks("nothing", []), ["nothing"]);
 });

@@ -37,8 +37,8 @@ t.test("the session", async (t) => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("Signed out").waitFor();
     const headers = { authorization: authorization as string, "content-type": "application/json" };
-    const answer = await fetch(`${setting.origin}/v1/helloworld/Call`, { method: "POST", headers, body: "{}" });
-    t.equal(answer.status, 401);
+    const response = await fetch(`${setting.origin}/v1/helloworld/Call`, { method: "POST", headers, body: "{}" });
+    t.equal(response.status, 401);
   });
 
   t.test("a token that is about to expire is replaced before the next call", async (t) => {

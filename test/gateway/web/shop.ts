@@ -84,10 +84,10 @@ export async function openShop(folder: string): Promise<Shop> {
       call: ServerReadableStream<{ content_type: string; data: Buffer }, object>,
       done: sendUnaryData<object>,
     ) => {
-      const pieces: Buffer[] = [];
-      call.on("data", ({ data }) => pieces.push(data));
+      const chunks: Buffer[] = [];
+      call.on("data", ({ data }) => chunks.push(data));
       call.on("end", () => {
-        const text = Buffer.concat(pieces).toString();
+        const text = Buffer.concat(chunks).toString();
         receive(call, { text });
         done(null, { count: text.length });
       });

@@ -19,7 +19,7 @@ interface SnippetCase {
   readonly shape: Shape;
   readonly body: object;
   readonly takesBytes?: boolean;
-  readonly answersBytes?: boolean;
+  readonly returnsBytes?: boolean;
   /** What the service receives; default is the body. */
   readonly received?: object;
   /** What is printed, or written to answer.bin. */
@@ -103,7 +103,7 @@ export const CASES: readonly SnippetCase[] = [
     title: "an answer of bytes",
     endpoint: "Print",
     shape: "unary",
-    answersBytes: true,
+    returnsBytes: true,
     body: { customer: "Ada" },
     printed: /Order of Ada/,
   },
@@ -119,10 +119,10 @@ export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: Sn
   const { body: tokens } = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
   const { accessToken: token } = tokens as { accessToken: string };
   const seen = new Set<Shape>();
-  for (const { title, endpoint, shape, body, takesBytes, answersBytes, received = body, printed } of CASES) {
+  for (const { title, endpoint, shape, body, takesBytes, returnsBytes, received = body, printed } of CASES) {
     for (const withToken of seen.has(shape) ? [true] : [true, false]) {
       const path = `/v1/shop/${endpoint}`;
-      const made = snippetsFor({ origin, path, shape, withToken, body, takesBytes, answersBytes });
+      const made = snippetsFor({ origin, path, shape, withToken, body, takesBytes, returnsBytes });
       const snippet = made.find((one) => one.id === id);
       if (snippet === undefined) continue;
       await t.test(`${title}, ${withToken ? "with a token" : "as nobody"}`, async (t) => {
@@ -190,8 +190,8 @@ export function program(command: readonly [string, ...string[]], file: string, {
     const complaints = printed(child.stderr);
     const [code] = await once(child, "close");
     if (code !== 0) throw new Error(`${name} ended with ${code}: ${await complaints}\n${text}`);
-    const answer = join(cwd, "answer.bin");
-    const written = existsSync(answer) ? readFileSync(answer, "utf8") : "";
+    const response = join(cwd, "answer.bin");
+    const written = existsSync(response) ? readFileSync(response, "utf8") : "";
     rmSync(cwd, { recursive: true });
     return (await output) + written;
   };

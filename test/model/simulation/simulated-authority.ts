@@ -4,10 +4,10 @@
  */
 
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
-import { type Claims, LocalClaims } from "../../../services/auth/log/leases/claims.js";
+import { type LeaseRecords, LocalLeaseRecords } from "../../../services/auth/log/leases/claims.js";
 import { type Holder, Leases } from "../../../services/auth/log/leases/leases.js";
 import { Reports } from "../../../services/auth/log/leases/reports.js";
-import { SharedClaims } from "../../../services/auth/log/leases/shared-claims.js";
+import { SharedLeaseRecords } from "../../../services/auth/log/leases/shared-claims.js";
 import { collectionOf } from "../../../src/store/collection.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import { openJournal, silent } from "../../services/auth/open.js";
@@ -38,7 +38,7 @@ export class SimulatedAuthority {
   readonly #options: SimulationOptions;
   readonly #journal: Journal;
   readonly #leases: Leases;
-  readonly #claims: Claims;
+  readonly #claims: LeaseRecords;
   readonly #reports: Reports | undefined;
 
   private constructor(options: SimulationOptions, journal: Journal, store: KeyValueStore, isUp: { up: boolean }) {
@@ -49,7 +49,7 @@ export class SimulatedAuthority {
     this.#journal = journal;
     if (store.mayBeStale) {
       const clock = { now: () => time.now, wall: time.now, atLeast: () => undefined, compare: () => undefined };
-      const claims = new SharedClaims({
+      const claims = new SharedLeaseRecords({
         ...common,
         store,
         rows: collectionOf(store, "grantors"),
@@ -58,11 +58,11 @@ export class SimulatedAuthority {
         name: "simulated",
       });
       this.#claims = claims;
-      this.#leases = new Leases({ ...common, claims });
-      this.#reports = new Reports({ journal, leases: this.#leases, claims, log: silent });
+      this.#leases = new Leases({ ...common, leaseRecords: claims });
+      this.#reports = new Reports({ journal, leases: this.#leases, leaseRecords: claims, log: silent });
     } else {
-      this.#claims = new LocalClaims({ ...common, rows: collectionOf(store, "grantors"), store: "simulated" });
-      this.#leases = new Leases({ ...common, claims: this.#claims });
+      this.#claims = new LocalLeaseRecords({ ...common, rows: collectionOf(store, "grantors"), store: "simulated" });
+      this.#leases = new Leases({ ...common, leaseRecords: this.#claims });
     }
     store.follow("log", () => void journal.sync().catch(() => undefined));
     Object.defineProperty(this, "up", { get: () => isUp.up, set: (up) => (isUp.up = up) });
@@ -132,13 +132,13 @@ export class SimulatedStream {
 
   ping(sequence: number): void {
     this.#unanswered = sequence;
-    void this.#answer();
+    void this.#response();
   }
 
   applied(revision: number): void {
     if (!this.#isOpen) return;
     this.#leases.applied(this.#holder, Math.min(revision, this.#journal.state.revision));
-    void this.#answer();
+    void this.#response();
   }
 
   end(): void {
@@ -148,7 +148,7 @@ export class SimulatedStream {
     this.#leases.leave(this.#holder, false);
   }
 
-  async #answer(): Promise<void> {
+  async #response(): Promise<void> {
     const sequence = this.#unanswered;
     if (sequence === undefined || !this.#leases.mayGrant(this.#holder)) return;
     this.#unanswered = undefined;

@@ -27,7 +27,7 @@ session.close();
 const channel = new GrpcChannel(server.address);
 const message = await new Promise((resolve) => {
   const listener = { onMessage() {}, onEnd: ({ message }: { message: string }) => resolve(message) };
-  channel.open({ path, metadata: [["authorization", TOKEN]], deadline: undefined }, listener);
+  channel.open({ path, metadata: [["authorization", TOKEN]], deadlineMonotonicMs: undefined }, listener);
 });
 process.stdout.write(`refused ${message}\n`);
 channel.close();

@@ -39,7 +39,7 @@ function call(channel: Http2Channel, extra: { metadata?: Metadata; time?: number
     let received: Metadata | undefined;
     const { metadata = [], time = 10_000 } = extra;
     const opened = channel.open(
-      { path: "/raw.Raw/One", metadata, deadline: performance.now() + time },
+      { path: "/raw.Raw/One", metadata, deadlineMonotonicMs: performance.now() + time },
       {
         onHeaders: (sent) => {
           received = sent;
@@ -130,12 +130,12 @@ function uint8(value: number): Buffer {
   return Buffer.from([value]);
 }
 
-for (const [what, answer] of PROPER) {
+for (const [what, response] of PROPER) {
   t.test(`answered with ${what}`, async (t) => {
     const { channel, peer } = await connect(t);
     const told = call(channel);
     await requested(peer);
-    peer.send(...answer);
+    peer.send(...response);
     t.match(await told, { messages: ["b"], status: { code: Code.OK } });
   });
 }
@@ -223,12 +223,12 @@ const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
   ["headers twice", [headers(1, RESPONSE), headers(1, RESPONSE)], { code: Code.INTERNAL }],
 ];
 
-for (const [what, answer, status] of IMPROPER) {
+for (const [what, response, status] of IMPROPER) {
   t.test(`ended with ${what}; the connection goes on`, async (t) => {
     const { channel, peer } = await connect(t);
     const told = call(channel);
     await requested(peer);
-    peer.send(...answer);
+    peer.send(...response);
     t.match((await told).status, status);
     const next = call(channel);
     const request = await requested(peer);
@@ -243,8 +243,8 @@ t.test("reads a message that is large when decompressed, whose trailers have com
   const told = call(channel);
   await requested(peer);
   const text = "b".repeat(1_000_000);
-  const answer = frame(FrameType.DATA, 0, 1, message(gzipSync(text), 1));
-  peer.send(headers(1, [...RESPONSE, ["grpc-encoding", "gzip"]]), answer, OK);
+  const response = frame(FrameType.DATA, 0, 1, message(gzipSync(text), 1));
+  peer.send(headers(1, [...RESPONSE, ["grpc-encoding", "gzip"]]), response, OK);
   t.same((await told).messages, [text]);
   t.match(await told, { status: { code: Code.OK } });
 });
@@ -386,7 +386,7 @@ t.test("a cancelled call resets its stream; one that was never written is not he
   t.equal((await told).status.code, Code.DEADLINE_EXCEEDED);
   t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
   const silent = channel.open(
-    { path: "/raw.Raw/One", metadata: [], deadline: performance.now() + 5_000 },
+    { path: "/raw.Raw/One", metadata: [], deadlineMonotonicMs: performance.now() + 5_000 },
     { onMessage() {}, onEnd() {} },
   );
   silent.cancel();

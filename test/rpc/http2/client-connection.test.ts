@@ -30,7 +30,7 @@ async function connect(t: Test, keepAlive = { after: 60_000, timeout: 60_000 }) 
         connection.ready = true;
         ready();
       },
-      onRoom() {},
+      onCapacity() {},
       onDraining: (_connection, tooManyPings) => events.push(tooManyPings ? "draining: too many pings" : "draining"),
       onClosed: () => events.push("closed"),
     },
@@ -56,9 +56,9 @@ function open(connection: ClientConnection): Promise<Status> {
 t.test("a connection whose ids have run out takes no more calls, and ends with its last", async (t) => {
   const { connection, peer, events } = await connect(t);
   connection.nextStreamId = LAST_STREAM_ID;
-  t.equal(connection.hasRoom, true);
+  t.equal(connection.hasCapacity, true);
   const last = open(connection);
-  t.equal(connection.hasRoom, false);
+  t.equal(connection.hasCapacity, false);
   t.same(events, ["draining"]);
   await peer.next(({ type, streamId }) => type === FrameType.HEADERS && streamId === LAST_STREAM_ID);
   peer.send(headers(LAST_STREAM_ID, [...RESPONSE, ["grpc-status", "0"]], END));

@@ -28,7 +28,7 @@ for (const [title, serve] of servers) {
     const told: string[] = [];
     const status = await new Promise<Status>((onEnd) => {
       const call = channel.open(
-        { path: RawService.download.path, metadata: [], deadline: performance.now() + 10_000 },
+        { path: RawService.download.path, metadata: [], deadlineMonotonicMs: performance.now() + 10_000 },
         {
           async onMessage(message) {
             told.push(Buffer.from(message).toString());

@@ -1,10 +1,10 @@
 import t from "tap";
 import { Code } from "../../../src/errors.js";
-import type { HeaderField } from "../../../src/http2/header-fields.js";
+import type { ReceivedField } from "../../../src/http2/header-fields.js";
 import { checkMetadata, HEADER_NAMES, metadataOf, statusOf } from "../../../src/rpc/http2/headers.js";
 import { decodeMessage, encodeMessage, MAX_MESSAGE } from "../../../src/rpc/status-message.js";
 
-const fields = (...pairs: [string, string][]): HeaderField[] =>
+const fields = (...pairs: [string, string][]): ReceivedField[] =>
   pairs.map(([name, value]) => HEADER_NAMES.field(name, value));
 
 const MESSAGES: [message: string, encoded: string][] = [
@@ -76,7 +76,7 @@ t.test("metadata that cannot be sent is refused", async (t) => {
   );
 });
 
-const STATUSES: [what: string, list: HeaderField[], http: number, code: number][] = [
+const STATUSES: [what: string, list: ReceivedField[], http: number, code: number][] = [
   ["OK", fields(["grpc-status", "0"]), 200, Code.OK],
   ["a code of the service's own", fields(["grpc-status", "17"]), 200, 17],
   ["a code that no integer of 32 bits is", fields(["grpc-status", "2147483648"]), 200, Code.UNKNOWN],

@@ -3,14 +3,14 @@ import { deflateSync, gzipSync } from "node:zlib";
 import t from "tap";
 import { Code } from "../../../src/errors.js";
 import { decompress } from "../../../src/rpc/http2/decompression.js";
-import { MessageReader } from "../../../src/rpc/http2/messages.js";
+import { GrpcMessageReader } from "../../../src/rpc/http2/messages.js";
 import { message } from "../../http2/peer.js";
 import { deferred } from "../../support/deferred.js";
 
 const MAX = 100_000;
 
 /** All messages in bytes that arrive in chunks of a size. */
-function read(reader: MessageReader, bytes: Buffer, size = bytes.length): string[] {
+function read(reader: GrpcMessageReader, bytes: Buffer, size = bytes.length): string[] {
   const messages: string[] = [];
   for (let start = 0; start < bytes.length; start += size) {
     reader.push(bytes, start, Math.min(start + size, bytes.length));
@@ -25,14 +25,14 @@ const TEXTS = ["", "a", "b".repeat(9), "c".repeat(MAX), "", "d".repeat(70_000)];
 t.test("messages are the same however the bytes arrive", async (t) => {
   const bytes = Buffer.concat(TEXTS.map((text) => message(Buffer.from(text))));
   for (const size of [bytes.length, 1, 4, 5, 6, 13, 1_000, 65_536]) {
-    const reader = new MessageReader(MAX);
+    const reader = new GrpcMessageReader(MAX);
     t.same(read(reader, bytes, size), TEXTS, `in chunks of ${size}`);
     t.equal(reader.hasMore, false);
   }
 });
 
 t.test("messages may be taken later", async (t) => {
-  const reader = new MessageReader(MAX);
+  const reader = new GrpcMessageReader(MAX);
   for (const text of TEXTS) {
     const bytes = message(Buffer.from(text));
     reader.push(bytes, 0, bytes.length);
@@ -45,7 +45,7 @@ t.test("messages may be taken later", async (t) => {
 });
 
 t.test("a message that was handed out stays as it is", async (t) => {
-  const reader = new MessageReader(MAX);
+  const reader = new GrpcMessageReader(MAX);
   const [first, second] = [message(Buffer.from("first")), message(Buffer.from("second"))];
   reader.push(first, 0, 7);
   reader.push(Buffer.concat([first, second]), 7, 14);
@@ -56,7 +56,7 @@ t.test("a message that was handed out stays as it is", async (t) => {
 });
 
 t.test("bytes that were pushed may be overwritten afterwards", async (t) => {
-  const reader = new MessageReader(MAX);
+  const reader = new GrpcMessageReader(MAX);
   const bytes = Buffer.concat([message(Buffer.from("whole")), message(Buffer.from("cut"))]);
   const place = Buffer.from(bytes);
   reader.push(place, 0, bytes.length - 2);
@@ -70,7 +70,7 @@ t.test("bytes that were pushed may be overwritten afterwards", async (t) => {
 
 t.test("memory grows with the bytes that came, not with the length that was announced", async (t) => {
   const promise = Buffer.from([0, 0xff, 0xff, 0xff, 0xff]);
-  const reader = new MessageReader(2 ** 32);
+  const reader = new GrpcMessageReader(2 ** 32);
   const before = process.memoryUsage().arrayBuffers;
   reader.push(promise, 0, 5);
   reader.push(Buffer.from("a"), 0, 1);
@@ -82,8 +82,8 @@ t.test("memory for what has not come yet is asked for before it is allocated", a
   const promise = Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 0x61]);
   const asked: number[] = [];
   let grants = false;
-  const holder = { tryHold: (bytes: number) => asked.push(bytes) > 0 && grants };
-  const reader = new MessageReader(2 ** 32);
+  const holder = { tryReserve: (bytes: number) => asked.push(bytes) > 0 && grants };
+  const reader = new GrpcMessageReader(2 ** 32);
   t.notOk(reader.push(promise, 0, 6, holder));
   t.equal(reader.held, 0);
   grants = true;
@@ -98,7 +98,7 @@ t.test("memory for what has not come yet is asked for before it is allocated", a
 
 t.test("a message that has come is not asked for", async (t) => {
   const bytes = message(Buffer.from("a"));
-  t.ok(new MessageReader(MAX).push(bytes, 0, bytes.length, { tryHold: () => false }));
+  t.ok(new GrpcMessageReader(MAX).push(bytes, 0, bytes.length, { tryReserve: () => false }));
 });
 
 const COMPRESSED: [encoding: "gzip" | "deflate", compress: (bytes: Buffer) => Buffer][] = [
@@ -108,7 +108,7 @@ const COMPRESSED: [encoding: "gzip" | "deflate", compress: (bytes: Buffer) => Bu
 
 for (const [encoding, compress] of COMPRESSED) {
   t.test(`messages compressed by ${encoding} are read, and those that are not`, async (t) => {
-    const reader = new MessageReader(MAX);
+    const reader = new GrpcMessageReader(MAX);
     reader.encoding = encoding;
     const text = "hello ".repeat(1_000);
     t.same(read(reader, Buffer.concat([message(compress(Buffer.from(text)), 1), message(Buffer.from("plain"))])), [
@@ -118,7 +118,7 @@ for (const [encoding, compress] of COMPRESSED) {
   });
 
   t.test(`a small message of ${encoding} that stands for a large one is refused`, async (t) => {
-    const reader = new MessageReader(MAX);
+    const reader = new GrpcMessageReader(MAX);
     reader.encoding = encoding;
     const bomb = message(compress(Buffer.alloc(MAX + 1)), 1);
     t.ok(bomb.length < 1_000);
@@ -128,7 +128,7 @@ for (const [encoding, compress] of COMPRESSED) {
 
 t.test("a message that is large when decompressed comes later, and what is behind it waits", async (t) => {
   const { promise: isReady, resolve: onMessageReady } = deferred();
-  const reader = new MessageReader(MAX, { onMessageReady });
+  const reader = new GrpcMessageReader(MAX, { onMessageReady });
   reader.encoding = "gzip";
   const text = "c".repeat(MAX);
   const compressed = gzipSync(text);
@@ -144,7 +144,7 @@ t.test("a message that is large when decompressed comes later, and what is behin
 
 t.test("a small message that stands for one that is too large is refused later", async (t) => {
   const { promise: isReady, resolve: onMessageReady } = deferred();
-  const reader = new MessageReader(MAX, { onMessageReady });
+  const reader = new GrpcMessageReader(MAX, { onMessageReady });
   reader.encoding = "gzip";
   t.same(read(reader, message(gzipSync(Buffer.alloc(MAX + 1)), 1)), []);
   await isReady;
@@ -178,11 +178,11 @@ const REFUSED: [what: string, bytes: Buffer, code: Code][] = [
 ];
 
 for (const [what, bytes, code] of REFUSED) {
-  t.test(`refuses ${what}`, async (t) => t.throws(() => read(new MessageReader(MAX), bytes), { code }));
+  t.test(`refuses ${what}`, async (t) => t.throws(() => read(new GrpcMessageReader(MAX), bytes), { code }));
 }
 
 t.test("refuses what is not compressed as it says", async (t) => {
-  const reader = new MessageReader(MAX);
+  const reader = new GrpcMessageReader(MAX);
   reader.encoding = "gzip";
   t.throws(() => read(reader, message(Buffer.from("not gzip"), 1)), { code: Code.INTERNAL });
 });

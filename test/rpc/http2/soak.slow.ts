@@ -78,7 +78,9 @@ async function one(): Promise<void> {
 }
 
 async function chat(): Promise<void> {
-  const { send, drained, end, responses } = stream(channel, RawService.chat, { deadline: performance.now() + 10_000 });
+  const { send, drained, end, responses } = stream(channel, RawService.chat, {
+    deadlineMonotonicMs: performance.now() + 10_000,
+  });
   const sent = Array.from({ length: 30 }, (_, index) => Buffer.alloc(index * 200, `${next++}`));
   const sending = (async () => {
     for (const message of sent) if (!send(message)) await drained();

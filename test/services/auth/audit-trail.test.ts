@@ -161,8 +161,8 @@ t.test("records are dropped when their time has passed, those of deleted namespa
 
 t.test("a trail that has become too large makes the authority degraded, and changes go on", async (t) => {
   const { call, login, authority } = await open(t, { audit: { retentionMs: 400 * DAY, maxBytes: 1024 } });
-  await until(() => authority.faults().length > 0);
-  t.match(authority.faults(), [/PORTICO_AUDIT_MAX is .*Changes go on.*PORTICO_AUDIT_RETENTION/]);
+  await until(() => authority.errors().length > 0);
+  t.match(authority.errors(), [/PORTICO_AUDIT_MAX is .*Changes go on.*PORTICO_AUDIT_RETENTION/]);
   const token = await login();
   await call(RulesService.create, { rule: { ...RULE, id: "mine" } }, token);
   const { records } = await call(AuditService.list, { before: 0n, limit: 1 }, token);

@@ -4,9 +4,9 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import t, { type Test } from "tap";
-import { LocalClaims, leaseSpan, MAX_SPAN } from "../../../services/auth/log/leases/claims.js";
+import { LocalLeaseRecords, leaseSpan, MAX_SPAN } from "../../../services/auth/log/leases/claims.js";
 import { type Collection, collectionOf } from "../../../src/store/collection.js";
-import { claimsContract, timeOf } from "../../contract/claims.js";
+import { leaseRecordsContract, timeOf } from "../../contract/claims.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { silent } from "./open.js";
 
@@ -18,7 +18,7 @@ const EARLY = 2;
 interface Setting {
   readonly rows: Collection;
   /** Opens an authority's claims, as at its start. */
-  open(leaseMs: number, options?: { rows?: Collection; log?: typeof silent }): Promise<LocalClaims>;
+  open(leaseMs: number, options?: { rows?: Collection; log?: typeof silent }): Promise<LocalLeaseRecords>;
 }
 
 function setting(t: Test): Setting {
@@ -28,19 +28,25 @@ function setting(t: Test): Setting {
   return {
     rows: shared,
     open: async (leaseMs, { rows = shared, log = silent } = {}) => {
-      const claims = new LocalClaims({ rows, store: "in memory", log, now: () => performance.now(), leaseMs });
-      await claims.open();
-      return claims;
+      const leaseRecords = new LocalLeaseRecords({
+        rows,
+        store: "in memory",
+        log,
+        now: () => performance.now(),
+        leaseMs,
+      });
+      await leaseRecords.open();
+      return leaseRecords;
     },
   };
 }
 
 t.test("as on every store", async (t) =>
-  claimsContract(
+  leaseRecordsContract(
     t,
     async () => openMemoryStore(),
     (store, rows, leaseMs) =>
-      new LocalClaims({
+      new LocalLeaseRecords({
         rows,
         store: store.name,
         log: silent,
@@ -52,8 +58,8 @@ t.test("as on every store", async (t) =>
 
 t.test("a claim is written once", async (t) => {
   const { open, rows } = setting(t);
-  const claims = await open(LONG);
-  await claims.hold();
+  const leaseRecords = await open(LONG);
+  await leaseRecords.hold();
   const before = await rows.after("", 10);
   t.match(before, [[String, `${leaseSpan(LONG)}`]]);
   const readOnly = {
@@ -62,7 +68,7 @@ t.test("a claim is written once", async (t) => {
     delete: () => Promise.reject(new Error("full")),
   };
   Object.assign(rows, readOnly);
-  for (let ping = 0; ping < 5; ping++) await claims.hold();
+  for (let ping = 0; ping < 5; ping++) await leaseRecords.hold();
   t.same(await rows.after("", 10), before);
 });
 
@@ -86,11 +92,11 @@ t.test("wherever an authority is killed as it retires a claim, the next waits", 
     "before it writes": () => ({ create: () => Promise.reject(new Error("killed")) }),
     "between its two writes": () => ({ delete: () => Promise.reject(new Error("killed")) }),
   };
-  for (const [step, fault] of Object.entries(steps)) {
+  for (const [step, error] of Object.entries(steps)) {
     await t.test(step, async (t) => {
       const { open, rows } = setting(t);
       await (await open(LONG)).hold();
-      await open(SHORT, { rows: { ...rows, ...fault(rows) } });
+      await open(SHORT, { rows: { ...rows, ...error(rows) } });
       const start = performance.now();
       await (await open(SHORT)).settled();
       t.ok(performance.now() - start >= leaseSpan(LONG) - EARLY);

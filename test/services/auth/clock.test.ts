@@ -1,7 +1,7 @@
 /** The authority's time, by the machine's two clocks: the one that may be set, and the one that is not. */
 import pino from "pino";
 import t from "tap";
-import { Clock, countUptime } from "../../../services/auth/log/time/clock.js";
+import { AuthorityClock, countUptime } from "../../../services/auth/log/time/clock.js";
 import { Code } from "../../../src/errors.js";
 
 const SECOND = 1_000;
@@ -71,7 +71,7 @@ function open({ stored, off = 0, accept, others = [] }: Opened = {}) {
   const machine = { wall: NOW + off, elapsed: 5_000_000 };
   const logged: string[] = [];
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line).msg) });
-  const clock = new Clock({ clocks: { wall: () => machine.wall, elapsed: () => machine.elapsed }, log });
+  const clock = new AuthorityClock({ clocks: { wall: () => machine.wall, elapsed: () => machine.elapsed }, log });
   clock.compare(others.map((time) => NOW + time));
   clock.start({ stored: stored === undefined ? undefined : NOW + stored, accept: accept === true });
   return { machine, clock, logged };
@@ -141,10 +141,10 @@ for (const [what, { others, off, stored, accept }, time, isUsed] of compared) {
     machine.elapsed += HOUR;
     const isSlow = off < time && isUsed;
     t.equal(Math.round(clock.now()) - NOW, time + HOUR * (isSlow ? 0.9 : 1));
-    if (isUsed) t.equal(clock.fault, undefined);
+    if (isUsed) t.equal(clock.error, undefined);
     else {
       t.match(
-        clock.fault,
+        clock.error,
         /^the clock of the authority's machine is wrong: .* \d+ s (ahead of|behind) .* Set it right/,
       );
       t.equal(logged.filter((line) => /machine is wrong/.test(line)).length, 1, "it is logged once");
@@ -166,7 +166,7 @@ t.test("a clock that is set wrong while the authority runs is not used until it 
     for (const off of [0, jump, jump, 0, 0]) pass(off);
     t.match(logged, [/is wrong: it says .* Time goes on by theirs/, /is right again/]);
     t.equal(logged.length, 2);
-    t.equal(clock.fault, undefined);
+    t.equal(clock.error, undefined);
   }
 });
 

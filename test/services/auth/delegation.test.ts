@@ -9,7 +9,7 @@ import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.j
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { ask, codeOf, joinAt, openDoor } from "../../access/door.js";
+import { ask, codeOf, joinAt, openTestGateway } from "../../access/door.js";
 import { endpointAt } from "../../access/endpoints.js";
 import { readRule } from "../../access/read-rule.js";
 
@@ -19,9 +19,9 @@ const ORDERS = endpointAt("service:orders:Orders.Add");
 const { resource } = ORDERS;
 
 /** Rules that let staff call both services, and the service `front` the service `orders`. */
-async function scene(t: Parameters<typeof openDoor>[0]) {
-  const door = await openDoor(t);
-  const { call, admin, guard } = door;
+async function scene(t: Parameters<typeof openTestGateway>[0]) {
+  const gateway = await openTestGateway(t);
+  const { call, admin, guard } = gateway;
   const enrol = async (name: string): Promise<string> =>
     (await call(EnrolmentsService.create, { name, replace: false }, admin)).secret;
   const allow = (id: string, rule: string) => call(RulesService.create, { rule: readRule(rule, id) }, admin);
@@ -31,14 +31,14 @@ async function scene(t: Parameters<typeof openDoor>[0]) {
   for (const [name, scopes] of Object.entries({ bob: ["staff"], eve: [] })) {
     await call(AccountsService.create, { name, password: PASSWORD, scopes }, admin);
   }
-  const bob = await door.login("bob", PASSWORD);
+  const bob = await gateway.login("bob", PASSWORD);
   const [front, orders] = [await enrol("front"), await enrol("orders")];
   const issue = async (token: string, actingFor = "", at = resource): Promise<string> =>
     (await call(DelegationService.issue, { resource: at, actingFor, namespace: "" }, token)).context;
   /** What the gateway sends with a call of bob's. */
   const received = async (at = FRONT): Promise<string> =>
-    String(guard.contextOf(await ask(guard, at, { token: bob })).metadata[0]?.[1]);
-  return { ...door, allow, bob, front, orders, issue, received, service: await joinAt(t, door.channel, orders) };
+    String(guard.assertionOf(await ask(guard, at, { token: bob })).metadata[0]?.[1]);
+  return { ...gateway, allow, bob, front, orders, issue, received, service: await joinAt(t, gateway.channel, orders) };
 }
 
 t.test("a service calls for its own account, as its scope allows", async (t) => {
@@ -57,7 +57,7 @@ t.test("a limited key is acted for within its limits alone, and a refusal names 
   const { issue, front, call, bob, guard } = await scene(t);
   const contextOf = async (resources: string[]): Promise<string> => {
     const { secret } = await call(KeysService.create, { name: "deploy", lifetime: undefined, resources }, bob);
-    return String(guard.contextOf(await ask(guard, FRONT, { token: secret })).metadata[0]?.[1]);
+    return String(guard.assertionOf(await ask(guard, FRONT, { token: secret })).metadata[0]?.[1]);
   };
   t.ok(await issue(front, await contextOf(["service:front:*", "service:orders:*"])));
   await t.rejects(issue(front, await contextOf(["service:front:*"])), {

@@ -238,7 +238,7 @@ function seenIn(state: State) {
     present: [state.namespaces.size, ["n0", "n1"].map((name) => state.namespaces.has(name))],
     enrolments: [state.enrolments.size, ...[...state.enrolments.keys()].sort()],
     tokens: hashes.map((sha256) => [state.token(sha256), state.callerOf(sha256, 0)]),
-    contextKeys: ["a", "b", "c", GATEWAY].map((name) => state.contextKeysFor(name).sort(byName)),
+    contextKeys: ["a", "b", "c", GATEWAY].map((name) => state.assertionKeysFor(name).sort(byName)),
     grpcNames: [state.grpcNames.revision, ...["a", "b", "c"].map((name) => state.grpcNames.of(name))],
     grpcOwners: ["P.A", "p.b", "p.c"].map((name) => state.grpcNames.ownerOf(name)),
   };

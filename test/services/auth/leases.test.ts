@@ -1,7 +1,7 @@
 /** A change answers when no guard decides without it any more. */
 
 import t from "tap";
-import { type Claims, leaseSpan } from "../../../services/auth/log/leases/claims.js";
+import { type LeaseRecords, leaseSpan } from "../../../services/auth/log/leases/claims.js";
 import { Leases } from "../../../services/auth/log/leases/leases.js";
 import { Code } from "../../../src/errors.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
@@ -47,7 +47,7 @@ t.test("a change waits until the guard has applied it, and no longer", async (t)
   const { revision } = await watch.ping();
   watch.applied(revision);
   let answered = false;
-  const answer = change().then((time) => {
+  const response = change().then((time) => {
     answered = true;
     return time;
   });
@@ -57,7 +57,7 @@ t.test("a change waits until the guard has applied it, and no longer", async (t)
   t.equal((await watch.ping()).revision, changes.revision, "a pong after the commit names it");
   t.notOk(answered, "what came before is no acknowledgement");
   watch.applied(changes.revision);
-  t.ok((await answer) < LONG / 2);
+  t.ok((await response) < LONG / 2);
 });
 
 t.test("a guard that does not answer is waited for until its lease has run out", async (t) => {
@@ -75,7 +75,13 @@ t.test("a guard that does not answer is waited for until its lease has run out",
 t.test("a guard that does not answer is waited for no longer because another one's lease is younger", async (t) => {
   let ahead = 0;
   const now = () => performance.now() + ahead;
-  const leases = new Leases({ leaseMs: LONG, claims: {} as Claims, restrictions: () => [], now, log: silent });
+  const leases = new Leases({
+    leaseMs: LONG,
+    leaseRecords: {} as LeaseRecords,
+    restrictions: () => [],
+    now,
+    log: silent,
+  });
   const silentOne = leases.join({ enrolment: "gateway", sha256: "a" }, () => undefined);
   leases.grant(silentOne, 1);
   ahead = LONG;
@@ -232,7 +238,7 @@ t.test("a guard that lacks a restriction is told of while it has a lease, or may
   let time = 0;
   const leases = new Leases({
     leaseMs: SHORT,
-    claims: {} as Claims,
+    leaseRecords: {} as LeaseRecords,
     restrictions: () => [],
     now: () => time,
     log: silent,

@@ -80,10 +80,10 @@ t.test("a damaged log is refused, and the error names the revision", async (t) =
       `store in memory has lost the beginning of its log, or its snapshots; ${REMEDY}`,
     ],
   };
-  for (const [what, [fault, message]] of Object.entries(faults)) {
+  for (const [what, [error, message]] of Object.entries(faults)) {
     await t.test(what, async (t) => {
       const store = await filled(t, 700);
-      await fault(store);
+      await error(store);
       await t.rejects(openJournal(store), { name: "StoreError", message });
     });
   }

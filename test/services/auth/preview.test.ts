@@ -117,8 +117,8 @@ t.test("preview", async (t) => {
     await t.test(what, async (t) => {
       await withRules(opened, token, rules);
       const before = await list();
-      const answer = await call(RulesService.preview, { change, resources: [...resources] }, token);
-      t.same(answer.effects.map(withoutUnknown), effects);
+      const response = await call(RulesService.preview, { change, resources: [...resources] }, token);
+      t.same(response.effects.map(withoutUnknown), effects);
       t.same(await list(), before, "nothing was changed");
     });
   }
@@ -180,7 +180,7 @@ t.test("a large one lets others have their turn, and ends when nobody waits for 
   const resources = Array.from({ length: 1_000 }, (_, index) => `service:big:Big.E${index}`);
   const change = { create: rule("closed", { access: Access.DENIED }) };
   const gone = new AbortController();
-  const answer = previewOf({ rules, change, resources, accounts, signal: gone.signal });
+  const response = previewOf({ rules, change, resources, accounts, signal: gone.signal });
   setImmediate(() => gone.abort(new Error("gone")));
-  await t.rejects(answer, new Error("gone"));
+  await t.rejects(response, new Error("gone"));
 });

@@ -41,7 +41,7 @@ for (const { reason, told, fault } of CASES) {
   t.test(`a store that fails with ${reason ?? "something else"}`, async (t) => {
     const { state, journal, logged, change } = await open();
     await change();
-    t.equal(journal.refusals.fault, undefined);
+    t.equal(journal.refusals.error, undefined);
     state.failure = new StoreError("store /secret/path cannot grow", { reason });
     for (let attempt = 0; attempt < 2; attempt++) {
       const error = await change().then(
@@ -51,15 +51,15 @@ for (const { reason, told, fault } of CASES) {
       t.match(error, { code: Code.UNAVAILABLE, message: told });
       t.notMatch(error.message, /secret/, "callers are told no path");
     }
-    t.match(journal.refusals.fault, fault);
-    t.notMatch(journal.refusals.fault, /secret/);
+    t.match(journal.refusals.error, fault);
+    t.notMatch(journal.refusals.error, /secret/);
     t.same(
       [...journal.refusals.counts].filter(([, count]) => count > 0),
       [[reason ?? "store", 2]],
     );
     state.failure = undefined;
     await change();
-    t.equal(journal.refusals.fault, undefined, "until it takes one");
+    t.equal(journal.refusals.error, undefined, "until it takes one");
     t.match(logged, [
       { msg: /the store takes no changes: they are refused/, err: { message: /secret/ } },
       { msg: "the store takes changes again" },

@@ -5,10 +5,10 @@ import pino from "pino";
 import t, { type Test } from "tap";
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { leaseSpan } from "../../../services/auth/log/leases/claims.js";
-import { SharedClaims } from "../../../services/auth/log/leases/shared-claims.js";
+import { SharedLeaseRecords } from "../../../services/auth/log/leases/shared-claims.js";
 import { type Collection, collectionOf } from "../../../src/store/collection.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
-import { claimsContract, timeOf } from "../../contract/claims.js";
+import { leaseRecordsContract, timeOf } from "../../contract/claims.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { until } from "../../support/until.js";
 import { openJournal, silent } from "./open.js";
@@ -21,7 +21,7 @@ const SHORT = 40;
 const EARLY = 2;
 
 interface Authority {
-  readonly claims: SharedClaims;
+  readonly leaseRecords: SharedLeaseRecords;
   readonly journal: Journal;
 }
 
@@ -42,7 +42,7 @@ async function open(store: KeyValueStore, leaseMs: number, options: Options = {}
   const seen = { follow, time: store.time };
   const rows = { ...collectionOf(store, "grantors"), ...faults };
   const now = () => performance.now();
-  const claims = new SharedClaims({
+  const leaseRecords = new SharedLeaseRecords({
     store: seen,
     rows,
     journal,
@@ -53,8 +53,8 @@ async function open(store: KeyValueStore, leaseMs: number, options: Options = {}
     leaseMs,
     lacking: () => lacking,
   });
-  await claims.open();
-  return { claims, journal };
+  await leaseRecords.open();
+  return { leaseRecords, journal };
 }
 
 function openShared(t: Test): { store: KeyValueStore; rows: Collection } {
@@ -66,9 +66,9 @@ function openShared(t: Test): { store: KeyValueStore; rows: Collection } {
 const change = (journal: Journal, name = "x"): Promise<number> =>
   journal.commit(PORTICO, () => [{ $case: "namespaceCreated", value: { name } }]);
 
-async function report({ claims, journal }: Authority): Promise<void> {
+async function report({ leaseRecords, journal }: Authority): Promise<void> {
   await journal.sync();
-  await claims.report(journal.state.revision, journal.checksum);
+  await leaseRecords.report(journal.state.revision, journal.checksum);
 }
 
 const claimOf = async (rows: Collection): Promise<string[]> => {
@@ -77,18 +77,18 @@ const claimOf = async (rows: Collection): Promise<string[]> => {
 };
 
 t.test("as on every store", async (t) =>
-  claimsContract(
+  leaseRecordsContract(
     t,
     async () => openMemoryStore({ mayBeStale: true }),
-    async (store, rows, leaseMs) => (await open(store, leaseMs, { faults: rows })).claims,
+    async (store, rows, leaseMs) => (await open(store, leaseMs, { faults: rows })).leaseRecords,
   ),
 );
 
 t.test("a claim is written anew for each ping that comes alone", async (t) => {
   const { store, rows } = openShared(t);
-  const { claims } = await open(store, LONG, { name: "authority 1" });
+  const { leaseRecords } = await open(store, LONG, { name: "authority 1" });
   for (const count of ["1", "2", "3"]) {
-    await claims.hold();
+    await leaseRecords.hold();
     const about = ['{"name":"authority', '1","lacking":{}}'];
     t.match(await claimOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, /^\d+$/, ...about]);
   }
@@ -100,9 +100,9 @@ t.test("guards that lack a restriction are told of, and so are authorities that 
   const asking = await open(store, LONG);
   const lacking = { "limited-keys": ["gateway", "shop"], other: [] };
   for (const [name, about] of Object.entries({ first: lacking, second: { other: [] } })) {
-    await (await open(store, LONG, { name, lacking: about })).claims.hold();
+    await (await open(store, LONG, { name, lacking: about })).leaseRecords.hold();
   }
-  const of = async (kind: string) => (await asking.claims.lacking(kind)).toSorted();
+  const of = async (kind: string) => (await asking.leaseRecords.lacking(kind)).toSorted();
   t.same(await of("limited-keys"), [
     "gateway at the authority first",
     "shop at the authority first",
@@ -115,7 +115,7 @@ t.test("guards that lack a restriction are told of, and so are authorities that 
 t.test("pings that come during a renewal share the next one", async (t) => {
   const { store, rows } = openShared(t);
   const began: (() => void)[] = [];
-  const { claims } = await open(store, LONG, {
+  const { leaseRecords } = await open(store, LONG, {
     faults: {
       replace: async (...entry) => {
         await new Promise<void>((resolve) => began.push(resolve));
@@ -123,11 +123,11 @@ t.test("pings that come during a renewal share the next one", async (t) => {
       },
     },
   });
-  await claims.hold();
-  const first = claims.hold();
+  await leaseRecords.hold();
+  const first = leaseRecords.hold();
   await until(() => began.length === 1);
   let held = 0;
-  const others = Array.from({ length: 50 }, () => claims.hold().then(() => held++));
+  const others = Array.from({ length: 50 }, () => leaseRecords.hold().then(() => held++));
   began[0]!();
   await first;
   t.equal(held, 0, "the renewal under way may have begun before they came");
@@ -139,9 +139,9 @@ t.test("pings that come during a renewal share the next one", async (t) => {
 
 t.test("a claim is renewed at most a hundred times a lease", async (t) => {
   const { store, rows } = openShared(t);
-  const { claims } = await open(store, MIDDLE);
+  const { leaseRecords } = await open(store, MIDDLE);
   const start = performance.now();
-  for (let ping = 0; ping < 20; ping++) await claims.hold();
+  for (let ping = 0; ping < 20; ping++) await leaseRecords.hold();
   const took = performance.now() - start;
   t.ok(took >= 19 * (MIDDLE / 100 - EARLY), `${took} ms`);
   t.equal((await claimOf(rows))[1], "20");
@@ -150,11 +150,11 @@ t.test("a claim is renewed at most a hundred times a lease", async (t) => {
 t.test("a change waits until the other authority has reported it, and no longer", async (t) => {
   const { store } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, LONG)];
-  await other.claims.hold();
+  await other.leaseRecords.hold();
   await report(other);
   const revision = await change(one.journal);
   let settled = false;
-  const waiting = timeOf(one.claims.settled(revision)).then((time) => {
+  const waiting = timeOf(one.leaseRecords.settled(revision)).then((time) => {
     settled = true;
     return time;
   });
@@ -167,22 +167,22 @@ t.test("a change waits until the other authority has reported it, and no longer"
 t.test("a report of a later revision counts", async (t) => {
   const { store } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, LONG)];
-  await other.claims.hold();
+  await other.leaseRecords.hold();
   const revision = await change(one.journal);
   await other.journal.sync();
   await change(other.journal, "later");
   await report(other);
-  t.ok((await timeOf(one.claims.settled(revision))) < LONG / 2);
+  t.ok((await timeOf(one.leaseRecords.settled(revision))) < LONG / 2);
 });
 
 t.test("a report of another history does not count", async (t) => {
   const { store } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, MIDDLE)];
-  await other.claims.hold();
+  await other.leaseRecords.hold();
   const revision = await change(one.journal);
   const start = performance.now();
-  await other.claims.report(revision, "00000000");
-  await one.claims.settled(revision);
+  await other.leaseRecords.report(revision, "00000000");
+  await one.leaseRecords.settled(revision);
   const waited = performance.now() - start;
   t.ok(waited >= MIDDLE - EARLY, `waited ${waited} ms`);
 });
@@ -191,8 +191,8 @@ t.test("without any hint a change is settled all the same", async (t) => {
   const { store } = openShared(t);
   const follow: KeyValueStore["follow"] = () => () => undefined;
   const [one, other] = [await open(store, LONG, { follow }), await open(store, LONG, { follow })];
-  await other.claims.hold();
-  const waiting = timeOf(one.claims.settled(await change(one.journal)));
+  await other.leaseRecords.hold();
+  const waiting = timeOf(one.leaseRecords.settled(await change(one.journal)));
   await report(other);
   t.ok((await waiting) < LONG / 2);
 });
@@ -200,22 +200,22 @@ t.test("without any hint a change is settled all the same", async (t) => {
 t.test("a report is written anew under a new claim", async (t) => {
   const { store, rows } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, LONG)];
-  await other.claims.hold();
+  await other.leaseRecords.hold();
   const revision = await change(one.journal);
   await report(other);
   await rows.delete(await rows.keys());
-  await other.claims.hold();
+  await other.leaseRecords.hold();
   t.equal((await rows.keys()).filter((key) => key.startsWith("applied/")).length, 1);
-  t.ok((await timeOf(one.claims.settled(revision))) < LONG / 2);
+  t.ok((await timeOf(one.leaseRecords.settled(revision))) < LONG / 2);
 });
 
 t.test("renewals during the wait do not prolong it", async (t) => {
   const { store } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, MIDDLE)];
-  await other.claims.hold();
-  const pinging = setInterval(() => void other.claims.hold(), 20);
+  await other.leaseRecords.hold();
+  const pinging = setInterval(() => void other.leaseRecords.hold(), 20);
   t.teardown(() => clearInterval(pinging));
-  const waited = await timeOf(one.claims.settled(await change(one.journal)));
+  const waited = await timeOf(one.leaseRecords.settled(await change(one.journal)));
   t.ok(waited >= MIDDLE - EARLY, `waited ${waited} ms`);
   t.ok(waited < LONG / 2, `waited ${waited} ms`);
 });
@@ -223,12 +223,12 @@ t.test("renewals during the wait do not prolong it", async (t) => {
 t.test("a renewal that came since the last reading is waited for in full", async (t) => {
   const { store } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, MIDDLE)];
-  await other.claims.hold();
-  await one.claims.open();
+  await other.leaseRecords.hold();
+  await one.leaseRecords.open();
   await sleep(MIDDLE / 2);
   const start = performance.now();
-  await other.claims.hold();
-  await one.claims.settled(await change(one.journal));
+  await other.leaseRecords.hold();
+  await one.leaseRecords.settled(await change(one.journal));
   const waited = performance.now() - start;
   t.ok(waited >= MIDDLE - EARLY, `waited ${waited} ms`);
 });
@@ -237,10 +237,10 @@ t.test("an authority that is gone", async (t) => {
   await t.test("is waited for once, then its claim and report are deleted", async (t) => {
     const { store, rows } = openShared(t);
     const [one, gone] = [await open(store, LONG), await open(store, SHORT)];
-    await gone.claims.hold();
+    await gone.leaseRecords.hold();
     await report(gone);
-    await one.claims.settled(await change(one.journal));
-    await one.claims.settled(await change(one.journal, "y"));
+    await one.leaseRecords.settled(await change(one.journal));
+    await one.leaseRecords.settled(await change(one.journal, "y"));
     await until(async () => (await rows.keys()).length === 0);
   });
   await t.test("keeps its claim where it renews it just before the deletion", async (t) => {
@@ -249,16 +249,16 @@ t.test("an authority that is gone", async (t) => {
     const one = await open(store, LONG, {
       faults: {
         deleteIf: async (key, text) => {
-          await other?.claims.hold();
+          await other?.leaseRecords.hold();
           return rows.deleteIf(key, text);
         },
       },
     });
     other = await open(store, SHORT);
-    await other.claims.hold();
-    await one.claims.settled(await change(one.journal));
+    await other.leaseRecords.hold();
+    await one.leaseRecords.settled(await change(one.journal));
     await sleep(2 * SHORT);
-    await one.claims.settled(await change(one.journal, "y"));
+    await one.leaseRecords.settled(await change(one.journal, "y"));
     t.ok(Number((await claimOf(rows))[1]) > 1);
   });
 });
@@ -268,16 +268,16 @@ t.test("the operator is told which authority a change waited for, once until it 
   const said: Record<string, unknown>[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => said.push(JSON.parse(line)) });
   const [one, other] = [await open(store, LONG, { log }), await open(store, SHORT, { name: "host-7" })];
-  const pinging = setInterval(() => void other.claims.hold(), SHORT / 4);
+  const pinging = setInterval(() => void other.leaseRecords.hold(), SHORT / 4);
   t.teardown(() => clearInterval(pinging));
   const wait = async (name: string): Promise<void> => {
-    await other.claims.hold();
-    await one.claims.settled(await change(one.journal, name));
+    await other.leaseRecords.hold();
+    await one.leaseRecords.settled(await change(one.journal, name));
   };
   await wait("a");
   await wait("b");
   await report(other);
-  await one.claims.settled(one.journal.state.revision);
+  await one.leaseRecords.settled(one.journal.state.revision);
   await wait("c");
   const late = said.filter(({ msg }) => `${msg}`.startsWith("an authority did not report in time"));
   t.match(late, [
@@ -291,7 +291,7 @@ t.test("authorities learn each other's time", async (t) => {
   const times: number[] = [];
   const [one, other] = [await open(store, LONG, { times }), await open(store, LONG)];
   const before = Date.now();
-  await other.claims.hold();
-  await one.claims.open();
+  await other.leaseRecords.hold();
+  await one.leaseRecords.open();
   t.ok(times.at(-1)! >= before);
 });

@@ -209,12 +209,12 @@ t.test("a snapshot of which a part is missing or damaged is refused", async (t) 
     damaged: (rows, key) => rows.replace(key, "damaged"),
     "another part": async (rows, key, other) => rows.replace(key, (await rows.get(other)) ?? ""),
   };
-  for (const [what, fault] of Object.entries(faults)) {
+  for (const [what, error] of Object.entries(faults)) {
     const { rows } = opened(t);
     const snapshots = new Snapshots(rows);
     await snapshots.write(10, partsOf(10));
     const parts = (await rows.keys()).filter((key) => key.includes("/"));
-    await fault(rows, parts[2]!, parts[3]!);
+    await error(rows, parts[2]!, parts[3]!);
     await t.rejects(namesIn(snapshots, 10), /is damaged/, what);
   }
   const { rows } = opened(t);

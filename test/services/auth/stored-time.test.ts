@@ -4,7 +4,7 @@ import { mock } from "node:test";
 import pino from "pino";
 import t from "tap";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
-import { Clock } from "../../../services/auth/log/time/clock.js";
+import { AuthorityClock } from "../../../services/auth/log/time/clock.js";
 import { StoredTime } from "../../../services/auth/log/time/stored-time.js";
 import { type Collection, collectionOf } from "../../../src/store/collection.js";
 import { StoreError } from "../../../src/store/store.js";
@@ -24,7 +24,7 @@ async function machine(change: (rows: Collection) => Collection = (rows) => rows
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line).msg) });
   const authority = async () => {
     const journal = await openJournal(store, now, log);
-    const clock = new Clock({ clocks: { wall: now, elapsed: now }, log: silent });
+    const clock = new AuthorityClock({ clocks: { wall: now, elapsed: now }, log: silent });
     clock.start({ stored: undefined, accept: false });
     return { journal, clock, stored: new StoredTime({ rows, journal, clock }) };
   };
@@ -154,10 +154,10 @@ t.test("a row is written each minute; while the store takes none, one is tried e
   t.equal(await tried(MINUTE), 12, "while it fails");
   failing = false;
   await tried(5_000);
-  t.equal(journal.refusals.fault, undefined, "it is noticed within five seconds");
+  t.equal(journal.refusals.error, undefined, "it is noticed within five seconds");
   t.equal(await tried(MINUTE), 1);
   journal.refusals.failed(new StoreError("store x cannot grow", { reason: "disk_full" }));
   t.equal(await tried(5_000), 1, "after a change was refused, too");
-  t.equal(journal.refusals.fault, undefined);
+  t.equal(journal.refusals.error, undefined);
   await stored.close();
 });

@@ -70,12 +70,12 @@ t.test("a start with the clock two days back believes the store, until the clock
   const after = await start();
   t.ok(await isGood(after, token));
   await t.rejects(after.login(), REFUSED);
-  t.match(after.authority.faults(), [/clock/], "the operator is told");
+  t.match(after.authority.errors(), [/clock/], "the operator is told");
   const refused = () => [...after.authority.refused()].filter(([, count]) => count > 0);
   t.same(refused(), [["clock", 1]], "the metrics count it");
   time.wall += 2 * DAY;
   t.ok(await isGood(after, await after.login()));
-  t.same(after.authority.faults(), []);
+  t.same(after.authority.errors(), []);
   t.same(refused(), [["clock", 1]]);
 });
 

@@ -36,11 +36,11 @@ const seconds = (ms: number) => ({ seconds: BigInt(ms / 1000), nanos: 0 });
 const anHour: ListUsageRequest = { span: undefined, service: "", endpoint: "" };
 
 async function list({ call, login }: Open, fields: Partial<ListUsageRequest> = {}) {
-  const answer = await call(UsageService.list, { ...anHour, ...fields }, await login());
+  const response = await call(UsageService.list, { ...anHour, ...fields }, await login());
   return {
-    period: Number(answer.period?.seconds) * 1000,
-    periods: answer.periods.map(({ start, calls }) => [Number(start?.seconds) * 1000, Number(calls?.total)] as const),
-    endpoints: answer.endpoints,
+    period: Number(response.period?.seconds) * 1000,
+    periods: response.periods.map(({ start, calls }) => [Number(start?.seconds) * 1000, Number(calls?.total)] as const),
+    endpoints: response.endpoints,
   };
 }
 

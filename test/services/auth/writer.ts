@@ -7,7 +7,7 @@ import { openAuthority } from "../../../services/auth/authority.js";
 import { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { hashToken } from "../../../src/call/token.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
-import { grpcServiceOf, type OwnContext } from "../../../src/rpc/service.js";
+import { type BuiltInContext, grpcServiceOf } from "../../../src/rpc/service.js";
 import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 
@@ -25,7 +25,11 @@ const authority = await openAuthority(options);
 function call(service: string, method: string, request: unknown, caller?: KnownCaller) {
   const part = authority.service.parts.find((each) => grpcServiceOf(each) === `portico.auth.v1.${service}`);
   if (part === undefined || "load" in part) throw new Error(`the authority has no ${service}`);
-  return part.implementation[method]?.(request, { caller, clientAddress: "", metadata: [] } as unknown as OwnContext);
+  return part.implementation[method]?.(request, {
+    caller,
+    clientAddress: "",
+    metadata: [],
+  } as unknown as BuiltInContext);
 }
 
 const { accessToken } = await call("Auth", "login", { account: "admin", password: adminPassword, namespace: "" });

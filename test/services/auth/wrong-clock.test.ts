@@ -23,7 +23,7 @@ t.test("a database whose clock is wrong stops nothing either", async (t) => {
       const token = await member.login();
       for (const guard of members) t.ok(await isGood(guard, token), `${off}`);
     }
-    await until(() => members.every(({ authority }) => authority.faults().length === 0), {
+    await until(() => members.every(({ authority }) => authority.errors().length === 0), {
       what: () => `${off}: no clock of a machine is said to be wrong, once two agree`,
     });
     for (const member of members) await member.close();
@@ -34,5 +34,5 @@ t.test("an authority alone says that its clock and the database's differ, and go
   const openStore = database(-HOUR);
   const alone = await start(t, openStore);
   t.ok(await isGood(alone, await alone.login()));
-  t.match(alone.authority.faults(), [/3600 s ahead of the database's clock/]);
+  t.match(alone.authority.errors(), [/3600 s ahead of the database's clock/]);
 });

@@ -10,7 +10,7 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { pino } from "pino";
 import t from "tap";
-import { type Contract, readContract } from "../../../services/registry/contract.js";
+import { type CheckedContract, readContract } from "../../../services/registry/contract.js";
 import { Directory } from "../../../services/registry/directory.js";
 import { DescriptorSet } from "../../../src/contract/descriptor-set.js";
 import { endpointsOf } from "../../../src/contract/endpoint.js";
@@ -37,7 +37,7 @@ const file = (methods: readonly Method[] = [call()], service = "S"): FileDescrip
 const setOf = (...files: FileDescriptorProto[]): Buffer =>
   Buffer.from(toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: files })));
 
-const read = (descriptors: Buffer, grpcService = "a.S"): Contract =>
+const read = (descriptors: Buffer, grpcService = "a.S"): CheckedContract =>
   readContract("greeter", descriptors, [grpcService]);
 
 /** The number of the extension `google.api.http` of google.protobuf.MethodOptions. */
@@ -86,7 +86,7 @@ interface Case {
   readonly told: RegExp;
 }
 
-const named = (length: number): Contract => {
+const named = (length: number): CheckedContract => {
   const name = "S".repeat(length - 2);
   return read(setOf(file([call()], name)), `a.${name}`);
 };
@@ -147,7 +147,7 @@ t.test(
 );
 
 /** A contract whose one file has so many elements, most of them names that a message reserves, which are parsed fast. */
-function ofElements(elements: number, scope: string): Contract {
+function ofElements(elements: number, scope: string): CheckedContract {
   const grpcServices = [`${scope}.S`];
   const type = `.${scope}.M`;
   // The file, the message, the gRPC service and the method count, too.
@@ -164,7 +164,7 @@ function ofElements(elements: number, scope: string): Contract {
 
 t.test("a registry has at most 300,000 elements, files of equal content counted once", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
-  const join = (service: string, contract: Contract) =>
+  const join = (service: string, contract: CheckedContract) =>
     directory.join(greeter({ service }), { local: false, contract });
   const contracts = Array.from({ length: 6 }, (_, index) => ofElements(50_000, `s${index}`));
   const leave = contracts.map((contract, index) => join(`s${index}`, contract));

@@ -6,9 +6,9 @@ import { dirname, join } from "node:path";
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { Directory } from "../../../services/registry/directory.js";
-import { ForeignServices } from "../../../services/registry/foreign.js";
+import { ExternalServices } from "../../../services/registry/foreign.js";
 import type { GrpcTarget } from "../../../src/address/address.js";
-import type { ForeignService } from "../../../src/config/configured-services.js";
+import type { ExternalService } from "../../../src/config/configured-services.js";
 import { Code } from "../../../src/errors.js";
 import { RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 import { unary } from "../../../src/rpc/client.js";
@@ -40,12 +40,12 @@ async function start(t: Test, port = 0, ...descriptors: string[]): Promise<{ por
 }
 
 /** Follows the services; `next` is the next change of theirs, `said` what has been logged. */
-function follow(t: Test, ...services: ForeignService[]) {
+function follow(t: Test, ...services: ExternalService[]) {
   return followEvery(t, 100, ...services);
 }
 
 /** @param refresh between readings, in milliseconds */
-function followEvery(t: Test, refresh: number, ...services: ForeignService[]) {
+function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
   const said: string[] = [];
   let heard: () => void = () => {};
   const write = (line: string) => {
@@ -62,18 +62,18 @@ function followEvery(t: Test, refresh: number, ...services: ForeignService[]) {
     channels.push(channel);
     return channel;
   };
-  const foreign = new ForeignServices({ directory, connect, refresh, log });
-  foreign.set(services);
+  const external = new ExternalServices({ directory, connect, refresh, log });
+  external.set(services);
   const closing = new AbortController();
   const watch = directory.watch(closing.signal);
   t.teardown(() => {
-    foreign.close();
+    external.close();
     closing.abort();
   });
   return {
     directory,
     channels,
-    foreign,
+    foreign: external,
     endpoints: (name: string) =>
       directory.services
         .get(name)
@@ -221,14 +221,18 @@ t.test("a service whose contract cannot be read does not disturb the others, and
 });
 
 t.test("all configured services leave when the registry closes", async (t) => {
-  const { next, foreign, directory } = follow(t, {
+  const {
+    next,
+    foreign: external,
+    directory,
+  } = follow(t, {
     name: "greeter",
     targets: [target(1)],
     descriptors: first,
     identity: false,
   });
   while (directory.services.size === 0) await next();
-  foreign.close();
+  external.close();
   t.equal(directory.services.size, 0);
 });
 
@@ -236,10 +240,10 @@ t.test("services that are set later take the place of those before, and leave ot
   const entry = (name: string, port: number) => {
     return { name, targets: [target(port)], descriptors: first, identity: false };
   };
-  const { next, foreign, directory } = follow(t, entry("kept", 1), entry("gone", 2), entry("moved", 3));
+  const { next, foreign: external, directory } = follow(t, entry("kept", 1), entry("gone", 2), entry("moved", 3));
   while (directory.services.size < 3) await next();
   const kept = directory.services.get("kept")?.[0];
-  foreign.set([entry("kept", 1), entry("moved", 4), entry("new", 5)]);
+  external.set([entry("kept", 1), entry("moved", 4), entry("new", 5)]);
   while (!directory.services.has("new") || !directory.services.has("moved")) await next();
   t.same([...directory.services.keys()].sort(), ["kept", "moved", "new"]);
   t.equal(directory.services.get("kept")?.[0], kept);
@@ -248,9 +252,9 @@ t.test("services that are set later take the place of those before, and leave ot
 
 t.test("services of which one has a wrong name change nothing", async (t) => {
   const entry = (name: string) => ({ name, targets: [target(1)], descriptors: first, identity: false });
-  const { next, foreign, directory } = follow(t, entry("greeter"));
+  const { next, foreign: external, directory } = follow(t, entry("greeter"));
   while (directory.services.size === 0) await next();
-  t.throws(() => foreign.set([entry("auth")]), { name: "ConfigError" });
+  t.throws(() => external.set([entry("auth")]), { name: "ConfigError" });
   t.same([...directory.services.keys()], ["greeter"]);
 });
 
@@ -259,8 +263,8 @@ t.test("names that a service cannot have stop the start", async (t) => {
   const start = (...names: string[]) => {
     const services = names.map((name) => ({ name, targets: [], descriptors: undefined, identity: false }));
     const connect = (): never => t.fail("connects") as never;
-    const foreign = new ForeignServices({ directory, connect, refresh: 1000, log: pino({ level: "silent" }) });
-    return () => foreign.set(services);
+    const external = new ExternalServices({ directory, connect, refresh: 1000, log: pino({ level: "silent" }) });
+    return () => external.set(services);
   };
   t.throws(start("auth"), { name: "ConfigError", message: /"auth" is reserved/ });
   t.throws(start("metrics"), { name: "ConfigError", message: /"metrics" is reserved/ });
@@ -270,8 +274,8 @@ t.test("names that a service cannot have stop the start", async (t) => {
 t.test(
   "gateways see a configured service, without a claim that it checks tokens, until the registry closes",
   async (t) => {
-    const foreign = [{ name: "greeter", targets: [target(1)], descriptors: first, identity: false }];
-    const mesh = await openMesh(t, { foreign });
+    const external = [{ name: "greeter", targets: [target(1)], descriptors: first, identity: false }];
+    const mesh = await openMesh(t, { external });
     const next = mesh.watch(t);
     let seen = await next();
     while (!seen.includes("+greeter/127.0.0.1:1")) seen = await next();

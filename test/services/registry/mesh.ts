@@ -42,7 +42,7 @@ export function instanceOf({ name, parts, descriptors }: Service): Instance {
 
 export async function openMesh(
   t: Test,
-  options: Partial<Pick<Parameters<typeof createRegistry>[0], "foreign" | "foreignRefresh">> = {},
+  options: Partial<Pick<Parameters<typeof createRegistry>[0], "external" | "externalRefresh">> = {},
 ) {
   const dataFolder = t.testdir({});
   const limits = loadConfig({ data: dataFolder }, {});
@@ -65,7 +65,7 @@ export async function openMesh(
   };
   const registry: Registry = createRegistry({
     guard,
-    foreign: [],
+    external: [],
     owners: authority.grpcNames,
     connect: (target) => new Http2Channel(target),
     log,

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import t from "tap";
-import { KEEPING, OWN_SERVICES } from "../../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES, KEEPING } from "../../../cli/roles/own-services.js";
 import { Directory } from "../../../services/registry/directory.js";
 import { Code } from "../../../src/errors.js";
 import type { DataStore, Instance } from "../../../src/gen/portico/registry/v1/registry.js";
@@ -64,7 +64,7 @@ t.test("services do not share stores with each other", async (t) => {
 });
 
 t.test("Portico's own services that use the store are those that say so", async (t) => {
-  const users = Object.keys(OWN_SERVICES).filter((name) => {
+  const users = Object.keys(BUILT_IN_SERVICES).filter((name) => {
     const folder = join("services", name);
     return readdirSync(folder).some((source) => /\.store[<(]/.test(readFileSync(join(folder, source), "utf8")));
   });

@@ -26,9 +26,9 @@ async function watch(t: Test) {
 async function hold(channel: Channel, metadata: Metadata, instance: Instance) {
   const call = stream(channel, RegistryService.register, { metadata });
   call.send({ instance });
-  const answers = call.responses[Symbol.asyncIterator]();
-  await answers.next();
-  return { ...call, ended: () => answers.next() };
+  const responses = call.responses[Symbol.asyncIterator]();
+  await responses.next();
+  return { ...call, ended: () => responses.next() };
 }
 
 for (const kind of ["inProcess", "grpc"] as const) {

@@ -17,7 +17,7 @@ import { ownersInMemory } from "../../support/name-owners.js";
 t.test("a service that says nothing is refused after 10 s", async (t) => {
   const connect = (target: GrpcTarget) => new Http2Channel(target);
   const log = pino({ level: "silent" });
-  const registry = createRegistry({ guard: new TableGuard(), foreign: [], owners: ownersInMemory(), connect, log });
+  const registry = createRegistry({ guard: new TableGuard(), external: [], owners: ownersInMemory(), connect, log });
   const channel = new InProcessChannel(dispatcherOf([registry.service]));
   mock.timers.enable({ apis: ["setTimeout"] });
   t.teardown(() => mock.timers.reset());

@@ -5,7 +5,7 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { pino } from "pino";
 import t from "tap";
 import { Directory } from "../../../services/registry/directory.js";
-import { ForeignServices } from "../../../services/registry/foreign.js";
+import { ExternalServices } from "../../../services/registry/foreign.js";
 import { ServerReflectionService } from "../../../src/gen/grpc/reflection/v1/reflection.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { replaceClock } from "../../support/clock.js";
@@ -36,14 +36,14 @@ t.test("a target that does not answer is given up after 10 s, and asked again", 
   const said: string[] = [];
   const log = pino({}, { write: (line: string) => said.push(JSON.parse(line).reason) });
   const asked = once(target, "asked");
-  const foreign = new ForeignServices({
+  const external = new ExternalServices({
     directory: new Directory({ owners: ownersInMemory(), log }),
     connect: (address) => new Http2Channel(address),
     refresh: 100,
     log,
   });
-  t.teardown(() => foreign.close());
-  foreign.set([{ name: "silent", targets: [{ host: "127.0.0.1", port }], descriptors: undefined, identity: false }]);
+  t.teardown(() => external.close());
+  external.set([{ name: "silent", targets: [{ host: "127.0.0.1", port }], descriptors: undefined, identity: false }]);
   await asked;
   mock.timers.tick(9_999);
   await new Promise(setImmediate);

@@ -6,7 +6,7 @@ import { isUtf8 } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type { Codec } from "../../../../src/json/codec.js";
+import type { MessageCodec } from "../../../../src/json/codec.js";
 import { beginning } from "../../../../src/json/read/errors.js";
 import { asBuffer } from "../../../../src/wire/buffer.js";
 import { HttpError } from "../../../http/errors.js";
@@ -30,7 +30,7 @@ export function takesForms({ fields }: DescMessage): boolean {
  * @throws {HttpError} 400 when the body is no form, a file has no bytes field, or text is not UTF-8
  * @throws {JsonError} when a text does not fit its field
  */
-export function readForm(type: DescMessage, codec: Codec, contentType: string, body: Uint8Array): Uint8Array {
+export function readForm(type: DescMessage, codec: MessageCodec, contentType: string, body: Uint8Array): Uint8Array {
   const parameters: [string, string][] = [];
   const texts = new Set<DescField | undefined>();
   // Files and strings, whose bytes are the same on the wire.
@@ -45,12 +45,12 @@ export function readForm(type: DescMessage, codec: Codec, contentType: string, b
     // The codec checks whether the field may be set. Of two values on the wire the last one counts.
     if (field?.fieldKind !== "list" || !isVerbatim) parameters.push([name, isVerbatim ? "" : content.toString()]);
   }
-  const pieces = [codec.readQuery(parameters)];
+  const chunks = [codec.readQuery(parameters)];
   for (const [field, content] of verbatim) {
     if (texts.has(field)) throw new HttpError(400, `${field.name}: its parts must be files or text, not both`);
-    pieces.push(lengthDelimited(field.number, content.length), content);
+    chunks.push(lengthDelimited(field.number, content.length), content);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
 /** The tag and length that stand before a field's content on the wire. */

@@ -8,7 +8,7 @@
 import { type Metadata, NO_METADATA } from "../../../../src/call/metadata.js";
 import type { BodySink, BodyStream } from "../../../http/body.js";
 import { MissingTypesError } from "../../../http/errors.js";
-import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
+import { StreamCall, type StreamCallListener, type StreamCallOptions } from "../../../stages/stream-call.js";
 import { addMetadata } from "../../metadata.js";
 import { toErrorObject } from "./stream-error.js";
 
@@ -29,11 +29,11 @@ export interface StreamFormat {
 const DROPPED: BodySink = { write: () => true, end() {}, abort() {} };
 
 /** Opens the call at once. `contentType` resolves when the response may begin, and rejects with the failure before that. */
-export class ResponseStream implements BodyStream, StreamListener {
+export class ResponseStream implements BodyStream, StreamCallListener {
   readonly contentType: Promise<string>;
   /** The metadata that the service sent before its first message, as far as it may pass. */
   metadata: Metadata = NO_METADATA;
-  readonly #options: StreamOptions;
+  readonly #options: StreamCallOptions;
   readonly #format: StreamFormat;
   readonly #call: StreamCall;
   readonly #heartbeat: NodeJS.Timeout;
@@ -53,7 +53,7 @@ export class ResponseStream implements BodyStream, StreamListener {
   #bytes = 0;
 
   /** @param message the request message in wire bytes */
-  constructor(options: StreamOptions, message: Uint8Array, format: StreamFormat) {
+  constructor(options: StreamCallOptions, message: Uint8Array, format: StreamFormat) {
     this.#options = options;
     this.#format = format;
     this.contentType = new Promise((resolve, reject) => {
@@ -81,7 +81,7 @@ export class ResponseStream implements BodyStream, StreamListener {
     this.#sink = sink;
     const held = this.#held;
     this.#held = [];
-    for (const piece of held) this.#full = !sink.write(piece);
+    for (const chunk of held) this.#full = !sink.write(chunk);
     if (this.#over) this.#close(sink);
     else if (!this.#full) this.#call.resume();
   }
@@ -97,10 +97,10 @@ export class ResponseStream implements BodyStream, StreamListener {
 
   onMessage(message: Uint8Array): void {
     try {
-      const piece = this.#format.message(message);
+      const chunk = this.#format.message(message);
       this.#start(message);
       this.#messages++;
-      this.#write(piece);
+      this.#write(chunk);
       this.#heartbeat.refresh();
     } catch (error) {
       if (error instanceof MissingTypesError) throw error;
@@ -141,10 +141,10 @@ export class ResponseStream implements BodyStream, StreamListener {
     this.#write(heartbeat);
   }
 
-  #write(piece: string | Uint8Array): void {
-    this.#bytes += typeof piece === "string" ? Buffer.byteLength(piece) : piece.length;
-    if (this.#sink === undefined) this.#held.push(piece);
-    else this.#full = !this.#sink.write(piece);
+  #write(chunk: string | Uint8Array): void {
+    this.#bytes += typeof chunk === "string" ? Buffer.byteLength(chunk) : chunk.length;
+    if (this.#sink === undefined) this.#held.push(chunk);
+    else this.#full = !this.#sink.write(chunk);
     if (this.#sink === undefined || this.#full) this.#call.pause();
   }
 

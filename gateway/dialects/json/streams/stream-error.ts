@@ -1,7 +1,7 @@
 /** The error with which a stream ends, as the error object. */
 import { type ErrorReply, writeErrorReply } from "../../../http/error-object.js";
-import type { StreamOptions } from "../../../stages/stream-call.js";
+import type { StreamCallOptions } from "../../../stages/stream-call.js";
 
-export function toErrorObject(error: Error, { target, toFailure }: StreamOptions): ErrorReply {
+export function toErrorObject(error: Error, { target, toFailure }: StreamCallOptions): ErrorReply {
   return writeErrorReply(target.endpoint.service, toFailure(error), target);
 }

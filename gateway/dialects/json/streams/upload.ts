@@ -3,10 +3,10 @@
  * as it arrives and as fast as the service takes it: a message a piece, the content type in the first.
  */
 import { type Metadata, NO_METADATA } from "../../../../src/call/metadata.js";
-import type { PieceFlow, PieceReader } from "../../../http/body.js";
+import type { ChunkFlow, ChunkReader } from "../../../http/body.js";
 import { notOneMessage } from "../../../http/errors.js";
 import type { GatewayRequest } from "../../../http/message.js";
-import { StreamCall, type StreamListener, type StreamOptions } from "../../../stages/stream-call.js";
+import { StreamCall, type StreamCallListener, type StreamCallOptions } from "../../../stages/stream-call.js";
 import type { HttpBody } from "../bodies/http-body.js";
 
 /**
@@ -18,8 +18,8 @@ import type { HttpBody } from "../bodies/http-body.js";
  */
 export function upload(
   request: GatewayRequest,
-  options: StreamOptions,
-  toMessage: (piece: HttpBody) => Uint8Array,
+  options: StreamCallOptions,
+  toMessage: (chunk: HttpBody) => Uint8Array,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const sending = new Upload(request, options, toMessage, resolve, reject);
@@ -29,36 +29,36 @@ export function upload(
 
 const NOTHING = new Uint8Array(0);
 
-class Upload implements PieceReader, StreamListener {
+class Upload implements ChunkReader, StreamCallListener {
   readonly #service: string;
-  readonly #options: StreamOptions;
+  readonly #options: StreamCallOptions;
   readonly #call: StreamCall;
-  readonly #flow: PieceFlow;
+  readonly #flow: ChunkFlow;
   /** Of the body; undefined once it has been sent. */
   #contentType: string | undefined;
   #headers: Metadata = NO_METADATA;
-  #answer: Uint8Array = NOTHING;
+  #response: Uint8Array = NOTHING;
   #answers = 0;
 
   constructor(
     request: GatewayRequest,
-    options: StreamOptions,
-    readonly toMessage: (piece: HttpBody) => Uint8Array,
-    readonly resolve: (answer: Uint8Array) => void,
+    options: StreamCallOptions,
+    readonly toMessage: (chunk: HttpBody) => Uint8Array,
+    readonly resolve: (response: Uint8Array) => void,
     readonly reject: (error: Error) => void,
   ) {
     this.#options = options;
     this.#service = options.admission.endpoint.service;
     this.#contentType = request.headers.contentType ?? "";
     this.#call = new StreamCall(options, this);
-    this.#flow = request.pieces(this);
+    this.#flow = request.chunks(this);
   }
 
   stop(error: Error): void {
     this.#call.stop(error);
   }
 
-  onPiece(data: Uint8Array): boolean {
+  onChunk(data: Uint8Array): boolean {
     const contentType = this.#contentType ?? "";
     this.#contentType = undefined;
     return this.#call.send(this.toMessage({ contentType, data }));
@@ -66,12 +66,12 @@ class Upload implements PieceReader, StreamListener {
 
   onEnd(): void {
     // The content type of an empty body is sent, too.
-    if (this.#contentType !== undefined) this.onPiece(NOTHING);
+    if (this.#contentType !== undefined) this.onChunk(NOTHING);
     this.#call.end();
   }
 
-  onFault(fault: Error): void {
-    this.stop(fault);
+  onError(error: Error): void {
+    this.stop(error);
   }
 
   onDrain(): void {
@@ -83,7 +83,7 @@ class Upload implements PieceReader, StreamListener {
   }
 
   onMessage(message: Uint8Array): void {
-    this.#answer = message;
+    this.#response = message;
     this.#answers++;
   }
 
@@ -92,7 +92,7 @@ class Upload implements PieceReader, StreamListener {
     this.#flow.stop();
     onMetadata(target.metadata.select(this.#headers), target.metadata.select(trailers));
     if (error !== undefined) this.reject(error);
-    else if (this.#answers === 1) this.resolve(this.#answer);
+    else if (this.#answers === 1) this.resolve(this.#response);
     else this.reject(notOneMessage(this.#service, this.#answers));
   }
 }

@@ -7,7 +7,7 @@
  */
 import { HttpError, MissingTypesError, notOneMessage } from "../../../http/errors.js";
 import type { MessageSocket, SocketSession } from "../../../http/message.js";
-import { StreamCall, type StreamOptions } from "../../../stages/stream-call.js";
+import { StreamCall, type StreamCallOptions } from "../../../stages/stream-call.js";
 import { EMPTY_OBJECT, writeJson } from "../message.js";
 import { toErrorObject } from "./stream-error.js";
 
@@ -18,7 +18,7 @@ const FIRST_STATUS = 4000;
 const MAX_REASON = 123;
 
 export class WebSocketCall implements SocketSession {
-  readonly #options: StreamOptions;
+  readonly #options: StreamCallOptions;
   #socket: MessageSocket | undefined;
   #call: StreamCall | undefined;
   /** The client sends no more. */
@@ -28,7 +28,7 @@ export class WebSocketCall implements SocketSession {
   #messages = 0;
   #bytes = 0;
 
-  constructor(options: StreamOptions) {
+  constructor(options: StreamCallOptions) {
     this.#options = options;
   }
 

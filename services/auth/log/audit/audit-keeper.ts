@@ -34,7 +34,7 @@ export class AuditKeeper {
   }
 
   /** That the trail is too large and what to do, in words for the operator; undefined where it is not. */
-  get fault(): string | undefined {
+  get error(): string | undefined {
     const { maxBytes } = this.#options.limits;
     if (this.#size < maxBytes) return undefined;
     return (

@@ -14,7 +14,7 @@
  * ever had, which is part of the state: so no record of a share is looked for.
  */
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
-import type { Entries } from "../changelog/draft-map.js";
+import type { MapEntries } from "../changelog/draft-map.js";
 import { keyOf } from "../changelog/row.js";
 
 /** Most records of changes by an account without the scope `admin`. */
@@ -54,7 +54,7 @@ export interface Slot {
 }
 
 /** How many records each share has ever had. */
-export type ShareCounts = Entries<string, number>;
+export type ShareCounts = MapEntries<string, number>;
 
 /** The name of a namespace's trail. One of the same name that was created later has another trail. */
 export function trailOf({ name, id }: { readonly name: string; readonly id: string | undefined }): string {

@@ -44,7 +44,7 @@ export interface ReadEntry {
 }
 
 /** What follows a revision in the log. */
-export interface Page {
+export interface LogPage {
   /** The text of the revision's own entry; undefined before the first one. */
   readonly text: string | undefined;
   /** At most `MAX_READ`. */
@@ -54,7 +54,7 @@ export interface Page {
 }
 
 /** Where a reading begins. */
-export interface Beginning {
+export interface LogStart {
   readonly state: State;
   /** The newest revision known, 0 for a store that was never set up. */
   readonly head: number;
@@ -88,7 +88,7 @@ export class ChangeLog {
    * Where to begin: the state of the newest snapshot that is not damaged, or an empty one.
    * @throws {StoreError} when something is missing, damaged, or of a newer version.
    */
-  async begin(): Promise<Beginning> {
+  async begin(): Promise<LogStart> {
     // Entries are dropped only after the snapshots that stand for them are written, so they must be read first.
     const [first] = await this.#entries.after("", 1);
     const revisions = await this.#snapshots.revisions();
@@ -130,7 +130,7 @@ export class ChangeLog {
    * @throws {LostHistoryError} when that entry has another text.
    * @throws {StoreError} naming the revision of an entry that is missing or damaged.
    */
-  async read(after: number, known?: string): Promise<Page | undefined> {
+  async read(after: number, known?: string): Promise<LogPage | undefined> {
     // From the entry of the revision itself on: only while it is there, the next one is not dropped.
     const first = Math.max(after, 1);
     const { rows: texts, more } = await this.#entries.page(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
@@ -142,11 +142,11 @@ export class ChangeLog {
     const pace = new Pace();
     for (const [key, text] of texts.slice(after === 0 ? 0 : 1)) {
       const revision = after + 1 + entries.length;
-      if (key !== keyOf(revision)) throw this.fault(revision, "is missing");
+      if (key !== keyOf(revision)) throw this.error(revision, "is missing");
       try {
         entries.push({ entry: readEntry(key, text), text });
       } catch (error) {
-        throw this.fault(revision, (error as Error).message);
+        throw this.error(revision, (error as Error).message);
       }
       this.#last.since += text.length;
       await pace.step();
@@ -163,7 +163,7 @@ export class ChangeLog {
     return time && timestampMs(time);
   }
 
-  fault(revision: number, what: string): StoreError {
+  error(revision: number, what: string): StoreError {
     return new StoreError(`store ${this.#name} cannot be used: entry ${revision} of its log ${what}; ${REMEDY}`);
   }
 

@@ -8,7 +8,7 @@ import { toTimestamp } from "../../../../src/time.js";
 import type { PlacedRecord } from "../audit/audit-records.js";
 import { fold } from "../state/fold.js";
 import type { State } from "../state/state.js";
-import type { Clock } from "../time/clock.js";
+import type { AuthorityClock } from "../time/clock.js";
 
 /** Who makes a change, for the audit trail of a namespace. */
 export interface Author {
@@ -45,7 +45,7 @@ export interface Proposal {
 }
 
 /** What was decided: an entry to write with its records of the audit trail, that there is nothing to change, or a refusal. */
-export type Decision =
+export type ChangeDecision =
   | { readonly entry: Entry | undefined; readonly records: readonly PlacedRecord[] }
   | { readonly refusal: unknown };
 
@@ -53,8 +53,8 @@ export type Decision =
 export function decideInOrder(
   state: State,
   proposals: readonly Proposal[],
-  clock: Pick<Clock, "now" | "check">,
-): Decision[] {
+  clock: Pick<AuthorityClock, "now" | "check">,
+): ChangeDecision[] {
   let current = state;
   return proposals.map((proposal) => {
     let entry: Entry | undefined;
@@ -83,7 +83,11 @@ function withOrigin(placed: PlacedRecord, origin: Partial<AuditRecord>): PlacedR
   return { ...placed, record: { ...placed.record, ...origin } };
 }
 
-function entryOf({ author, decide }: Proposal, state: State, clock: Pick<Clock, "now" | "check">): Entry | undefined {
+function entryOf(
+  { author, decide }: Proposal,
+  state: State,
+  clock: Pick<AuthorityClock, "now" | "check">,
+): Entry | undefined {
   const events = decide(state, clock.now());
   if (events.length === 0) return undefined;
   clock.check();

@@ -1,7 +1,7 @@
 /** A map that is read and changed over another one, which stays as it is. */
 
 /** What the state uses of a map. */
-export interface Entries<K, V> extends Iterable<[K, V]> {
+export interface MapEntries<K, V> extends Iterable<[K, V]> {
   readonly size: number;
   get(key: K): V | undefined;
   has(key: K): boolean;
@@ -12,8 +12,8 @@ export interface Entries<K, V> extends Iterable<[K, V]> {
 }
 
 /** The entries of another map, but for the changes that were made here. Making one costs no look at the entries. */
-export class DraftMap<K, V> implements Entries<K, V> {
-  readonly #base: Entries<K, V>;
+export class DraftMap<K, V> implements MapEntries<K, V> {
+  readonly #base: MapEntries<K, V>;
   readonly #draftOf: (value: V) => V;
   /** By key: what was set, or undefined where the key was deleted. */
   readonly #changed = new Map<K, V | undefined>();
@@ -23,7 +23,7 @@ export class DraftMap<K, V> implements Entries<K, V> {
    * @param base must not change as long as the draft is used
    * @param draftOf makes a draft of a value that can be changed in place; it is called once for each value that is read
    */
-  constructor(base: Entries<K, V>, draftOf: (value: V) => V = (value) => value) {
+  constructor(base: MapEntries<K, V>, draftOf: (value: V) => V = (value) => value) {
     this.#base = base;
     this.#draftOf = draftOf;
     this.#size = base.size;

@@ -17,10 +17,10 @@ import { StoreError } from "../../../../src/store/store.js";
 import type { AuditTrail } from "../audit/audit-trail.js";
 import { fold } from "../state/fold.js";
 import { State } from "../state/state.js";
-import type { Clock } from "../time/clock.js";
+import type { AuthorityClock } from "../time/clock.js";
 import { type ChangeLog, LostHistoryError, type ReadEntry } from "./change-log.js";
 import { coalesced } from "./coalesced.js";
-import { type Author, type Decide, type Decision, decideInOrder, type Proposal } from "./decide.js";
+import { type Author, type ChangeDecision, type Decide, decideInOrder, type Proposal } from "./decide.js";
 import { Refusals, RefusedError, refusedByStore } from "./refusals.js";
 import { checksumOf } from "./row.js";
 
@@ -28,7 +28,7 @@ import { checksumOf } from "./row.js";
 export const PORTICO: Author = { namespace: DEFAULT_NAMESPACE, account: "portico" };
 
 /** Told of every change of the state. */
-export interface Follower {
+export interface StateListener {
   /** A revision was folded in. */
   changed(revision: number, changes: readonly Change[]): void;
   /** The state was read anew: the changes in between are not known one by one. */
@@ -59,7 +59,7 @@ export class Journal {
   readonly #log: ChangeLog;
   readonly #logger: Logger;
   readonly #clock: JournalOptions["clock"];
-  readonly #followers = new Set<Follower>();
+  readonly #followers = new Set<StateListener>();
   #state = new State();
   /** The text of the newest entry that is folded in, as it is in the store; undefined before the first. */
   #text: string | undefined;
@@ -122,7 +122,7 @@ export class Journal {
   }
 
   /** Tells a follower of changes until the returned function is called. */
-  follow(follower: Follower): () => void {
+  follow(follower: StateListener): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }
@@ -201,13 +201,13 @@ export class Journal {
         if (texts !== undefined) {
           this.refusals.wrote();
           // Written: so no other authority had changed the state by which the others were refused.
-          return this.#answer(together, decisions, revision, texts);
+          return this.#response(together, decisions, revision, texts);
         }
         await this.sync();
       } else {
         if (decisions.some((decision) => "refusal" in decision)) await this.sync();
         if (this.#state === state && state.revision === revision)
-          return this.#answer(together, decisions, revision, []);
+          return this.#response(together, decisions, revision, []);
       }
     }
     throw aborted("Too many changes at once; try again");
@@ -218,9 +218,9 @@ export class Journal {
    * @param revision by which they were decided
    * @param texts of their entries
    */
-  async #answer(
+  async #response(
     together: readonly Waiting[],
-    decisions: readonly Decision[],
+    decisions: readonly ChangeDecision[],
     revision: number,
     texts: readonly string[],
   ): Promise<void> {
@@ -287,7 +287,7 @@ export class Journal {
     for (;;) {
       const page = await this.#log.read(state.revision, text);
       if (page === undefined && attempts > 0) return this.#load(attempts - 1);
-      if (page === undefined) throw this.#log.fault(state.revision, "is missing");
+      if (page === undefined) throw this.#log.error(state.revision, "is missing");
       text ??= page.text;
       let isOther = text !== undefined && this.#isOfAnother(state.revision, text);
       const pace = new Pace();
@@ -300,7 +300,7 @@ export class Journal {
       text = page.entries.at(-1)?.text ?? text;
       if (!page.more) break;
     }
-    if (state.revision < head) throw this.#log.fault(state.revision + 1, "is missing");
+    if (state.revision < head) throw this.#log.error(state.revision + 1, "is missing");
     if (state.revision < this.#state.revision) throw this.#log.lost(this.#state.revision);
     this.#state = state;
     this.#checksums.clear();
@@ -325,7 +325,7 @@ export class Journal {
 interface JournalOptions {
   readonly log: ChangeLog;
   readonly logger: Logger;
-  readonly clock: Pick<Clock, "now" | "check">;
+  readonly clock: Pick<AuthorityClock, "now" | "check">;
 }
 
 function tooMany(): StatusError {

@@ -62,7 +62,7 @@ export class Refusals {
   }
 
   /** Why the store takes no changes and what to do, in words for the operator; undefined where it takes them. */
-  get fault(): string | undefined {
+  get error(): string | undefined {
     return this.#failure && WORDS[this.#failure].operator;
   }
 

@@ -59,7 +59,7 @@ const RETIRED = "retired/";
 const RETRY = 200;
 
 /** What an authority tells others on the store of the leases that it grants, and learns of theirs. */
-export interface Claims {
+export interface LeaseRecords {
   /** How many other authorities had a claim at the last reading: those that run, or were killed a moment ago. */
   readonly others: number;
   /** Reads the claims of others. Must come before the first change. */
@@ -96,7 +96,7 @@ interface Options {
 }
 
 /** The claim of this authority, and what it knows of the claims of others. */
-export class LocalClaims implements Claims {
+export class LocalLeaseRecords implements LeaseRecords {
   readonly #options: Options;
   readonly others = 0;
   /** Of our own leases, in milliseconds. */
@@ -195,21 +195,21 @@ export class LocalClaims implements Claims {
       if (key === this.#own) continue;
       const span = spanOf(value);
       const id = key.startsWith(RETIRED) ? key.slice(RETIRED.length) : key;
-      const isClaim = key === id;
-      if (isClaim && !starting) this.#warn();
+      const isLeaseRecord = key === id;
+      if (isLeaseRecord && !starting) this.#warn();
       const known = this.#retired.get(id);
-      if (!isClaim && known !== undefined) ends.push(known);
-      else ends.push(await this.#retire(id, span, isClaim));
+      if (!isLeaseRecord && known !== undefined) ends.push(known);
+      else ends.push(await this.#retire(id, span, isLeaseRecord));
     }
     this.#tidyLater();
     return Math.max(...ends);
   }
 
   /** Gives the moment at which the leases under the claim have ended. */
-  async #retire(id: string, span: number, isClaim: boolean): Promise<number> {
+  async #retire(id: string, span: number, isLeaseRecord: boolean): Promise<number> {
     const { rows, now, log } = this.#options;
     try {
-      if (isClaim) await rows.create(RETIRED + id, `${span}`);
+      if (isLeaseRecord) await rows.create(RETIRED + id, `${span}`);
       await rows.delete([id]);
       this.#retired.set(id, now() + span);
     } catch (error) {

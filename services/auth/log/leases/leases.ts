@@ -17,7 +17,7 @@ import type { Logger } from "pino";
 import { RESTRICTIONS } from "../../../../src/access/decide/restrictions.js";
 import { resourceExhausted } from "../../../../src/errors.js";
 import { unavailable } from "../changelog/journal.js";
-import { type Claims, leaseSpan } from "./claims.js";
+import { type LeaseRecords, leaseSpan } from "./claims.js";
 
 /** Most guards of other processes at once. */
 const MAX_HOLDERS = 1_000;
@@ -40,7 +40,7 @@ export interface Holder {
   /** The kinds of restrictions that it does not understand: all, until it has said what it understands. */
   lacks: readonly string[];
   /** Sends the guard at once what it has not been sent yet. */
-  readonly tell: () => void;
+  readonly notify: () => void;
 }
 
 /** A change that waits for guards. */
@@ -53,7 +53,7 @@ interface Waiting {
 
 interface LeasesOptions {
   readonly leaseMs: number;
-  readonly claims: Claims;
+  readonly leaseRecords: LeaseRecords;
   /** The kinds of the restrictions that are in force. */
   readonly restrictions: () => readonly string[];
   readonly now: () => number;
@@ -64,7 +64,7 @@ interface LeasesOptions {
 export class Leases {
   readonly leaseMs: number;
   readonly #span: number;
-  readonly #claims: Claims;
+  readonly #leaseRecords: LeaseRecords;
   readonly #restrictions: () => readonly string[];
   readonly #now: () => number;
   readonly #log: Logger;
@@ -73,23 +73,23 @@ export class Leases {
   readonly #gone = new Map<string, Holder>();
   readonly #waiting = new Set<Waiting>();
 
-  constructor({ leaseMs, claims, restrictions, now, log }: LeasesOptions) {
+  constructor({ leaseMs, leaseRecords, restrictions, now, log }: LeasesOptions) {
     this.leaseMs = leaseMs;
     this.#span = leaseSpan(leaseMs);
-    this.#claims = claims;
+    this.#leaseRecords = leaseRecords;
     this.#restrictions = restrictions;
     this.#now = now;
     this.#log = log;
   }
 
   /**
-   * @param tell called when a change waits for the guard
+   * @param notify called when a change waits for the guard
    * @throws {StatusError} RESOURCE_EXHAUSTED when there are too many.
    */
-  join(owner: Owner, tell: () => void): Holder {
-    if (owner !== "own process") this.#checkRoom(keyOf(owner));
+  join(owner: Owner, notify: () => void): Holder {
+    if (owner !== "own process") this.#checkQuota(keyOf(owner));
     const granted = Number.NEGATIVE_INFINITY;
-    const holder: Holder = { owner, applied: 0, named: 0, granted, lacks: RESTRICTIONS, tell };
+    const holder: Holder = { owner, applied: 0, named: 0, granted, lacks: RESTRICTIONS, notify };
     this.#holders.add(holder);
     return holder;
   }
@@ -100,7 +100,7 @@ export class Leases {
    */
   async prepare(): Promise<void> {
     try {
-      await this.#claims.hold();
+      await this.#leaseRecords.hold();
     } catch (error) {
       throw unavailable(error);
     }
@@ -123,7 +123,7 @@ export class Leases {
    */
   async lacking(kind: string): Promise<string[]> {
     try {
-      const elsewhere = await this.#claims.lacking(kind);
+      const elsewhere = await this.#leaseRecords.lacking(kind);
       return [...this.lackingHere(kind), ...elsewhere];
     } catch (error) {
       throw unavailable(error);
@@ -171,7 +171,7 @@ export class Leases {
 
   /** Resolves when no guard decides without the revision, which must be committed and folded in. */
   async settled(revision: number): Promise<void> {
-    await Promise.all([this.settledHere(revision), this.#claims.settled(revision)]);
+    await Promise.all([this.settledHere(revision), this.#leaseRecords.settled(revision)]);
   }
 
   /** As `settled`, for the guards that follow this authority. */
@@ -183,7 +183,7 @@ export class Leases {
       const now = this.#now();
       const waitedFor = [...this.#all()].filter((holder) => !this.#has(holder, revision) && endOf(holder) > now);
       if (waitedFor.length === 0) return;
-      for (const { tell } of waitedFor) tell();
+      for (const { notify } of waitedFor) notify();
       await this.#changed(revision, waitedFor, Math.min(...waitedFor.map(endOf)) - now);
       this.#report(
         waitedFor.filter((holder) => this.#holders.has(holder) && endOf(holder) <= this.#now()),
@@ -195,7 +195,7 @@ export class Leases {
   /** Deletes the claim from the store; where leases still run, leaves a row with the rest of their time. */
   async close(): Promise<void> {
     const last = Math.max(...[...this.#all()].map(({ granted }) => granted + this.#span));
-    await this.#claims.withdraw(last - this.#now());
+    await this.#leaseRecords.withdraw(last - this.#now());
   }
 
   /** Names guards that are connected and did not apply a change within their lease: each such change waits for them. */
@@ -219,7 +219,7 @@ export class Leases {
     yield* this.#gone.values();
   }
 
-  #checkRoom(token: string): void {
+  #checkQuota(token: string): void {
     const others = [...this.#holders].filter(({ owner }) => owner !== "own process");
     if (others.length >= MAX_HOLDERS) {
       const message = `Too many guards at once: an authority has at most ${MAX_HOLDERS}; add another authority`;

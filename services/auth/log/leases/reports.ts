@@ -5,9 +5,9 @@
  */
 import type { Logger } from "pino";
 import { coalesced } from "../changelog/coalesced.js";
-import type { Follower, Journal } from "../changelog/journal.js";
+import type { Journal, StateListener } from "../changelog/journal.js";
 import type { Leases } from "./leases.js";
-import type { SharedClaims } from "./shared-claims.js";
+import type { SharedLeaseRecords } from "./shared-claims.js";
 
 /** How soon a report that could not be written is tried again, in milliseconds. */
 const RETRY = 200;
@@ -15,12 +15,12 @@ const RETRY = 200;
 interface Options {
   readonly journal: Pick<Journal, "state" | "checksum" | "follow">;
   readonly leases: Pick<Leases, "settledHere">;
-  readonly claims: Pick<SharedClaims, "report">;
+  readonly leaseRecords: Pick<SharedLeaseRecords, "report">;
   readonly log: Logger;
 }
 
 /** Follows the journal and the guards, until it is closed. */
-export class Reports implements Follower {
+export class Reports implements StateListener {
   readonly #options: Options;
   readonly #unfollow: () => void;
   #retry: NodeJS.Timeout | undefined;
@@ -47,13 +47,13 @@ export class Reports implements Follower {
   }
 
   readonly #write = coalesced(async () => {
-    const { journal, leases, claims, log } = this.#options;
+    const { journal, leases, leaseRecords, log } = this.#options;
     const { checksum, state } = journal;
     const { revision } = state;
     await leases.settledHere(revision);
     if (this.#closed) return;
     try {
-      await claims.report(revision, checksum);
+      await leaseRecords.report(revision, checksum);
     } catch (error) {
       log.debug({ err: error }, "what guards have applied could not be reported to other authorities; trying again");
       clearTimeout(this.#retry);

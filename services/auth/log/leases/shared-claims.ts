@@ -60,8 +60,8 @@ import type { KeyValueStore } from "../../../../src/store/store.js";
 
 import { coalesced } from "../changelog/coalesced.js";
 import type { Journal } from "../changelog/journal.js";
-import type { Clock } from "../time/clock.js";
-import { type Claims, leaseSpan, MAX_SPAN } from "./claims.js";
+import type { AuthorityClock } from "../time/clock.js";
+import { type LeaseRecords, leaseSpan, MAX_SPAN } from "./claims.js";
 
 const APPLIED = "applied/";
 const CLAIM = /^(\d+(?:\.\d+)?) \d+ (\d+) (\d+) (.*)$/;
@@ -78,7 +78,7 @@ interface Options {
   /** The collection `grantors`. */
   readonly rows: Collection;
   readonly journal: Pick<Journal, "state" | "has" | "sync">;
-  readonly clock: Pick<Clock, "now" | "wall" | "atLeast" | "compare">;
+  readonly clock: Pick<AuthorityClock, "now" | "wall" | "atLeast" | "compare">;
   /** How this authority is called in the logs of others. */
   readonly name: string;
   readonly log: Logger;
@@ -98,7 +98,7 @@ interface About {
 }
 
 /** The claim of another authority, as it was read. */
-interface Claim extends About {
+interface LeaseRecord extends About {
   readonly text: string;
   readonly span: number;
   /** What the clock of its machine said then, in milliseconds since 1970. */
@@ -108,7 +108,7 @@ interface Claim extends About {
 }
 
 /** Waits for leases that other authorities on a shared store have granted, and tells them of its own. */
-export class SharedClaims implements Claims {
+export class SharedLeaseRecords implements LeaseRecords {
   readonly #options: Options;
   readonly #rows: Collection;
   /** Of our own leases, in milliseconds. */
@@ -123,7 +123,7 @@ export class SharedClaims implements Claims {
   #report: string | undefined;
   /** What the clock of the store said, in milliseconds since 1970, and when it was asked, by the monotonic clock. */
   #storeTime: { readonly time: number | undefined; readonly asked: number } | undefined;
-  #claims = new Map<string, Claim>();
+  #leaseRecords = new Map<string, LeaseRecord>();
   #reports = new Map<string, string>();
   /** Authorities that were waited for to the end, and that the log names. */
   readonly #late = new Set<string>();
@@ -140,7 +140,7 @@ export class SharedClaims implements Claims {
   }
 
   get others(): number {
-    return this.#claims.size;
+    return this.#leaseRecords.size;
   }
 
   /**
@@ -166,7 +166,7 @@ export class SharedClaims implements Claims {
       const hints = this.#hints;
       try {
         await this.#look();
-        ends ??= new Map([...this.#claims].map(([id, { since, span }]) => [id, since + span]));
+        ends ??= new Map([...this.#leaseRecords].map(([id, { since, span }]) => [id, since + span]));
       } catch (error) {
         if (!failed) log.error({ err: error }, "cannot read whose leases may run; a change waits until that is known");
         failed = true;
@@ -190,7 +190,7 @@ export class SharedClaims implements Claims {
 
   async lacking(kind: string): Promise<readonly string[]> {
     await this.#look();
-    return [...this.#claims.values()].flatMap(({ name, lacking }) => {
+    return [...this.#leaseRecords.values()].flatMap(({ name, lacking }) => {
       const guards = Object.hasOwn(lacking, kind) ? lacking[kind] : undefined;
       return guards?.map((guard) => `${guard} at the authority ${name}`) ?? `the authority ${name}`;
     });
@@ -244,17 +244,17 @@ export class SharedClaims implements Claims {
     const { now, journal, clock } = this.#options;
     const [found] = await Promise.all([this.#rows.after("", Number.MAX_SAFE_INTEGER), this.#askTime()]);
     const ended = now();
-    const claims = new Map<string, Claim>();
+    const leaseRecords = new Map<string, LeaseRecord>();
     const reports = new Map<string, string>();
     for (const [key, text] of found) {
       if (key.startsWith(APPLIED)) reports.set(key.slice(APPLIED.length), text);
-      else if (key !== this.#own?.id) claims.set(key, this.#claimOf(key, text, ended));
+      else if (key !== this.#own?.id) leaseRecords.set(key, this.#claimOf(key, text, ended));
     }
     this.#read = ended;
-    this.#claims = claims;
+    this.#leaseRecords = leaseRecords;
     this.#reports = reports;
     this.#compareClocks(ended);
-    for (const { text } of claims.values()) clock.atLeast(Number(text.split(" ")[2]));
+    for (const { text } of leaseRecords.values()) clock.atLeast(Number(text.split(" ")[2]));
     void this.#tidy(ended);
     const isBehind = [...reports.values()].some((report) => revisionOf(report) > journal.state.revision);
     if (isBehind) await journal.sync();
@@ -271,12 +271,12 @@ export class SharedClaims implements Claims {
   /** Tells the clock what others say, as of now by the monotonic clock. */
   #compareClocks(now: number): void {
     const { time, asked } = this.#storeTime ?? { asked: now };
-    const others = [...this.#claims.values()].map(({ wall, since }) => wall + now - since);
+    const others = [...this.#leaseRecords.values()].map(({ wall, since }) => wall + now - since);
     this.#options.clock.compare(time === undefined ? others : [time + now - asked, ...others]);
   }
 
-  #claimOf(id: string, text: string, since: number): Claim {
-    const known = this.#claims.get(id);
+  #claimOf(id: string, text: string, since: number): LeaseRecord {
+    const known = this.#leaseRecords.get(id);
     if (known?.text === text) return known;
     const [, span = "", , wall = "", about = "{}"] = CLAIM.exec(text) ?? [];
     const { name = "", lacking = {} } = readAbout(about);
@@ -287,7 +287,7 @@ export class SharedClaims implements Claims {
   #dropSettled(ends: Map<string, number>, revision: number): void {
     const { now, log } = this.#options;
     for (const [id, end] of ends) {
-      const claim = this.#claims.get(id);
+      const claim = this.#leaseRecords.get(id);
       const report = this.#reports.get(id) ?? "";
       const isReported = revisionOf(report) >= revision && this.#options.journal.has(...partsOf(report));
       const leaves = claim === undefined ? end : Math.min(end, claim.since + claim.span);
@@ -309,12 +309,12 @@ export class SharedClaims implements Claims {
   async #tidy(read: number): Promise<void> {
     const { log } = this.#options;
     try {
-      for (const [id, { text, span, since, name }] of this.#claims) {
+      for (const [id, { text, span, since, name }] of this.#leaseRecords) {
         if (since + span > read || !(await this.#rows.deleteIf(id, text))) continue;
         this.#late.delete(id);
         log.warn({ authority: name }, "an authority has not renewed its claim: it is taken to be gone");
       }
-      const orphans = [...this.#reports.keys()].filter((id) => id !== this.#own?.id && !this.#claims.has(id));
+      const orphans = [...this.#reports.keys()].filter((id) => id !== this.#own?.id && !this.#leaseRecords.has(id));
       if (orphans.length > 0) await this.#rows.delete(orphans.map((id) => APPLIED + id));
     } catch (error) {
       log.debug({ err: error }, "claims of authorities that are gone could not be deleted");

@@ -48,7 +48,7 @@ export class Arena {
     const slab = this.#slabs[index]!;
     const at = slab.free.pop() ?? this.#freshBlock(slab);
     slab.used++;
-    if (!hasRoom(slab)) open.pop();
+    if (!hasSpace(slab)) open.pop();
     slab.bytes.writeUInt32LE(content.length, at * UNIT);
     slab.bytes.set(content, at * UNIT + HEADER);
     return index * UNITS + at;
@@ -65,7 +65,7 @@ export class Arena {
     const index = Math.floor(block / UNITS);
     const slab = this.#slabs[index]!;
     const open = this.#open.get(slab.blockSize)!;
-    const wasFull = !hasRoom(slab);
+    const wasFull = !hasSpace(slab);
     slab.free.push(block % UNITS);
     slab.used--;
     if (slab.used === 0) {
@@ -92,7 +92,7 @@ export class Arena {
   }
 }
 
-function hasRoom({ bytes, blockSize, free, fresh }: Slab): boolean {
+function hasSpace({ bytes, blockSize, free, fresh }: Slab): boolean {
   return free.length > 0 || fresh + blockSize <= bytes.length;
 }
 

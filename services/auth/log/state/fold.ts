@@ -231,7 +231,7 @@ function keysChanged(state: State, name: string): Change[] {
   const enrolled = [...state.enrolments.values()].map((enrolment) => enrolment.name);
   const names = name === GATEWAY ? new Set([GATEWAY, ...enrolled]) : [name];
   return [...names]
-    .flatMap((one) => state.contextKeys(one))
+    .flatMap((one) => state.assertionKeys(one))
     .map((value) => ({ change: { $case: "contextKey", value } }));
 }
 

@@ -3,7 +3,7 @@
  * are compared without regard to case, so that no service has a name that only looks like another's.
  */
 import type { GrpcNamesClaimed, Snapshot } from "../../../../src/gen/portico/auth/log/v1/log.js";
-import { DraftMap, type Entries } from "../changelog/draft-map.js";
+import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 
 /** Most names of a service. */
 export const MAX_GRPC_NAMES = 1_000;
@@ -19,9 +19,9 @@ export class GrpcNames {
   /** The revision that last changed them; 0 where none did. */
   revision = 0;
   /** By name in lower case. */
-  readonly #owners: Entries<string, string>;
+  readonly #owners: MapEntries<string, string>;
   /** By service, as it declared them. Each list is replaced, never changed. */
-  readonly #names: Entries<string, readonly string[]>;
+  readonly #names: MapEntries<string, readonly string[]>;
 
   /** @param base of which this is a draft: it can be changed, while the base stays as it is */
   constructor(base?: GrpcNames) {

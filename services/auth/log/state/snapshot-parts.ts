@@ -78,22 +78,22 @@ export const LOGINS: RecordType<Login> = {
 
 /** The parts in order; merged one after the other, they give the state again. At least one. */
 export function* partsOf(state: FrozenState): Generator<Buffer> {
-  let pieces: Buffer[] = [];
+  let chunks: Buffer[] = [];
   let size = 0;
-  for (const piece of piecesOf(state)) {
-    if (size > 0 && size + piece.length > MAX_PART) {
-      yield Buffer.concat(pieces);
-      pieces = [];
+  for (const chunk of chunksOf(state)) {
+    if (size > 0 && size + chunk.length > MAX_PART) {
+      yield Buffer.concat(chunks);
+      chunks = [];
       size = 0;
     }
-    pieces.push(piece);
-    size += piece.length;
+    chunks.push(chunk);
+    size += chunk.length;
   }
-  yield Buffer.concat(pieces);
+  yield Buffer.concat(chunks);
 }
 
 /** Messages of which each holds one thing. Protobuf messages joined end to end are one message with the fields of all. */
-function* piecesOf(state: FrozenState): Generator<Buffer> {
+function* chunksOf(state: FrozenState): Generator<Buffer> {
   const { revision, contextSecret, installationId, keyGenerations, grpcNames } = state;
   const grpcNamesRevision = BigInt(grpcNames.revision);
   const generations = keyGenerations.map(([name, generation]) => ({ name, generation: BigInt(generation) }));

@@ -16,7 +16,7 @@ import { Pace } from "../../../../src/overload/pace.js";
 import { timestampMs, toTimestamp } from "../../../../src/time.js";
 import { asBuffer } from "../../../../src/wire/buffer.js";
 import type { ShareCounts } from "../audit/audit-records.js";
-import { DraftMap, type Entries } from "../changelog/draft-map.js";
+import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 import { DraftTable } from "../records/draft-table.js";
 import { type Records, RecordTable } from "../records/record-table.js";
 import { GrpcNames } from "./grpc-names.js";
@@ -33,10 +33,10 @@ export interface NamespaceState {
   readonly created: Timestamp | undefined;
   /** Tells it from others of the same name; undefined for `default`. */
   readonly id: string | undefined;
-  readonly accounts: Entries<string, AccountState>;
+  readonly accounts: MapEntries<string, AccountState>;
   /** The names of its accounts, ascending. */
   readonly accountNames: string[];
-  readonly rules: Entries<string, Rule>;
+  readonly rules: MapEntries<string, Rule>;
 }
 
 /** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
@@ -57,15 +57,15 @@ const NONE: readonly number[] = [];
 /** The state as of one revision. */
 export class State {
   revision = 0;
-  readonly namespaces: Entries<string, NamespaceState> = new Map();
+  readonly namespaces: MapEntries<string, NamespaceState> = new Map();
   /** By the hex of their SHA-256. */
-  readonly enrolments: Entries<string, Enrolment> = new Map();
+  readonly enrolments: MapEntries<string, Enrolment> = new Map();
   /** What the keys of contexts are derived from; empty before the first entry. */
   contextSecret = Buffer.alloc(0);
   /** Tells the installation from all others; empty before the first entry. */
   installationId = "";
   /** By which revision each name's key was replaced last. */
-  readonly keyGenerations: Entries<string, number> = new Map();
+  readonly keyGenerations: MapEntries<string, number> = new Map();
   readonly grpcNames: GrpcNames = new GrpcNames();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
@@ -176,7 +176,7 @@ export class State {
   }
 
   /** The key under which contexts of a service's calls are signed; for `gateway`, the root of all. None without a secret. */
-  contextKeys(name: string): ContextKey[] {
+  assertionKeys(name: string): ContextKey[] {
     if (this.contextSecret.length === 0) return [];
     const first = this.keyGenerations.get(GATEWAY) ?? 0;
     const root = { generation: first, secret: rootOf(this.contextSecret, first) };
@@ -185,9 +185,9 @@ export class State {
   }
 
   /** What a guard may know: the one of an enrolled service its own, one of gateways all. */
-  contextKeysFor(enrolment: string): ContextKey[] {
+  assertionKeysFor(enrolment: string): ContextKey[] {
     const names = enrolment === GATEWAY ? [GATEWAY, ...this.keyGenerations.keys()] : [enrolment];
-    return [...new Set(names)].flatMap((name) => this.contextKeys(name));
+    return [...new Set(names)].flatMap((name) => this.assertionKeys(name));
   }
 
   /** What is in the state now, for a snapshot that is written while the state changes. */

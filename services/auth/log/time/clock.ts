@@ -66,7 +66,7 @@ interface Options {
 }
 
 /** How the authority's time begins. */
-export interface Start {
+export interface ClockStart {
   /** The newest time in the store, in milliseconds since 1970; undefined in a fresh one. */
   readonly stored: number | undefined;
   /** Whether the operator vouches for the wall clock, whatever other clocks say. */
@@ -74,7 +74,7 @@ export interface Start {
 }
 
 /** The authority's time. */
-export class Clock {
+export class AuthorityClock {
   readonly #clocks: Clocks;
   readonly #log: Logger;
   /** At the last reading. */
@@ -103,7 +103,7 @@ export class Clock {
   }
 
   /** What is wrong with the wall clock and what to do about it, for the operator; undefined where it is used. */
-  get fault(): string | undefined {
+  get error(): string | undefined {
     this.now();
     if (this.#disbelieved !== undefined) return this.#whyRefused(this.#disbelieved);
     return this.#unused && this.#whyUnused(this.#unused);
@@ -116,7 +116,7 @@ export class Clock {
   }
 
   /** Must come before the time is used, where there is a store, and after `compare`, where there are other clocks. */
-  start({ stored, accept }: Start): void {
+  start({ stored, accept }: ClockStart): void {
     const wall = this.#clocks.wall();
     this.#isStarted = true;
     this.#isAccepted = accept;
@@ -147,7 +147,7 @@ export class Clock {
     const isBelieved = Math.abs(clock - expected) <= MAX_JUMP;
     if (isBelieved) this.#time = Math.max(clock, this.#time + passed * CATCH_UP_RATE);
     else this.#time = expected;
-    this.#tell(clock, isBelieved);
+    this.#notify(clock, isBelieved);
     return this.#time;
   };
 
@@ -209,7 +209,7 @@ export class Clock {
     );
   }
 
-  #tell(wall: number, isBelieved: boolean): void {
+  #notify(wall: number, isBelieved: boolean): void {
     if (isBelieved !== (this.#disbelieved === undefined)) {
       if (isBelieved) this.#log.warn(`the clock is right again: it says ${utc(wall)}; changes are made again`);
       else {

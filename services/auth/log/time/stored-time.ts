@@ -8,7 +8,7 @@
  */
 import type { Collection } from "../../../../src/store/collection.js";
 import type { Journal } from "../changelog/journal.js";
-import type { Clock } from "./clock.js";
+import type { AuthorityClock } from "./clock.js";
 
 const INTERVAL = 60_000;
 /** How often a store that takes no writes is tried again, in milliseconds: so it is noticed soon that it does. */
@@ -18,7 +18,7 @@ const DIGITS = 16;
 interface Options {
   readonly rows: Collection;
   readonly journal: Pick<Journal, "state" | "lastTime" | "refusals">;
-  readonly clock: Pick<Clock, "now" | "atLeast">;
+  readonly clock: Pick<AuthorityClock, "now" | "atLeast">;
 }
 
 /** The row of the authority's time in the store. */
@@ -52,7 +52,7 @@ export class StoredTime {
   /** Writes a row now, and every minute until it is closed; sooner while the store takes no writes. */
   open(): void {
     const { refusals } = this.#options.journal;
-    const isDue = (): boolean => refusals.fault !== undefined || performance.now() - this.#written > INTERVAL - RETRY;
+    const isDue = (): boolean => refusals.error !== undefined || performance.now() - this.#written > INTERVAL - RETRY;
     let isWriting = false;
     const writeIfDue = async (): Promise<void> => {
       if (isWriting || !isDue()) return;

@@ -113,8 +113,8 @@ t.test("the library and Pub/Sub answer at their paths", async (t) => {
     for (const binding of bindingsOf(method, "/api").bindings) {
       const { path } = exampleOf(binding);
       const body = binding.body === undefined ? undefined : "{}";
-      const answer = await ask(handler, { method: binding.httpMethod, target: path, headers, body });
-      t.equal(answer.status, 200, `${binding.httpMethod} ${path}: ${answer.body}`);
+      const response = await ask(handler, { method: binding.httpMethod, target: path, headers, body });
+      t.equal(response.status, 200, `${binding.httpMethod} ${path}: ${response.body}`);
     }
   }
 });

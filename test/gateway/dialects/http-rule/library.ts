@@ -46,9 +46,9 @@ export function createLibrary(name = "library", bindingPrefix = ""): Service {
           for (let count = 0; count < 3; count++) yield request;
         },
         async upload(requests) {
-          const pieces: Buffer[] = [];
-          for await (const request of requests) pieces.push(request);
-          return Buffer.concat(pieces);
+          const chunks: Buffer[] = [];
+          for await (const request of requests) chunks.push(request);
+          return Buffer.concat(chunks);
         },
         talk: (requests) => requests,
         fail() {

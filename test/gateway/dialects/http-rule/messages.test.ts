@@ -15,7 +15,7 @@ interface Case {
   /** The fields of the request that arrived, without those that are zero. */
   readonly arrives?: object;
   /** The body of the answer, where it is not the request. */
-  readonly answers?: string;
+  readonly responses?: string;
   readonly refused?: readonly [status: number, detail: RegExp];
 }
 
@@ -255,7 +255,14 @@ const CASES: readonly Case[] = [
     type: "application/pdf",
     arrives: { name: "f", shelf: "2", file: { contentType: "application/pdf", data: "JVBERg==" } },
   },
-  { title: "raw bytes both ways", method: "POST", target: "/lib/raw", body: "<a>", type: "text/html", answers: "<a>" },
+  {
+    title: "raw bytes both ways",
+    method: "POST",
+    target: "/lib/raw",
+    body: "<a>",
+    type: "text/html",
+    responses: "<a>",
+  },
 
   { title: "a custom method", method: "REPORT", target: "/lib/report", body: '{"name":"n"}', arrives: { name: "n" } },
   { title: "every method", method: "PURGE", target: "/lib/any/n", arrives: { name: "n" } },
@@ -268,18 +275,26 @@ const CASES: readonly Case[] = [
     refused: [405, /must be one of HEAD, OPTIONS, not GET/],
   },
 
-  { title: "a message as the answer", target: "/lib/parts/book?book.id=1", answers: '{"id":"1","name":"","title":""}' },
-  { title: "an absent message as the answer", target: "/lib/parts/book", answers: '{"id":"","name":"","title":""}' },
-  { title: "a list as the answer", target: "/lib/parts/tags?tags=a&tags=b", answers: '["a","b"]' },
-  { title: "an empty list as the answer", target: "/lib/parts/tags", answers: "[]" },
-  { title: "a number as the answer", target: "/lib/parts/shelf?shelf=9007199254740993", answers: '"9007199254740993"' },
-  { title: "an absent time as the answer", target: "/lib/parts/since", answers: "null" },
+  {
+    title: "a message as the answer",
+    target: "/lib/parts/book?book.id=1",
+    responses: '{"id":"1","name":"","title":""}',
+  },
+  { title: "an absent message as the answer", target: "/lib/parts/book", responses: '{"id":"","name":"","title":""}' },
+  { title: "a list as the answer", target: "/lib/parts/tags?tags=a&tags=b", responses: '["a","b"]' },
+  { title: "an empty list as the answer", target: "/lib/parts/tags", responses: "[]" },
+  {
+    title: "a number as the answer",
+    target: "/lib/parts/shelf?shelf=9007199254740993",
+    responses: '"9007199254740993"',
+  },
+  { title: "an absent time as the answer", target: "/lib/parts/since", responses: "null" },
   {
     title: "raw bytes in a field as the answer",
     method: "POST",
     target: "/lib/parts/file",
     body: '{"file":{"contentType":"text/css","data":"YQ=="}}',
-    answers: "a",
+    responses: "a",
   },
   { title: "an error of the service", target: "/lib/fail/1", refused: [404, /^no such shelf$/] },
 ];
@@ -291,27 +306,27 @@ for (const {
   body,
   type = "application/json",
   arrives = {},
-  answers,
+  responses: answers,
   refused,
 } of CASES) {
   t.test(title, async (t) => {
     const headers = body === undefined ? [] : ["Content-Type", type];
-    const answer = await ask(handler, { method, target, headers, body });
+    const response = await ask(handler, { method, target, headers, body });
     if (refused !== undefined) {
       const [status, detail] = refused;
-      t.match(JSON.parse(answer.body), { Code: status, Detail: detail });
-    } else if (answers !== undefined) t.strictSame([answer.status, answer.body], [200, answers]);
+      t.match(JSON.parse(response.body), { Code: status, Detail: detail });
+    } else if (answers !== undefined) t.strictSame([response.status, response.body], [200, answers]);
     else {
-      t.equal(answer.status, 200, answer.body);
-      t.strictSame(withoutZeros(JSON.parse(answer.body)), arrives);
+      t.equal(response.status, 200, response.body);
+      t.strictSame(withoutZeros(JSON.parse(response.body)), arrives);
     }
   });
 }
 
 t.test("the content type of raw bytes is the service's", async (t) => {
   const headers = ["Content-Type", "text/html"];
-  const answer = await ask(handler, { method: "POST", target: "/lib/raw", headers, body: "x" });
-  t.match(answer.headers, { "content-type": "text/html", "content-security-policy": "sandbox" });
+  const response = await ask(handler, { method: "POST", target: "/lib/raw", headers, body: "x" });
+  t.match(response.headers, { "content-type": "text/html", "content-security-policy": "sandbox" });
 });
 
 function withoutZeros(value: object): object {

@@ -15,7 +15,7 @@ import { ServedDocuments } from "../../../../gateway/openapi/served.js";
 import { Pages } from "../../../../gateway/own/pages.js";
 import { pathOf } from "../../../../src/contract/endpoint.js";
 import { SELF_GOVERNED } from "../../../../src/contract/names.js";
-import { isOwnPath } from "../../../../src/contract/own-paths.js";
+import { isBuiltInRoute } from "../../../../src/contract/own-paths.js";
 import { HttpRule } from "../../../../src/gen/google/api/http.js";
 import { part, type Service } from "../../../../src/rpc/service.js";
 import { BYTES } from "../../../rpc/raw-service.js";
@@ -66,7 +66,7 @@ function pages(t: Test): Pages {
 }
 
 /** Every path that the gateway declares as its own, and one below each. */
-function ownPathsOf(it: Deployment, pages: Pages): string[] {
+function builtInRoutesOf(it: Deployment, pages: Pages): string[] {
   const { catalog, guard, health } = it;
   const roots = [health, pages, new ServedDocuments({ catalog, guard })].flatMap((own) => own.roots);
   const { routes } = catalog;
@@ -85,10 +85,10 @@ function ownPathsOf(it: Deployment, pages: Pages): string[] {
 t.test("every own path of the gateway goes before every binding", async (t) => {
   const own = pages(t);
   const first = await deploy(t.testdir(), { flags: { lease: "60s" }, own: [own] });
-  const paths = ownPathsOf(first, own);
+  const paths = builtInRoutesOf(first, own);
   await first.close();
   t.ok(paths.includes("/v1/auth/Login") && paths.includes("/livez") && paths.length > 100, "the list is not empty");
-  for (const path of paths) t.ok(isOwnPath(path), path);
+  for (const path of paths) t.ok(isBuiltInRoute(path), path);
 
   const kinds = ["*", ...METHODS.filter((method) => method !== "OPTIONS")];
   const literal = paths.filter((path) => path !== "/").map((path) => kinds.map((kind): Rule => [kind, path]));

@@ -7,7 +7,7 @@ import { deploy } from "../../deployment.js";
 import { createLibrary } from "./library.js";
 
 const library = createLibrary();
-const { door, close } = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [library] });
+const { gateway, close } = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [library] });
 t.teardown(close);
 
 interface Asked {
@@ -17,7 +17,7 @@ interface Asked {
 }
 
 async function ask(path: string, { method = "GET", headers = {}, body }: Asked = {}) {
-  const outgoing = request({ host: "127.0.0.1", port: door.address.port, path, method, headers, agent: false });
+  const outgoing = request({ host: "127.0.0.1", port: gateway.address.port, path, method, headers, agent: false });
   outgoing.end(body);
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
@@ -55,8 +55,8 @@ t.test("a stream whose request is a body", async (t) => {
 
 t.test("a stream of raw bytes in a field is one body", async (t) => {
   const headers = { "content-type": "text/css" };
-  const answer = await ask("/lib/download/n", { method: "POST", headers, body: "ab" });
-  t.match(answer, { status: 200, headers: { "content-type": "text/css" }, body: "ababab" });
+  const response = await ask("/lib/download/n", { method: "POST", headers, body: "ab" });
+  t.match(response, { status: 200, headers: { "content-type": "text/css" }, body: "ababab" });
 });
 
 t.test("the pieces of an upload each have the fields of path and query", async (t) => {

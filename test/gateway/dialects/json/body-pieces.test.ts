@@ -55,9 +55,9 @@ for (const [kind, typeName, contentType, body, fields] of KINDS) {
   const target = { input, request: codecOf(input) } as Target;
   const read = (text: string): Uint8Array => {
     const bytes = Buffer.from(body(text));
-    const pieces = [bytes.subarray(0, 3), bytes.subarray(3, 7), bytes.subarray(7)];
+    const chunks = [bytes.subarray(0, 3), bytes.subarray(3, 7), bytes.subarray(7)];
     const headers = Object.assign(new RequestHeaders(), { contentType });
-    return readMessage({ method: "POST", target: "/", headers } as GatewayRequest, target, pieces);
+    return readMessage({ method: "POST", target: "/", headers } as GatewayRequest, target, chunks);
   };
   for (const size of SIZES) {
     t.test(`${kind} of ${size} bytes`, async (t) => {

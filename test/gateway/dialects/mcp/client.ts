@@ -1,5 +1,5 @@
 /** A client of `POST /mcp`, which calls the handler as a function, and messages of both eras. */
-import type { Handler } from "../../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { ask } from "../../deployment.js";
 
 export const STATELESS = "2026-07-28";
@@ -25,7 +25,7 @@ export interface Answered {
 }
 
 /** Sends a message of the revision without sessions, with the headers that go with it. */
-export function send(handler: Handler, method: string, params: object = {}, sent: Sent = {}): Promise<Answered> {
+export function send(handler: RequestHandler, method: string, params: object = {}, sent: Sent = {}): Promise<Answered> {
   const { name } = params as { name?: unknown };
   const headers = [
     ...["MCP-Protocol-Version", STATELESS, "Mcp-Method", method],
@@ -35,19 +35,24 @@ export function send(handler: Handler, method: string, params: object = {}, sent
 }
 
 /** Sends a message as an older client does, which has no headers of its own. */
-export function sendOld(handler: Handler, method: string, params: object = {}, sent: Sent = {}): Promise<Answered> {
+export function sendOld(
+  handler: RequestHandler,
+  method: string,
+  params: object = {},
+  sent: Sent = {},
+): Promise<Answered> {
   return post(handler, { jsonrpc: "2.0", id: 1, method, params }, sent);
 }
 
-export async function post(handler: Handler, message: unknown, sent: Sent = {}): Promise<Answered> {
+export async function post(handler: RequestHandler, message: unknown, sent: Sent = {}): Promise<Answered> {
   const { headers = [], token, text = JSON.stringify(message) } = sent;
   const common = ["Content-Type", "application/json", "Accept", "application/json, text/event-stream"];
   const authorization = token === undefined ? [] : ["Authorization", `Bearer ${token}`];
-  const answer = await ask(handler, {
+  const response = await ask(handler, {
     method: "POST",
     target: "/mcp",
     headers: [...common, ...authorization, ...headers],
     body: text,
   });
-  return { ...answer, body: answer.body === "" ? undefined : JSON.parse(answer.body) };
+  return { ...response, body: response.body === "" ? undefined : JSON.parse(response.body) };
 }

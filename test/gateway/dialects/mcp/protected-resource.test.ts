@@ -38,10 +38,10 @@ for (const [who, trustedProxies, scheme] of [
   ["a client beside a trusted proxy", "192.0.2.1", "http"],
 ] as const) {
   t.test(`X-Forwarded-Proto of ${who}`, async (t) => {
-    const { door, close } = await deploy(t.testdir(), { flags: { trustedProxies } });
+    const { gateway, close } = await deploy(t.testdir(), { flags: { trustedProxies } });
     t.teardown(close);
     const path = "/.well-known/oauth-protected-resource";
-    const url = `http://127.0.0.1:${door.address.port}`;
+    const url = `http://127.0.0.1:${gateway.address.port}`;
     const forged = { "x-forwarded-proto": "https" };
     const byHttp1 = await (await fetch(`${url}${path}`, { headers: forged })).text();
     const session = connect(url);
@@ -49,6 +49,6 @@ for (const [who, trustedProxies, scheme] of [
     await once(session, "connect");
     const byHttp2 = await text(session.request({ ":path": path, ...forged }));
     for (const metadata of [byHttp1, byHttp2])
-      t.equal(JSON.parse(metadata).resource, `${scheme}://127.0.0.1:${door.address.port}/mcp`);
+      t.equal(JSON.parse(metadata).resource, `${scheme}://127.0.0.1:${gateway.address.port}/mcp`);
   });
 }

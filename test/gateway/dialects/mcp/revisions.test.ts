@@ -131,11 +131,11 @@ const CASES: {
 
 for (const { title, message, headers, status = 200, code, data, result } of CASES) {
   t.test(title, async (t) => {
-    const answer: Answered = await post(handler, message, headers === undefined ? {} : { headers });
-    t.equal(answer.status, status);
-    if (code !== undefined) t.match(answer.body.error, { code, ...(data && { data }) });
-    if (result !== undefined) t.match(answer.body, { jsonrpc: "2.0", id: 7, result });
-    if (status === 202) t.equal(answer.body, undefined);
+    const response: Answered = await post(handler, message, headers === undefined ? {} : { headers });
+    t.equal(response.status, status);
+    if (code !== undefined) t.match(response.body.error, { code, ...(data && { data }) });
+    if (result !== undefined) t.match(response.body, { jsonrpc: "2.0", id: 7, result });
+    if (status === 202) t.equal(response.body, undefined);
   });
 }
 

@@ -120,9 +120,9 @@ t.test("in earlier revisions the call of a client that goes runs to its end", as
     },
     body: () => [Buffer.from(JSON.stringify(body))],
     arrivedBody: () => t.fail("the guard decides on its sender first") as never,
-    pieces: () => t.fail("its body is read at once") as never,
+    chunks: () => t.fail("its body is read at once") as never,
     tryReserveResponse: () => true,
-    tryHoldBody: () => true,
+    tryReserveBody: () => true,
     onAbort(listener) {
       abort = listener;
     },

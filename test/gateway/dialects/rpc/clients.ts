@@ -89,8 +89,8 @@ function beginHttp1({ host, port }: Address, { path, headers }: Written, read: D
     response.status = incoming.statusCode ?? 0;
     response.headers = incoming.headers;
     incoming.on("error", () => {});
-    incoming.on("data", (piece) => {
-      response.body = Buffer.concat([response.body, piece]);
+    incoming.on("data", (chunk) => {
+      response.body = Buffer.concat([response.body, chunk]);
     });
     incoming.on("end", () => {
       response.isOver = true;
@@ -118,8 +118,8 @@ function beginHttp2({ host, port }: Address, { path, headers }: Written, read: D
   stream.on("trailers", (received) => {
     response.trailers = received as IncomingHttpHeaders;
   });
-  stream.on("data", (piece) => {
-    response.body = Buffer.concat([response.body, piece]);
+  stream.on("data", (chunk) => {
+    response.body = Buffer.concat([response.body, chunk]);
   });
   stream.on("end", () => {
     // One that is broken off ends, too.

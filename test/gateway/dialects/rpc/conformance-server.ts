@@ -53,10 +53,10 @@ function readCredentials(message: Uint8Array): Pick<Wanted, "cert" | "key"> {
 
 /** The first message of a stream, which has its length before it. */
 async function readSized(stream: Readable): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for await (const piece of stream.iterator({ destroyOnReturn: false })) {
-    pieces.push(piece);
-    const all = Buffer.concat(pieces);
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    chunks.push(chunk);
+    const all = Buffer.concat(chunks);
     if (all.length >= 4 && all.length >= 4 + all.readUInt32BE(0)) return all.subarray(4, 4 + all.readUInt32BE(0));
   }
   throw new Error("the message is incomplete");
@@ -98,9 +98,9 @@ async function startService(maxMessage: number): Promise<number> {
  */
 function withoutOwnDeadline(channel: Channel): Channel {
   return {
-    open({ deadline, ...start }, listener) {
+    open({ deadlineMonotonicMs: deadline, ...start }, listener) {
       const isOwn = deadline !== undefined && deadline > performance.now() + 20_000;
-      return channel.open(isOwn ? start : { ...start, deadline }, listener);
+      return channel.open(isOwn ? start : { ...start, deadlineMonotonicMs: deadline }, listener);
     },
     get state() {
       return channel.state;
@@ -131,8 +131,8 @@ await post(
   { rule: { id: "conformance", scope: "<public>", resource: "service:conformance:*", access: "GRANTED", priority: 1 } },
   admin,
 );
-const { port } = it.door.address;
-const answer = new BinaryWriter()
+const { port } = it.gateway.address;
+const response = new BinaryWriter()
   .tag(1, WireType.LengthDelimited)
   .string("127.0.0.1")
   .tag(2, WireType.Varint)
@@ -140,5 +140,5 @@ const answer = new BinaryWriter()
   .tag(3, WireType.LengthDelimited)
   .bytes(tls.cert ?? Buffer.alloc(0))
   .finish();
-process.stdout.write(sized(answer));
+process.stdout.write(sized(response));
 process.once("SIGTERM", () => process.exit());

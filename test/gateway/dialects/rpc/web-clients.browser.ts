@@ -15,7 +15,7 @@ import { bundleClients, CLIENTS, EXPECTED } from "./web-pages.js";
 /** How long a client may take for all that it tries, in milliseconds. */
 const TIME = 60_000;
 
-interface Door {
+interface TestGateway {
   readonly title: string;
   /** Of the page; undefined for the gateway's own. */
   readonly origin?: string;
@@ -27,23 +27,23 @@ t.test("the official clients for the web", async (t) => {
   const own = createAuthority("authority").issue("localhost");
   const browser = await launch(t, trusting(own));
   const origin = await serve(t, script);
-  const doors: readonly Door[] = [
+  const gateways: readonly TestGateway[] = [
     { title: "on a page of an origin that may call", origin, options: { flags: { cors: origin } } },
     { title: "on a page of the same origin, over HTTP/2", options: { tls: own } },
-    ...(FULL ? moreDoors(origin) : []),
+    ...(FULL ? moreGateways(origin) : []),
   ];
-  for (const door of doors) await t.test(door.title, (t) => tryAll(t, browser, door, script));
+  for (const gateway of gateways) await t.test(gateway.title, (t) => tryAll(t, browser, gateway, script));
 });
 
 /** What is tried where there is time. */
-function moreDoors(origin: string): readonly Door[] {
+function moreGateways(origin: string): readonly TestGateway[] {
   return [
     { title: "on a page of the same origin" },
     { title: "on a page of an origin, where all may call", origin, options: { flags: { cors: "*" } } },
   ];
 }
 
-async function tryAll(t: Test, browser: Browser, { origin, options = {} }: Door, script: string): Promise<void> {
+async function tryAll(t: Test, browser: Browser, { origin, options = {} }: TestGateway, script: string): Promise<void> {
   const it = await scene(t, {
     ...options,
     own: [{ roots: ["/console"], reply: (path) => pageAt(path, script) }],

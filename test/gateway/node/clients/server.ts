@@ -4,9 +4,9 @@ import type { Socket } from "node:net";
 import type { Test } from "tap";
 import type { BodySink, BodyStream } from "../../../../gateway/http/body.js";
 import type { HttpError } from "../../../../gateway/http/errors.js";
-import type { GatewayResponse, Handler } from "../../../../gateway/http/message.js";
+import type { GatewayResponse, RequestHandler } from "../../../../gateway/http/message.js";
 import type { Certified } from "../../../http2/certificates.js";
-import { answer, open } from "../dial.js";
+import { open, response } from "../dial.js";
 
 const STREAMED_PIECES = 1_000;
 const PIECE = "piece of a stream\n";
@@ -42,21 +42,21 @@ const waiting: (() => void)[] = [];
 /** Is answered with as many others, when all of them are there. */
 const together = (): Promise<GatewayResponse> =>
   new Promise((resolve) => {
-    waiting.push(() => resolve(answer("hello")));
+    waiting.push(() => resolve(response("hello")));
     if (waiting.length === TOGETHER) for (const answerOne of waiting.splice(0)) answerOne();
   });
 
-const handler: Handler = async (request) => {
-  if (request.fault !== undefined) return answer("fault", request.fault.status);
+const handler: RequestHandler = async (request) => {
+  if (request.error !== undefined) return response("fault", request.error.status);
   if (request.target === "/stream") return stream();
   if (request.target === "/together") return together();
-  if (request.target === "/hello") return answer("hello");
-  if (request.target !== "/length") return answer("not found", 404);
+  if (request.target === "/hello") return response("hello");
+  if (request.target !== "/length") return response("not found", 404);
   try {
-    const pieces = await request.body();
-    return answer(`${pieces.reduce((sum, { length }) => sum + length, 0)}`);
+    const chunks = await request.body();
+    return response(`${chunks.reduce((sum, { length }) => sum + length, 0)}`);
   } catch (error) {
-    return answer("refused", (error as HttpError).status);
+    return response("refused", (error as HttpError).status);
   }
 };
 

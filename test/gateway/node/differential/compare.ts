@@ -2,14 +2,14 @@
 import { loadConfig } from "../../../../src/config/config.js";
 import { printable } from "./corpus.js";
 import { comparable, isComparable, withoutIgnoredUpgrades, withoutQuotedDeletes } from "./differences.js";
-import { door } from "./door.js";
+import { gateway } from "./door.js";
 import { oracle } from "./oracle.js";
 import { type Outcome, outcomeOf, type RecordingServer } from "./recording.js";
 
 export interface Case {
   readonly title: string;
   /** Each is sent when the one before has been dealt with. */
-  readonly pieces: readonly Buffer[];
+  readonly chunks: readonly Buffer[];
 }
 
 /** Small, so that mutations reach it. */
@@ -19,7 +19,7 @@ const AT_A_TIME = 8;
 /** Longest part of a failure that is printed. */
 const MAX_PRINTED = 4_000;
 
-export const openDoor = (): Promise<RecordingServer> => door(LIMITS);
+export const openTestGateway = (): Promise<RecordingServer> => gateway(LIMITS);
 export const openOracle = (): Promise<RecordingServer> => oracle(LIMITS);
 
 /** Runs all cases, each on servers that no other case uses at that time. */
@@ -43,12 +43,12 @@ export async function forEachCase(
 /** @returns the cases in which the port differs, for the eyes of whoever reads a failure */
 export async function differencesOf(cases: Iterable<Case>): Promise<string[]> {
   const differences: string[] = [];
-  await forEachCase(cases, [openDoor, openOracle], async ({ title, pieces }, [ours, nodes]) => {
-    if (!isComparable(Buffer.concat(pieces))) return;
-    const port = await outcomeOf(ours!, pieces);
-    const [found, wanted] = comparable(port, await outcomeOf(nodes!, forNode(pieces)));
+  await forEachCase(cases, [openTestGateway, openOracle], async ({ title, chunks }, [ours, nodes]) => {
+    if (!isComparable(Buffer.concat(chunks))) return;
+    const port = await outcomeOf(ours!, chunks);
+    const [found, wanted] = comparable(port, await outcomeOf(nodes!, forNode(chunks)));
     if (JSON.stringify(found) === JSON.stringify(wanted)) return;
-    const lines = [title, pieces.map(printable).join(" | "), `port: ${JSON.stringify(found)}`];
+    const lines = [title, chunks.map(printable).join(" | "), `port: ${JSON.stringify(found)}`];
     differences.push(
       [...lines, `node: ${JSON.stringify(wanted)}`].map((line) => line.slice(0, MAX_PRINTED)).join("\n"),
     );
@@ -56,10 +56,10 @@ export async function differencesOf(cases: Iterable<Case>): Promise<string[]> {
   return differences;
 }
 
-function forNode(pieces: readonly Buffer[]): Buffer[] {
-  const bytes = withoutQuotedDeletes(withoutIgnoredUpgrades(Buffer.concat(pieces)));
+function forNode(chunks: readonly Buffer[]): Buffer[] {
+  const bytes = withoutQuotedDeletes(withoutIgnoredUpgrades(Buffer.concat(chunks)));
   let at = 0;
-  return pieces.map(({ length }) => {
+  return chunks.map(({ length }) => {
     at += length;
     return bytes.subarray(at - length, at);
   });
@@ -67,10 +67,10 @@ function forNode(pieces: readonly Buffer[]): Buffer[] {
 
 /** An outcome in a line: each request with its headers, its body's length and its status, and the connection's fate. */
 export function summaryOf({ requests, refused, statuses, closed }: Outcome): string {
-  const parts = requests.map(({ method, target, headers, body, upgrade, fault }) => {
+  const parts = requests.map(({ method, target, headers, body, upgrade, error }) => {
     const length = body === undefined ? "no body" : `${body.length} bytes`;
     const kind = upgrade ? "upgrade" : length;
-    const status = fault === undefined ? "" : `, ${fault}`;
+    const status = error === undefined ? "" : `, ${error}`;
     return `${method} ${target.slice(0, 40)} (${headers.length / 2} headers, ${kind}${status})`;
   });
   if (refused !== undefined) parts.push(`refused ${refused}`);

@@ -3,7 +3,7 @@
 // WRITE_OUTCOMES=1 writes it down.
 import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
-import { forEachCase, openDoor, summaryOf } from "./compare.js";
+import { forEachCase, openTestGateway, summaryOf } from "./compare.js";
 import { corpus } from "./corpus.js";
 import { isComparable } from "./differences.js";
 import { outcomeOf } from "./recording.js";
@@ -13,9 +13,9 @@ const FILE = "test/gateway/node/differential/corpus/outcomes.json";
 t.test("each case of the corpus is read as it was written down", async (t) => {
   const found = new Map<string, string>();
   const http1 = corpus().filter(({ bytes }) => isComparable(bytes));
-  const cases = http1.map(({ title, bytes }) => ({ title, pieces: [bytes] }));
-  await forEachCase(cases, [openDoor], async ({ title, pieces }, [ours]) => {
-    found.set(title, summaryOf(await outcomeOf(ours!, pieces)));
+  const cases = http1.map(({ title, bytes }) => ({ title, chunks: [bytes] }));
+  await forEachCase(cases, [openTestGateway], async ({ title, chunks }, [ours]) => {
+    found.set(title, summaryOf(await outcomeOf(ours!, chunks)));
   });
   const outcomes = Object.fromEntries(cases.map(({ title }) => [title, found.get(title)]));
   if (process.env.WRITE_OUTCOMES === "1") writeFileSync(FILE, `${JSON.stringify(outcomes, undefined, 2)}\n`);

@@ -28,7 +28,7 @@ function parse(text: string): CorpusCase[] {
 }
 
 function bytesOf(text: string): Buffer {
-  const repeated = text.replaceAll(/\\\{(.+?)\*(\d+)\}/g, (_, piece, times) => piece.repeat(Number(times)));
+  const repeated = text.replaceAll(/\\\{(.+?)\*(\d+)\}/g, (_, chunk, times) => chunk.repeat(Number(times)));
   const onWire = repeated.replaceAll("\\\n", "").replaceAll("\n", "\r\n");
   const bytes = onWire.replaceAll(/\\(?:x([0-9a-f]{2})|(.))/g, (_, hex, letter) => {
     return hex === undefined ? ESCAPES[letter]! : String.fromCharCode(Number.parseInt(hex, 16));

@@ -53,7 +53,7 @@ interface Difference {
 const DIFFERENCES: readonly Difference[] = [
   {
     why: "a refused request that has arrived to its end costs the client no connection",
-    differs: ({ fault }, node) => fault === node.fault && (fault === 413 || fault === 417),
+    differs: ({ error }, node) => error === node.error && (error === 413 || error === 417),
   },
   {
     why: "with more headers than the limit the gateway refuses a request; node:http knows of 200 more or fewer, by how they came",
@@ -62,26 +62,26 @@ const DIFFERENCES: readonly Difference[] = [
   },
   {
     why: "the gateway takes no transfer coding but chunked: where the first header names another, or none, it reads no body",
-    differs({ fault, headers }) {
+    differs({ error, headers }) {
       const at = headers.findIndex((name, index) => index % 2 === 0 && /^transfer-encoding$/i.test(name));
-      return fault === 400 && at >= 0 && !/(?:^|,)[ \t]*chunked$/i.test(headers[at + 1] as string);
+      return error === 400 && at >= 0 && !/(?:^|,)[ \t]*chunked$/i.test(headers[at + 1] as string);
     },
     closes: true,
   },
   {
     why: "the gateway takes no transfer coding in HTTP/1.0 (RFC 9112 §6.1): it reads no body",
-    differs: ({ fault, body }, node) => fault === 400 && body === undefined && node.oldCoding === true,
+    differs: ({ error, body }, node) => error === 400 && body === undefined && node.oldCoding === true,
     closes: true,
   },
   {
     why: "bytes of chunk extensions count for the body, not for each chunk; trailers count with the headers, by bytes and number",
-    differs: ({ body, fault }) => (fault === 431 || fault === 413) && body === undefined,
+    differs: ({ body, error }) => (error === 431 || error === 413) && body === undefined,
     closes: true,
   },
   {
     why: "the same of a request that was refused already because it names no host",
-    differs: ({ body, fault, headers }, node) =>
-      fault === 400 && body === undefined && node.body !== undefined && !hasHost(headers),
+    differs: ({ body, error, headers }, node) =>
+      error === 400 && body === undefined && node.body !== undefined && !hasHost(headers),
     closes: true,
   },
   {
@@ -90,12 +90,12 @@ const DIFFERENCES: readonly Difference[] = [
   },
   {
     why: "an expectation that is not met is refused where a WebSocket is asked for, too; node:http looks at none there",
-    differs: ({ upgrade, fault }, node) => upgrade && node.upgrade && fault === 417 && node.fault === undefined,
+    differs: ({ upgrade, error }, node) => upgrade && node.upgrade && error === 417 && node.error === undefined,
     closes: true,
   },
   {
     why: "HTTP/0.9 is refused, whatever its headers are, with lines that end in LF",
-    differs: ({ fault }, node) => fault === 505 && node.fault === 505,
+    differs: ({ error }, node) => error === 505 && node.error === 505,
   },
 ];
 

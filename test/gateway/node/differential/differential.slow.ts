@@ -20,8 +20,8 @@ console.error(`note: seed ${SEED}, llhttp ${llhttp}`);
 
 t.test("the corpus, sent at once and cut anywhere", { skip }, async (t) => {
   const mutations = new Mutations(SEED, cases);
-  const whole = cases.map(({ title, bytes }) => ({ title, pieces: [bytes] }));
-  const cut = cases.map(({ title, bytes }) => ({ title: `${title}, cut`, pieces: mutations.cut(bytes) }));
+  const whole = cases.map(({ title, bytes }) => ({ title, chunks: [bytes] }));
+  const cut = cases.map(({ title, bytes }) => ({ title: `${title}, cut`, chunks: mutations.cut(bytes) }));
   t.same(await differencesOf([...whole, ...cut]), []);
 });
 
@@ -30,7 +30,7 @@ t.test("the corpus, a byte at a time", { skip }, async (t) => {
   const short = cases.filter(({ bytes }) => bytes.length < (FULL ? 1_000 : 60));
   t.same(
     await differencesOf(
-      short.map(({ title, bytes }) => ({ title, pieces: [...bytes].map((byte) => Buffer.of(byte)) })),
+      short.map(({ title, bytes }) => ({ title, chunks: [...bytes].map((byte) => Buffer.of(byte)) })),
     ),
     [],
   );
@@ -40,7 +40,7 @@ t.test("bytes mutated from it, cut anywhere", { skip }, async (t) => {
   function* mutated(): Generator<Case> {
     const mutations = new Mutations(SEED, cases);
     for (let number = 0; number < MUTATED; number++) {
-      yield { title: `number ${number} of seed ${SEED}`, pieces: mutations.cut(mutations.next()) };
+      yield { title: `number ${number} of seed ${SEED}`, chunks: mutations.cut(mutations.next()) };
     }
   }
   t.same(await differencesOf(mutated()), []);

@@ -64,14 +64,14 @@ export class Mutations {
   cut(bytes: Buffer): Buffer[] {
     const places = Array.from({ length: this.#below(MAX_PIECES) }, () => this.#below(bytes.length + 1));
     const ends = [...places, bytes.length].sort((one, other) => one - other);
-    return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end)).filter((piece) => piece.length > 0);
+    return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end)).filter((chunk) => chunk.length > 0);
   }
 
   #mutate(bytes: Buffer): Buffer {
     const from = this.#below(bytes.length + 1);
     const to = Math.min(bytes.length, from + 1 + this.#below(8));
-    const replace = (piece: Buffer, end = to): Buffer =>
-      Buffer.concat([bytes.subarray(0, from), piece, bytes.subarray(end)]);
+    const replace = (chunk: Buffer, end = to): Buffer =>
+      Buffer.concat([bytes.subarray(0, from), chunk, bytes.subarray(end)]);
     switch (this.#below(8)) {
       case 0:
         return replace(Buffer.of(this.#below(256)), Math.min(bytes.length, from + 1));

@@ -49,43 +49,43 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
     const number = requests.push(request);
     const { httpVersion, headers } = req;
     if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) request.oldCoding = true;
-    if (req.httpVersionMajor !== 1 || req.httpVersionMinor > 1) request.fault = 505;
-    else if (req.httpVersionMinor === 1 && req.headers.host === undefined) request.fault = 400;
+    if (req.httpVersionMajor !== 1 || req.httpVersionMinor > 1) request.error = 505;
+    else if (req.httpVersionMinor === 1 && req.headers.host === undefined) request.error = 400;
     return { request, number };
   };
 
   const serve = (req: IncomingMessage, res: ServerResponse, onRead: () => void = () => {}, refuse?: number): void => {
     const { request, number } = record(req, false);
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     let length = 0;
-    const answer = (): void => {
+    const response = (): void => {
       request.answered = true;
       const isLast = closing.has(req.socket) && request === recorded.recording.requests.at(-1);
       const more = isLast ? { Connection: "close" } : {};
-      res.writeHead(request.fault ?? 200, { "Content-Length": 0, Number: number, ...more }).end();
+      res.writeHead(request.error ?? 200, { "Content-Length": 0, Number: number, ...more }).end();
     };
     const fail = (status: number): void => {
-      request.fault ??= status;
+      request.error ??= status;
       closing.add(req.socket);
       req.removeAllListeners("data").resume();
-      answer();
+      response();
     };
     refuseLatest = (status) => {
       if (!req.complete) fail(status);
     };
-    if (refuse !== undefined && request.fault === undefined) return void fail(refuse);
+    if (refuse !== undefined && request.error === undefined) return void fail(refuse);
     if (Number(req.headers["content-length"]) > maxBody) return void fail(413);
     onRead();
-    req.on("data", (piece: Buffer) => {
-      pieces.push(piece);
-      length += piece.length;
+    req.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
       if (length > maxBody) fail(413);
     });
     req.on("end", () => {
       if (request.answered || length > maxBody) return;
-      request.body = Buffer.concat(pieces).toString("latin1");
+      request.body = Buffer.concat(chunks).toString("latin1");
       if (req.trailers.connection !== undefined) request.connectionInTrailers = true;
-      setImmediate(answer);
+      setImmediate(response);
     });
     req.on("error", () => {});
   };
@@ -107,7 +107,7 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
     await allAnswered();
     const { request, number } = record(req, true);
     request.answered = true;
-    answerRaw(socket, request.fault ?? 200, number);
+    answerRaw(socket, request.error ?? 200, number);
   });
   server.on("connect", async (_req, socket: Socket) => {
     socket.on("error", () => {});

@@ -20,7 +20,7 @@ export interface RecordedRequest {
   /** One character a byte; undefined where it never arrived to its end. */
   body?: string;
   /** The status with which the server refuses it. */
-  fault?: number;
+  error?: number;
   answered?: boolean;
 }
 
@@ -58,13 +58,13 @@ const NUMBER = /^Number: (\d+)/gm;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Sends the pieces, each when the server has dealt with the one before, and tells what became of them. */
-export async function outcomeOf(server: RecordingServer, pieces: readonly Buffer[]): Promise<Outcome> {
+export async function outcomeOf(server: RecordingServer, chunks: readonly Buffer[]): Promise<Outcome> {
   server.recording = { requests: [] };
   const client = new Client(server);
   await client.open();
-  for (const piece of pieces) {
+  for (const chunk of chunks) {
     if (client.ended) break;
-    await client.send(piece);
+    await client.send(chunk);
   }
   const outcome = client.outcome();
   await client.close();
@@ -104,9 +104,9 @@ class Client {
     unsubscribe("net.server.socket", onSocket);
   }
 
-  async send(piece: Buffer): Promise<void> {
-    this.#socket.write(piece);
-    this.#sent += piece.length;
+  async send(chunk: Buffer): Promise<void> {
+    this.#socket.write(chunk);
+    this.#sent += chunk.length;
     const accepted = this.#accepted as Socket;
     // A server that has read an upgrade reads no further.
     const hasRead = (): boolean => accepted.bytesRead >= this.#sent || this.#isOver();
@@ -123,12 +123,12 @@ class Client {
   }
 
   outcome(): Outcome {
-    const answers = [...this.#text.matchAll(/HTTP\/1\.1 (\d{3})/g)];
+    const responses = [...this.#text.matchAll(/HTTP\/1\.1 (\d{3})/g)];
     const numbers = [...this.#text.matchAll(NUMBER)];
     return {
       ...this.#server.recording,
       requests: this.#server.recording.requests.map((request) => ({ ...request })),
-      statuses: answers.map(([, status]) => status as string),
+      statuses: responses.map(([, status]) => status as string),
       numbers: numbers.map(([, number]) => number as string),
       closed: this.ended || /^connection: close/im.test(this.#text),
     };
@@ -138,7 +138,7 @@ class Client {
   #isOver(): boolean {
     const { requests, refused } = this.#server.recording;
     const last = requests.at(-1);
-    return refused !== undefined || last?.upgrade === true || last?.fault !== undefined;
+    return refused !== undefined || last?.upgrade === true || last?.error !== undefined;
   }
 
   /** Whether everything that the server has to answer is answered, and has come. */
@@ -154,8 +154,8 @@ class Client {
     for (let quiet = 0, before = ""; quiet < QUIET_TURNS; quiet++) {
       await turn();
       const { requests, refused } = this.#server.recording;
-      const { body, fault, answered } = requests.at(-1) ?? {};
-      const now = [this.#text.length, this.ended, requests.length, refused, body?.length, fault, answered].join();
+      const { body, error, answered } = requests.at(-1) ?? {};
+      const now = [this.#text.length, this.ended, requests.length, refused, body?.length, error, answered].join();
       // What the server has closed ends here, too, soon.
       if (now !== before || (accepted.writableEnded && !this.ended)) quiet = 0;
       before = now;

@@ -3,10 +3,10 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import t, { type Test } from "tap";
-import type { Handler } from "../../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { MemoryBudget } from "../../../../src/memory/memory-budget.js";
 import { until } from "../../../support/until.js";
-import { answer, open } from "../dial.js";
+import { open, response } from "../dial.js";
 import { neighbour } from "./neighbour.js";
 
 const FLOODER = "test/gateway/node/hostile/flooder.mjs";
@@ -22,7 +22,7 @@ interface Flood {
   readonly title: string;
   readonly connections: number;
   readonly reads: boolean;
-  readonly handler: Handler;
+  readonly handler: RequestHandler;
 }
 
 /** @returns the bytes that were sent, and how many requests the handler was given */
@@ -33,7 +33,7 @@ async function flood(t: Test, { title, connections, reads, handler }: Flood): Pr
   const port = await open(
     t,
     (request) => {
-      if (request.target === "/neighbour") return answer("hello");
+      if (request.target === "/neighbour") return response("hello");
       reserved = Math.max(reserved, budget.reserved);
       asked++;
       return handler(request);
@@ -59,7 +59,7 @@ async function flood(t: Test, { title, connections, reads, handler }: Flood): Pr
 
 t.test("requests whose answers nobody reads", async (t) => {
   const body = "x".repeat(10_000);
-  const { asked } = await flood(t, { title: t.name, connections: 1, reads: false, handler: () => answer(body) });
+  const { asked } = await flood(t, { title: t.name, connections: 1, reads: false, handler: () => response(body) });
   t.ok(
     asked * body.length < 4 * MAX_SYSTEM,
     "no more are served than the system takes answers, and the connection holds",
@@ -67,7 +67,7 @@ t.test("requests whose answers nobody reads", async (t) => {
 });
 
 t.test("requests that are not answered", async (t) => {
-  const handler: Handler = () => new Promise(() => {});
+  const handler: RequestHandler = () => new Promise(() => {});
   const { sent, asked } = await flood(t, { title: t.name, connections: 1, reads: true, handler });
   t.ok(asked < 10_000, "few are given to the handler at a time");
   t.ok(sent < MAX_SYSTEM + asked * REQUEST_LENGTH, "and no more are read");
@@ -78,12 +78,12 @@ t.test("requests that are answered and read", async (t) => {
     title: t.name,
     connections: 1,
     reads: true,
-    handler: async () => answer("hello"),
+    handler: async () => response("hello"),
   });
   t.ok(asked > 100);
 });
 
 t.test("twenty clients that read, and twenty that do not", async (t) => {
-  const handler: Handler = async () => answer("hello");
+  const handler: RequestHandler = async () => response("hello");
   await Promise.all([true, false].map((reads) => flood(t, { title: t.name, connections: 20, reads, handler })));
 });

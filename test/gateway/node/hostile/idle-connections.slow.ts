@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import t from "tap";
 import { until } from "../../../support/until.js";
-import { answer, dial, open } from "../dial.js";
+import { dial, open, response } from "../dial.js";
 import { neighbour } from "./neighbour.js";
 
 const IDLER = "test/gateway/node/hostile/idler.mjs";
@@ -21,7 +21,7 @@ const isShort = files < CONNECTIONS + 500 ? `only ${files} files may be open her
 
 t.test("10,000 idle connections", { skip: isShort }, async (t) => {
   // The neighbour's, one that is beyond the limit, and one for the last check.
-  const port = await open(t, () => answer("hello"), {
+  const port = await open(t, () => response("hello"), {
     maxConnections: CONNECTIONS + 1,
     headerTime: 600_000,
     keepAlive: 600_000,

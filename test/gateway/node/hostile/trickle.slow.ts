@@ -1,21 +1,21 @@
 // A client that sends a byte now and then gains no time by it: head and body have theirs from the beginning.
 import t, { type Test } from "tap";
 import type { HttpError } from "../../../../gateway/http/errors.js";
-import type { Handler } from "../../../../gateway/http/message.js";
-import { answer, dial, open } from "../dial.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
+import { dial, open, response } from "../dial.js";
 
 const HEADER_TIME = 600;
 const BODY_TIME = 600;
 /** Many times what is allowed, and less than the test's own time. */
 const MAX_TIME = 20_000;
 
-const handler: Handler = async (request) => {
-  if (request.fault !== undefined) return answer("fault", request.fault.status);
+const handler: RequestHandler = async (request) => {
+  if (request.error !== undefined) return response("fault", request.error.status);
   try {
     await request.body();
-    return answer("read");
+    return response("read");
   } catch (error) {
-    return answer("refused", (error as HttpError).status);
+    return response("refused", (error as HttpError).status);
   }
 };
 

@@ -4,7 +4,7 @@ import { type ClientHttp2Stream, connect, constants } from "node:http2";
 import { text } from "node:stream/consumers";
 import { mock } from "node:test";
 import t, { type Test } from "tap";
-import type { Handler } from "../../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { setWallClock } from "../../../support/clock.js";
 import { deferred } from "../../../support/deferred.js";
 import { echo, open } from "../dial.js";
@@ -14,7 +14,7 @@ const HOUR = 3_600_000;
 /** A request of which the first byte of the body has been sent, and which is being read. */
 async function upload(t: Test, bodyTime: number): Promise<ClientHttp2Stream> {
   const { promise: asked, resolve } = deferred();
-  const handler: Handler = (request) => {
+  const handler: RequestHandler = (request) => {
     resolve();
     return echo(request);
   };

@@ -3,7 +3,7 @@ import t from "tap";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType, LAST_STREAM_ID, readUint31 } from "../../../../src/http2/frames.js";
 import { type Frame, frame, headers, isType, type RawPeer, rawClient } from "../../../http2/peer.js";
-import { answer, echo, held, open } from "../dial.js";
+import { echo, held, open, response } from "../dial.js";
 
 const GET = [
   [":method", "GET"],
@@ -58,7 +58,7 @@ t.test("a connection that is made while the port leaves has its first request an
 t.test("requests that are still open when the time is over are refused", async (t) => {
   const port = await open(
     t,
-    (request) => new Promise((resolve) => request.onAbort(({ status }) => resolve(answer("stopping", status)))),
+    (request) => new Promise((resolve) => request.onAbort(({ status }) => resolve(response("stopping", status)))),
   );
   const peer = await rawClient(t, port.address);
   peer.send(get(1));

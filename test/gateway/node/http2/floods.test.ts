@@ -1,11 +1,11 @@
 // What a hostile client of the HTTP port may do over HTTP/2 before it is cut off. The bounds are those of src/http2; here it is
 // shown that the port has them, and that its handler is not asked for more than they allow.
 import t from "tap";
-import type { Handler } from "../../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType } from "../../../../src/http2/frames.js";
 import { frame, headers, isType, type RawPeer, rawClient, reset } from "../../../http2/peer.js";
-import { answer, echo, held, open } from "../dial.js";
+import { echo, held, open, response } from "../dial.js";
 
 const GET = [
   [":method", "GET"],
@@ -22,13 +22,13 @@ const goawayCode = async (peer: RawPeer): Promise<number | undefined> =>
 t.test("rapid reset (CVE-2023-44487): requests are ended with the stream, and their number is bounded", async (t) => {
   let count = 0;
   let most = 0;
-  const handler: Handler = (request) => {
-    if (request.fault !== undefined) return echo(request);
+  const handler: RequestHandler = (request) => {
+    if (request.error !== undefined) return echo(request);
     most = Math.max(most, ++count);
     return new Promise((resolve) => {
       request.onAbort(({ status }) => {
         count--;
-        resolve(answer("gone", status));
+        resolve(response("gone", status));
       });
     });
   };

@@ -164,7 +164,7 @@ t.test("what HTTP/2 allows reaches the handler as HTTP/1.1 would have it", async
 t.test("what is no HTTP/2 ends the connection with the reason, and is recorded", async (t) => {
   const faults: (string | undefined)[] = [];
   const { address } = await open(t, (request) => {
-    faults.push(request.fault?.message);
+    faults.push(request.error?.message);
     return echo(request);
   });
   const peer = await rawClient(t, address);

@@ -11,9 +11,9 @@ import {
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import type { BodySink } from "../../../../gateway/http/body.js";
-import type { Handler } from "../../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { deferred } from "../../../support/deferred.js";
-import { answer, echo, type HttpPort, open as serve } from "../dial.js";
+import { echo, type HttpPort, response, open as serve } from "../dial.js";
 
 function open(t: Test, { address }: HttpPort): ClientHttp2Session {
   const session = connect(`http://127.0.0.1:${address.port}`);
@@ -29,35 +29,35 @@ const trailersOf = async (stream: ClientHttp2Stream): Promise<IncomingHttpHeader
   (await once(stream, "trailers"))[0];
 
 t.test("a body may be followed by trailers", async (t) => {
-  const response = { ...answer("body"), trailers: ["Grpc-Status", "0", "x-a", "b"] };
-  const stream = request(t, await serve(t, () => response));
+  const withTrailers = { ...response("body"), trailers: ["Grpc-Status", "0", "x-a", "b"] };
+  const stream = request(t, await serve(t, () => withTrailers));
   const trailers = trailersOf(stream);
   t.equal(await text(stream), "body");
   t.match(await trailers, { "grpc-status": "0", "x-a": "b" });
 });
 
 t.test("trailers may follow no body", async (t) => {
-  const stream = request(t, await serve(t, () => ({ ...answer(""), headers: [], trailers: ["a", "b"] })));
+  const stream = request(t, await serve(t, () => ({ ...response(""), headers: [], trailers: ["a", "b"] })));
   const trailers = trailersOf(stream);
   t.equal(await text(stream), "");
   t.match(await trailers, { a: "b" });
 });
 
 t.test("a response without body and trailers is one frame", async (t) => {
-  const stream = request(t, await serve(t, () => ({ ...answer(""), headers: ["Grpc-Status", "12"] })));
+  const stream = request(t, await serve(t, () => ({ ...response(""), headers: ["Grpc-Status", "12"] })));
   const [headers, flags] = await once(stream, "response");
   t.equal(headers["grpc-status"], "12");
   t.ok(flags & constants.NGHTTP2_FLAG_END_STREAM);
 });
 
 t.test("a stream may end with trailers, and the request may go on beside it", async (t) => {
-  const handler: Handler = (request) => {
+  const handler: RequestHandler = (request) => {
     const open = (sink: BodySink): void => {
-      request.pieces({
+      request.chunks({
         allowsSilence: true,
-        onPiece: (piece) => sink.write(Buffer.from(`${piece}`.toUpperCase())),
+        onChunk: (chunk) => sink.write(Buffer.from(`${chunk}`.toUpperCase())),
         onEnd: () => sink.end(["x-end", "reached"]),
-        onFault: (fault) => t.fail(fault.message),
+        onError: (error) => t.fail(error.message),
       });
     };
     return { status: 200, headers: [], body: { open, onDrain() {} }, length: 0 };
@@ -77,7 +77,7 @@ t.test("a stream may end with trailers, and the request may go on beside it", as
 
 t.test("a stream that ends before its request is closed without an error", async (t) => {
   const served = await serve(t, (request) => {
-    request.pieces({ onPiece: () => true, onEnd() {}, onFault() {} });
+    request.chunks({ onChunk: () => true, onEnd() {}, onError() {} });
     return { status: 200, headers: [], body: { open: (sink) => sink.end(), onDrain() {} }, length: 0 };
   });
   const stream = request(t, served, "/", true);
@@ -112,7 +112,7 @@ t.test("the request's trailers are read and dropped", async (t) => {
 
 t.test("headers of an HTTP/1.1 connection are left out", async (t) => {
   const headers = ["Connection", "Upgrade", "Upgrade", "websocket", "Keep-Alive", "timeout=5", "X-A", "b"];
-  const stream = request(t, await serve(t, () => ({ ...answer("", 426), headers })));
+  const stream = request(t, await serve(t, () => ({ ...response("", 426), headers })));
   const [received] = await once(stream, "response");
   t.match(received, { ":status": 426, "x-a": "b", connection: undefined, upgrade: undefined, "keep-alive": undefined });
 });

@@ -2,14 +2,14 @@
 import t, { type Test } from "tap";
 import type { BodySink } from "../../../../gateway/http/body.js";
 import type { HttpError } from "../../../../gateway/http/errors.js";
-import type { Handler } from "../../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType } from "../../../../src/http2/frames.js";
 import { MemoryBudget } from "../../../../src/memory/memory-budget.js";
 import { frame, headers, isType, type RawPeer, rawClient, uint32 } from "../../../http2/peer.js";
 import { deferred } from "../../../support/deferred.js";
 import { until } from "../../../support/until.js";
-import { answer, held, open as serve } from "../dial.js";
+import { held, response, open as serve } from "../dial.js";
 
 const GET = [
   [":method", "GET"],
@@ -19,9 +19,9 @@ const GET = [
 ] as const;
 const get = (streamId: number): Buffer => headers(streamId, GET, Flag.END_HEADERS | Flag.END_STREAM);
 
-const LARGE = answer("x".repeat(1_000_000));
+const LARGE = response("x".repeat(1_000_000));
 
-async function open(t: Test, handler: Handler, options: Parameters<typeof serve>[2] = {}): Promise<RawPeer> {
+async function open(t: Test, handler: RequestHandler, options: Parameters<typeof serve>[2] = {}): Promise<RawPeer> {
   const { address } = await serve(t, handler, options);
   return rawClient(t, address);
 }
@@ -32,7 +32,8 @@ const widen = (bytes: number): Buffer =>
 
 t.test("a response goes no further than the client's window, and is reserved until it is read", async (t) => {
   const budget = new MemoryBudget();
-  const handler: Handler = (request) => (request.tryReserveResponse(LARGE.length) ? LARGE : answer("none", 503));
+  const handler: RequestHandler = (request) =>
+    request.tryReserveResponse(LARGE.length) ? LARGE : response("none", 503);
   const peer = await open(t, handler, { budget });
   peer.send(get(1));
   let read = 0;
@@ -93,8 +94,8 @@ t.test("where memory is short a request is refused, and the connection goes on",
   const peer = await open(
     t,
     (request) => {
-      faults.push(request.fault?.status);
-      return request.fault === undefined ? new Promise(() => {}) : answer("refused", request.fault.status);
+      faults.push(request.error?.status);
+      return request.error === undefined ? new Promise(() => {}) : response("refused", request.error.status);
     },
     { budget },
   );

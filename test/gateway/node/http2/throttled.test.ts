@@ -2,13 +2,13 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
-import type { Handler } from "../../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { STREAM_WINDOW } from "../../../../src/http2/flow-control.js";
 import { Flag, FrameType, MAX_FRAME_SIZE } from "../../../../src/http2/frames.js";
 import { type Frame, frame, headers, type RawPeer, rawClient, reset } from "../../../http2/peer.js";
 import { inTime, until } from "../../../support/until.js";
-import { answer, open } from "../dial.js";
+import { open, response } from "../dial.js";
 
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
@@ -30,16 +30,16 @@ const get = (streamId: number, path: string): Buffer => headers(streamId, fields
 const refused: WeakRef<object>[] = [];
 
 /** Refuses what is asked for at /refused. */
-const handler: Handler = (request) => {
-  if (request.target !== "/refused") return answer("served");
+const handler: RequestHandler = (request) => {
+  if (request.target !== "/refused") return response("served");
   refused.push(new WeakRef(request));
   request.throttle?.();
-  return Promise.resolve(answer("", 503));
+  return Promise.resolve(response("", 503));
 };
 
 async function start(t: Test, maxThrottleMs: number) {
-  const door = await open(t, handler, { maxThrottleMs });
-  return { door, peer: await rawClient(t, door.address) };
+  const gateway = await open(t, handler, { maxThrottleMs });
+  return { door: gateway, peer: await rawClient(t, gateway.address) };
 }
 
 /** The stream of the next response. */
@@ -53,11 +53,11 @@ async function answered(peer: RawPeer): Promise<number | undefined> {
 }
 
 t.test("refusals are held back, and written together when the port closes", async (t) => {
-  const { door, peer } = await start(t, LONG);
+  const { door: gateway, peer } = await start(t, LONG);
   peer.send(get(1, "/refused"), get(3, "/refused"));
   peer.send(get(5, "/served"));
   t.equal(await answered(peer), 5, "another request of the connection is served");
-  const closed = door.close(LONG);
+  const closed = gateway.close(LONG);
   t.equal(await answered(peer), 1);
   t.equal(await answered(peer), 3);
   peer.socket.end();
@@ -73,10 +73,10 @@ t.test("they are written when their time has come, and later ones as well", asyn
 });
 
 t.test("requests that are refused after the port has begun to close are told so at once", async (t) => {
-  const { door, peer } = await start(t, LONG);
+  const { door: gateway, peer } = await start(t, LONG);
   peer.send(get(1, "/served"));
   t.equal(await answered(peer), 1);
-  const closed = door.close(LONG);
+  const closed = gateway.close(LONG);
   peer.send(get(3, "/refused"));
   t.equal(await answered(peer), 3);
   peer.socket.end();
@@ -98,10 +98,10 @@ t.test("a request that is refused may send no more of its body than it might bef
 });
 
 t.test("a client that resets a request while its refusal is held leaves nothing behind", async (t) => {
-  const { door, peer } = await start(t, LONG);
+  const { door: gateway, peer } = await start(t, LONG);
   peer.send(get(1, "/refused"), reset(1, ErrorCode.CANCEL), get(3, "/served"));
   t.equal(await answered(peer), 3);
-  const closed = door.close(LONG);
+  const closed = gateway.close(LONG);
   peer.socket.end();
   await inTime(closed, "the port's end");
   t.notOk(peer.frames.some(({ type }) => type === FrameType.HEADERS));
@@ -122,9 +122,9 @@ t.test("a request that is reset while its refusal is held takes no memory any mo
 });
 
 t.test("a client that goes while a refusal is held leaves nothing behind", async (t) => {
-  const { door, peer } = await start(t, LONG);
+  const { door: gateway, peer } = await start(t, LONG);
   peer.send(get(1, "/refused"), get(3, "/served"));
   t.equal(await answered(peer), 3);
   peer.socket.destroy();
-  await inTime(door.close(0), "the port's end");
+  await inTime(gateway.close(0), "the port's end");
 });

@@ -6,10 +6,10 @@ import { text } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
 import { pino } from "pino";
 import t, { type Test } from "tap";
-import type { Handler } from "../../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { TrustedProxies } from "../../../../src/address/client-address.js";
 import { createAuthority } from "../../../http2/certificates.js";
-import { answer, type Limits, open } from "../dial.js";
+import { type Limits, open, response } from "../dial.js";
 import { isMissing, type Proxy as RealProxy, startProxy } from "./proxies.js";
 
 const CLIENT = "127.0.0.2";
@@ -123,7 +123,8 @@ const CHAINS: readonly Chain[] = [
   },
 ];
 
-const whose: Handler = ({ remoteAddress, fault }) => answer(fault === undefined ? `<${remoteAddress}>` : "fault", 200);
+const whose: RequestHandler = ({ remoteAddress, error }) =>
+  response(error === undefined ? `<${remoteAddress}>` : "fault", 200);
 
 function ask(port: number, bytes: string): Promise<string> {
   const socket = connect({ port, host: "127.0.0.1", localAddress: CLIENT });

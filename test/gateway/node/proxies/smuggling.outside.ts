@@ -3,9 +3,9 @@
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import t from "tap";
-import type { Handler } from "../../../../gateway/http/message.js";
+import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { FULL } from "../../../support/full.js";
-import { answer, open } from "../dial.js";
+import { open, response } from "../dial.js";
 import { corpus, printable } from "../differential/corpus.js";
 import { Mutations } from "../differential/mutations.js";
 import { isMissing, PROXIES, startProxy } from "./proxies.js";
@@ -20,8 +20,8 @@ const TOO_LATE = `(and then nothing for ${MAX_WAIT} ms)`;
 async function exchange(port: number, bytes: Buffer): Promise<string> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   let text = "";
-  socket.setEncoding("latin1").on("data", (piece) => {
-    text += piece;
+  socket.setEncoding("latin1").on("data", (chunk) => {
+    text += chunk;
   });
   socket.on("error", () => {}); // A reset is an end like any other here.
   const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -47,16 +47,16 @@ for (const proxy of PROXIES) {
   t.test(`through ${proxy.name}`, { skip: isMissing(proxy) }, async (t) => {
     const mark = randomUUID();
     const unmarked: string[] = [];
-    const handler: Handler = async (request) => {
+    const handler: RequestHandler = async (request) => {
       const { method, target, rawHeaders } = request;
       if (method !== "" && !rawHeaders.includes(mark)) unmarked.push(`${method} ${target}`);
-      if (request.fault !== undefined) return answer("fault", request.fault.status);
+      if (request.error !== undefined) return response("fault", request.error.status);
       try {
         await request.body();
       } catch {
-        return answer("refused", 400);
+        return response("refused", 400);
       }
-      return answer(target);
+      return response(target);
     };
     const { address } = await open(t, handler);
     const port = await startProxy(t, proxy, `127.0.0.1:${address.port}`, mark);

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { StatusError } from "../../../../src/errors.js";
 import { serveHttp2 } from "../../../../src/rpc/http2/server.js";
-import { type OwnContext, part } from "../../../../src/rpc/service.js";
+import { type BuiltInContext, part } from "../../../../src/rpc/service.js";
 import { dispatcherOf, LIMITS } from "../../serve.js";
 import {
   descriptors,
@@ -19,12 +19,12 @@ import {
 /** No test asks for as much: this is the dispatcher's own. */
 const HOUR = 3_600_000;
 
-function announce(definition: Message, context: OwnContext): void {
+function announce(definition: Message, context: BuiltInContext): void {
   context.setTrailers(fromHeaders(definition.responseTrailers));
   context.sendHeaders(fromHeaders(definition.responseHeaders));
 }
 
-function infoOf(requests: Message[], context: OwnContext) {
+function infoOf(requests: Message[], context: BuiltInContext) {
   const left = Math.max((context.deadlineMonotonicMs ?? Number.POSITIVE_INFINITY) - performance.now(), 0);
   const timeoutMs = left > HOUR ? undefined : BigInt(Math.round(left));
   return { requestHeaders: toHeaders(context.metadata), requests, timeoutMs };
@@ -40,7 +40,7 @@ function failure(error: Message, info: object | undefined): StatusError {
   return new StatusError(error.code, error.message ?? "", { details });
 }
 
-async function answerOne(name: string, requests: Message[], context: OwnContext): Promise<Message> {
+async function answerOne(name: string, requests: Message[], context: BuiltInContext): Promise<Message> {
   const definition = requests[0]?.responseDefinition;
   const packed = requests.map((request) => pack(name, request));
   if (definition === undefined) return { payload: { requestInfo: infoOf(packed, context) } };
@@ -52,11 +52,11 @@ async function answerOne(name: string, requests: Message[], context: OwnContext)
 }
 
 /** @param more what has come since the last response; undefined where that is not to be told */
-async function* answers(
+async function* responses(
   definition: Message,
   from: number,
   to: number,
-  context: OwnContext,
+  context: BuiltInContext,
   more: () => object | undefined,
 ) {
   for (const data of definition.responseData.slice(from, to)) {
@@ -65,7 +65,7 @@ async function* answers(
   }
 }
 
-async function* download(request: Message, context: OwnContext) {
+async function* download(request: Message, context: BuiltInContext) {
   const definition = request.responseDefinition;
   if (definition === undefined) return;
   announce(definition, context);
@@ -75,11 +75,11 @@ async function* download(request: Message, context: OwnContext) {
     info = undefined;
     return told;
   };
-  yield* answers(definition, 0, definition.responseData.length, context, once);
+  yield* responses(definition, 0, definition.responseData.length, context, once);
   if (definition.error !== undefined) throw failure(definition.error, info);
 }
 
-async function* chat(requests: AsyncIterable<Message>, context: OwnContext) {
+async function* chat(requests: AsyncIterable<Message>, context: BuiltInContext) {
   let definition: Message;
   let told = 0;
   let packed: object[] = [];
@@ -92,7 +92,7 @@ async function* chat(requests: AsyncIterable<Message>, context: OwnContext) {
     }
     if (!request.fullDuplex && told === 0) continue;
     if (told >= definition.responseData.length) break;
-    yield* answers(definition, told, told + 1, context, () =>
+    yield* responses(definition, told, told + 1, context, () =>
       told === 0 ? infoOf(packed, context) : { requests: packed },
     );
     told++;
@@ -101,7 +101,7 @@ async function* chat(requests: AsyncIterable<Message>, context: OwnContext) {
   if (definition === undefined) return;
   const first = told === 0;
   const rest = () => (told++ === 0 ? infoOf(packed, context) : undefined);
-  yield* answers(definition, told, definition.responseData.length, context, rest);
+  yield* responses(definition, told, definition.responseData.length, context, rest);
   if (definition.error !== undefined) {
     throw failure(definition.error, first && told === 0 ? infoOf(packed, context) : undefined);
   }

@@ -38,7 +38,7 @@ function whole(channel: Channel, path: string, metadata: Metadata, request: Buff
   return new Promise<{ headers: Metadata; status: Status }>((resolve) => {
     let headers: Metadata = [];
     const call = channel.open(
-      { path, metadata, deadline: performance.now() + 10_000 },
+      { path, metadata, deadlineMonotonicMs: performance.now() + 10_000 },
       {
         onHeaders(sent) {
           headers = sent;
@@ -160,7 +160,9 @@ export const CASES: Record<string, (t: Test, channel: Channel) => Promise<void>>
   },
 
   async timeout_on_sleeping_server(t, channel) {
-    const { send, responses } = stream(channel, TestService.fullDuplexCall, { deadline: performance.now() + 1 });
+    const { send, responses } = stream(channel, TestService.fullDuplexCall, {
+      deadlineMonotonicMs: performance.now() + 1,
+    });
     send({ payload: payload(27_182) });
     t.equal((await rejection(collect(responses))).code, Code.DEADLINE_EXCEEDED);
   },

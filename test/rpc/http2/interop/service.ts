@@ -18,7 +18,7 @@ function check(status?: { code?: number; message?: string }): void {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: messages are plain JSON objects here.
-async function* answers(request: any, signal: AbortSignal) {
+async function* responses(request: any, signal: AbortSignal) {
   check(request.responseStatus);
   for (const { size = 0, intervalUs = 0 } of request.responseParameters ?? []) {
     if (intervalUs > 0) await wait(intervalUs / 1000, undefined, { signal });
@@ -37,7 +37,7 @@ export const testService: Service = {
         check(request.responseStatus);
         return { payload: payload(request.responseSize ?? 0) };
       },
-      streamingOutputCall: (request, { signal }) => answers(request, signal),
+      streamingOutputCall: (request, { signal }) => responses(request, signal),
       async streamingInputCall(requests) {
         let aggregatedPayloadSize = 0;
         for await (const request of requests) aggregatedPayloadSize += sizeOfPayload(request);
@@ -45,7 +45,7 @@ export const testService: Service = {
       },
       async *fullDuplexCall(requests, context) {
         echo(context);
-        for await (const request of requests) yield* answers(request, context.signal);
+        for await (const request of requests) yield* responses(request, context.signal);
       },
     }),
   ],

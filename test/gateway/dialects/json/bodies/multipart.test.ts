@@ -58,9 +58,9 @@ const send = (path: string, form: string, type = TYPE) =>
 
 for (const [title, form, fields, type] of forms) {
   t.test(title, async (t) => {
-    const answer = await send("/feed/form", form, type);
-    const body = await answer.text();
-    t.equal(answer.status, 200, body);
+    const response = await send("/feed/form", form, type);
+    const body = await response.text();
+    t.equal(response.status, 200, body);
     t.same(JSON.parse(body), { ...NOTHING, ...fields });
   });
 }
@@ -118,13 +118,13 @@ const bad: [title: string, form: string, status: number, detail: RegExp, type?: 
 ];
 for (const [title, form, status, detail, type] of bad) {
   t.test(`${title}: ${status}`, async (t) => {
-    const answer = await send("/feed/form", form, type);
-    t.equal(answer.status, status);
-    t.match(JSON.parse(await answer.text()).Detail, detail);
+    const response = await send("/feed/form", form, type);
+    t.equal(response.status, status);
+    t.match(JSON.parse(await response.text()).Detail, detail);
   });
 }
 
 t.test("a request without a bytes field takes JSON only", async (t) => {
-  const answer = await send("/helloworld/call", text("name", "Ada") + END);
-  t.equal(answer.status, 415);
+  const response = await send("/helloworld/call", text("name", "Ada") + END);
+  t.equal(response.status, 415);
 });

@@ -59,8 +59,8 @@ t.test("a client that reads slowly: the process does not grow", async (t) => {
   const before = process.memoryUsage().rss;
   const start = it.feed.produced;
   for (let round = 0; round < 40; round++) {
-    const piece = socket.read() as Buffer | null;
-    read += piece?.length ?? 0;
+    const chunk = socket.read() as Buffer | null;
+    read += chunk?.length ?? 0;
     await sleep(10);
   }
   const grown = (process.memoryUsage().rss - before) / MiB;

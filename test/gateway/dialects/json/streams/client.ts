@@ -26,7 +26,7 @@ export async function scene(t: Test, options: DeployOptions = {}): Promise<Scene
   const deployment = await deploy(t.testdir(), { ...options, services: [feed.service, ...(options.services ?? [])] });
   t.teardown(() => deployment.close());
   const admin = await login(deployment.handler, "admin");
-  return { ...deployment, feed, port: deployment.door.address.port, admin };
+  return { ...deployment, feed, port: deployment.gateway.address.port, admin };
 }
 
 export interface Ask {
@@ -98,8 +98,8 @@ async function openHttp2({ port }: Scene, path: string, { method, headers, body 
 /** All that comes, until the end or a break. */
 async function textOf(response: Readable): Promise<string> {
   let text = "";
-  response.setEncoding("utf8").on("data", (piece) => {
-    text += piece;
+  response.setEncoding("utf8").on("data", (chunk) => {
+    text += chunk;
   });
   // A stream of HTTP/2 counts as closed before all of it has been read.
   const isOver = response instanceof IncomingMessage ? response.closed : response.destroyed;
@@ -111,8 +111,8 @@ async function textOf(response: Readable): Promise<string> {
 export async function until(response: Readable, pattern: RegExp): Promise<string> {
   let text = "";
   response.setEncoding("utf8");
-  for await (const piece of response.iterator({ destroyOnReturn: false })) {
-    text += piece;
+  for await (const chunk of response.iterator({ destroyOnReturn: false })) {
+    text += chunk;
     if (pattern.test(text)) return text;
   }
   throw new Error(`it ended before ${pattern}: ${text}`);

@@ -16,7 +16,7 @@ t.test("streams that do not end are told in their last frame", async (t) => {
   socket.send('{"number":1}');
   const silent = open(it, "/feed/count?hang=true");
   while (it.feed.open < 4) await new Promise((resolve) => setImmediate(resolve));
-  await it.door.close(20);
+  await it.gateway.close(20);
   await it.feed.idle();
   t.equal(await lines.text(), `{"error":${STOPPING}}\n`);
   t.equal(await events.text(), `event: error\ndata: ${STOPPING}\n\n`);
@@ -30,7 +30,7 @@ t.test("streams that end within the drain's time end it", async (t) => {
   const { response, text } = await open(it, ENDLESS);
   await until(response, /"1"/);
   const { socket, closed } = await dial(it, "/feed/chat");
-  const stopped = it.door.close(600_000);
+  const stopped = it.gateway.close(600_000);
   socket.send('{"number":1}');
   socket.send("");
   t.same(await closed, [1000, ""]);
@@ -42,7 +42,7 @@ t.test("streams that end within the drain's time end it", async (t) => {
 t.test("a WebSocket goes on until the drain's time is over", async (t) => {
   const it = await scene(t);
   const { frames, count, closed, socket } = await dial(it, "/feed/chat");
-  const stopped = it.door.close(100);
+  const stopped = it.gateway.close(100);
   socket.send('{"number":1}');
   await count(1);
   t.same(await closed, [4503, "Portico is stopping"]);

@@ -61,17 +61,17 @@ const early: [title: string, path: string, status: number, timeout?: string][] =
 ];
 for (const [title, path, status, timeout] of early) {
   t.test(title, async (t) => {
-    const answer = await open(it, path, { headers: timeout === undefined ? {} : { "grpc-timeout": timeout } });
-    t.equal(answer.status, status);
-    t.equal(JSON.parse(await answer.text()).Code, status);
+    const response = await open(it, path, { headers: timeout === undefined ? {} : { "grpc-timeout": timeout } });
+    t.equal(response.status, status);
+    t.equal(JSON.parse(await response.text()).Code, status);
   });
 }
 
 t.test("a deadline that passes after the first message is told in the last frame", async (t) => {
   const ask = (ms: number) => open(it, "/feed/count?messages=1&hang=true", { headers: { "grpc-timeout": `${ms}m` } });
-  let answer = await ask(50);
+  let response = await ask(50);
   // On a busy machine it may pass before.
-  for (let ms = 100; answer.status === 504; ms *= 2) answer = await ask(ms);
-  t.match(await answer.text(), /"1".*\n\{"error":\{"Id":"feed","Code":504,"Detail":"Deadline exceeded",.*\}\n$/);
+  for (let ms = 100; response.status === 504; ms *= 2) response = await ask(ms);
+  t.match(await response.text(), /"1".*\n\{"error":\{"Id":"feed","Code":504,"Detail":"Deadline exceeded",.*\}\n$/);
   await it.feed.idle();
 });

@@ -106,7 +106,7 @@ export class Feed extends EventEmitter<{ opened: []; go: []; stored: []; over: [
           collect: method("Collect", tick, sum, "up"),
           stall: method("Stall", tick, sum, "up"),
           page: method("Page", page, httpBody, "unary"),
-          pieces: method("Pieces", page, httpBody, "down"),
+          chunks: method("Pieces", page, httpBody, "down"),
           upload: method("Upload", httpBody, page, "unary"),
           store: method("Store", httpBody, stored, "up"),
           form: method("Form", form, form, "unary"),
@@ -118,9 +118,9 @@ export class Feed extends EventEmitter<{ opened: []; go: []; stored: []; over: [
           collect: (ticks, context) => this.#collect(ticks, context),
           stall: (ticks, context) => this.#stall(ticks, context),
           page: (request) => request,
-          pieces: (request) => pieces(request),
+          chunks: (request) => chunks(request),
           upload: (request) => request,
-          store: (pieces, context) => this.#store(pieces, context),
+          store: (chunks, context) => this.#store(chunks, context),
           form: (request) => request,
           broken: () => broken(),
         },
@@ -191,13 +191,13 @@ export class Feed extends EventEmitter<{ opened: []; go: []; stored: []; over: [
     }
   }
 
-  async #store(pieces: AsyncIterable<Page>, context: Context): Promise<Stored> {
+  async #store(chunks: AsyncIterable<Page>, context: Context): Promise<Stored> {
     const end = this.#begin(context);
     try {
       const contentTypes: string[] = [];
       const hash = createHash("sha256");
       this.stored = 0;
-      for await (const { contentType, data } of pieces) {
+      for await (const { contentType, data } of chunks) {
         contentTypes.push(contentType);
         hash.update(data);
         this.stored += data.length;
@@ -223,7 +223,7 @@ export class Feed extends EventEmitter<{ opened: []; go: []; stored: []; over: [
   }
 }
 
-async function* pieces({ contentType, data, code = 0 }: Page): AsyncGenerator<Page> {
+async function* chunks({ contentType, data, code = 0 }: Page): AsyncGenerator<Page> {
   for (const byte of data) yield { contentType, data: Buffer.from([byte]) };
   if (code > 0) throw new StatusError(code as Code, "as told");
 }

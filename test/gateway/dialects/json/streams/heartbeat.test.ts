@@ -95,9 +95,9 @@ t.test("WebSocket: a client that is not read because the service does not, and h
 t.test("a stream may be silent for longer than a call may take", async (t) => {
   const limits = { ...loadConfig({}, {}), maxCallTime: 100, bodyTime: 100 };
   const silent = await scene(t);
-  const door = await listen(silent.handler, { host: "127.0.0.1", port: 0 }, limits);
-  t.teardown(() => door.close(0));
-  const { response } = await open({ ...silent, port: door.address.port }, "/feed/count?messages=1&hang=true");
+  const gateway = await listen(silent.handler, { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => gateway.close(0));
+  const { response } = await open({ ...silent, port: gateway.address.port }, "/feed/count?messages=1&hang=true");
   await until(response, /"1"/);
   const over = await Promise.race([once(response, "close").then(() => true), sleep(500).then(() => false)]);
   t.notOk(over);

@@ -41,10 +41,10 @@ t.test("the rule that let it in is deleted: WebSocket", async (t) => {
 t.test("a stream refused before its first message is an ordinary 401", async (t) => {
   await admit("early");
   const opened = once(it.feed, "opened");
-  const answer = open(it, "/feed/count?hang=true");
+  const response = open(it, "/feed/count?hang=true");
   await opened;
   await deleteRule(it, "early");
-  const { status, headers, text } = await answer;
+  const { status, headers, text } = await response;
   t.equal(status, 401);
   t.equal(headers["www-authenticate"], "Bearer");
   t.same(JSON.parse(await text()), UNAUTHORIZED);

@@ -85,8 +85,8 @@ async function readUpTo(socket: Socket, text: string): Promise<void> {
   let end = "";
   await new Promise<void>((resolve) => {
     socket.once("close", resolve).setEncoding("latin1").resume();
-    socket.on("data", (piece: string) => {
-      end = end.slice(-text.length) + piece;
+    socket.on("data", (chunk: string) => {
+      end = end.slice(-text.length) + chunk;
       if (end.includes(text)) resolve();
     });
   });

@@ -22,14 +22,14 @@ t.test("heartbeats are sent while a stream is silent, and stop with it", async (
     remoteAddress: "192.0.2.1",
     body: () => [],
     arrivedBody: () => [],
-    pieces: () => t.fail("a GET has no body") as never,
+    chunks: () => t.fail("a GET has no body") as never,
     tryReserveResponse: () => true,
-    tryHoldBody: () => true,
+    tryReserveBody: () => true,
     onAbort: (listener) => t.teardown(() => listener(new HttpError(499, "The client has gone"))),
   };
   const { body } = await it.handler(request);
   const written: string[] = [];
-  const write = (piece: string | Uint8Array): boolean => written.push(String(piece)) > 0;
+  const write = (chunk: string | Uint8Array): boolean => written.push(String(chunk)) > 0;
   (body as BodyStream).open({ write, end() {}, abort() {} });
 
   const first = 'id: 1\ndata: {"number":"1","padding":""}\n\n';

@@ -75,12 +75,12 @@ t.test("each piece of a body is sent on as it comes", async (t) => {
 });
 
 t.test("a service that does not read: the client is not read either", async (t) => {
-  const piece = Buffer.alloc(MiB);
+  const chunk = Buffer.alloc(MiB);
   const sending = begin(it, "test/hang");
   let sent = 0;
   const before = process.memoryUsage().rss;
   for (let room = true; room && sent < 64; sent++) {
-    room = sending.write(piece) || (await Promise.race([once(sending, "drain").then(() => true), sleep(300, false)]));
+    room = sending.write(chunk) || (await Promise.race([once(sending, "drain").then(() => true), sleep(300, false)]));
   }
   const grown = (process.memoryUsage().rss - before) / MiB;
   t.ok(sent < 24, `stopped after ${sent} MiB, of which the service has read ${it.feed.stored} bytes`);
@@ -92,7 +92,7 @@ t.test("a service that does not read: the client is not read either", async (t) 
 });
 
 t.test("a service that reads more slowly than the client sends: hardly anything waits in between", async (t) => {
-  const piece = Buffer.alloc(MiB);
+  const chunk = Buffer.alloc(MiB);
   const sending = begin(it, "video/mp4");
   let sent = 0;
   let most = 0;
@@ -100,8 +100,8 @@ t.test("a service that reads more slowly than the client sends: hardly anything 
     most = Math.max(most, sent - it.feed.stored);
   });
   while (sent < 96 * MiB) {
-    sent += piece.length;
-    if (!sending.write(piece)) await once(sending, "drain");
+    sent += chunk.length;
+    if (!sending.write(chunk)) await once(sending, "drain");
   }
   sending.end();
   t.match(await answerTo(sending), { status: 200, body: { bytes: `${sent}` } });
@@ -139,9 +139,9 @@ t.test("a rule that is deleted meanwhile ends the upload", async (t) => {
   const stored = once(it.feed, "stored");
   sending.write("some");
   await stored;
-  const answer = answerTo(sending);
+  const response = answerTo(sending);
   await deleteRule(it, "anyone");
-  t.match(await answer, { status: 401, body: { Code: 401 } });
+  t.match(await response, { status: 401, body: { Code: 401 } });
   await it.feed.idle();
 
   const refused = begin(it, "text/plain", { expect: "100-continue" });
@@ -155,9 +155,9 @@ t.test("the time that an upload may take", async (t) => {
   /** So long that writing on a busy machine does not stop for it. */
   const BODY_MS = 400;
   const limits = { ...loadConfig({}, {}), headerTime: 100, bodyTime: BODY_MS, maxCallTime: 100, stallMs: STALL_MS };
-  const door = await listen(it.handler, { host: "127.0.0.1", port: 0 }, limits);
-  t.teardown(() => door.close(0));
-  const { port } = door.address;
+  const gateway = await listen(it.handler, { host: "127.0.0.1", port: 0 }, limits);
+  t.teardown(() => gateway.close(0));
+  const { port } = gateway.address;
 
   t.test("a body that keeps coming may take as long as it likes", async (t) => {
     const sending = begin({ port }, "text/plain");
@@ -197,9 +197,9 @@ const refused: [title: string, path: string, ask: Parameters<typeof open>[2], st
 ];
 for (const [title, path, ask, status] of refused) {
   t.test(`${title}: ${status}`, async (t) => {
-    const answer = await open(it, path, ask);
-    t.equal(answer.status, status);
-    t.equal(JSON.parse(await answer.text()).Code, status);
+    const response = await open(it, path, ask);
+    t.equal(response.status, status);
+    t.equal(JSON.parse(await response.text()).Code, status);
   });
 }
 

@@ -204,10 +204,10 @@ const handshakes: [title: string, path: string, ask: Ask, status: number, header
 for (const [title, path, ask, status, headers = {}] of handshakes) {
   t.test(`${title}: ${status} instead of 101`, async (t) => {
     it.logged.length = 0;
-    const answer = await open(it, path, { ...ask, headers: { ...HANDSHAKE, ...ask.headers } });
-    t.equal(answer.status, status);
-    t.match(answer.headers, { "x-request-id": /./, "content-type": "application/json", ...headers });
-    t.equal(JSON.parse(await answer.text()).Code, status);
+    const response = await open(it, path, { ...ask, headers: { ...HANDSHAKE, ...ask.headers } });
+    t.equal(response.status, status);
+    t.match(response.headers, { "x-request-id": /./, "content-type": "application/json", ...headers });
+    t.equal(JSON.parse(await response.text()).Code, status);
     t.match(it.logged, [{ status }]);
   });
 }
@@ -230,9 +230,9 @@ t.test("HEAD of an endpoint for WebSockets: 405 without a body", async (t) => {
   const socket = connect(it.port, "127.0.0.1");
   const lines = Object.entries(HANDSHAKE).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HEAD /feed/chat HTTP/1.1\r\nHost: x\r\n${lines.join("")}\r\n`);
-  let answer = "";
-  for await (const piece of socket) answer += piece;
-  t.match(answer, /^HTTP\/1.1 405 .*\r\nX-Request-Id: .*\r\nAllow: GET, OPTIONS\r\n.*\r\n\r\n$/s);
+  let response = "";
+  for await (const chunk of socket) response += chunk;
+  t.match(response, /^HTTP\/1.1 405 .*\r\nX-Request-Id: .*\r\nAllow: GET, OPTIONS\r\n.*\r\n\r\n$/s);
 });
 
 t.test("an upgrade to another protocol is ignored", async (t) => {
@@ -248,8 +248,8 @@ t.test("an upgrade to a WebSocket, or else to another protocol", async (t) => {
   const socket = connect(it.port, "127.0.0.1");
   const opening = `Connection: Upgrade\r\nUpgrade: h2c, WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}`;
   socket.write(`GET /feed/chat HTTP/1.1\r\nHost: x\r\n${opening}\r\n\r\n`);
-  const [answer] = await once(socket, "data");
-  t.match(String(answer), /^HTTP\/1.1 101 /);
+  const [response] = await once(socket, "data");
+  t.match(String(response), /^HTTP\/1.1 101 /);
   socket.destroy();
   await it.feed.idle();
 });
@@ -261,8 +261,8 @@ t.test("nor does a connection on which each request asks for one gather anything
   const socket = connect(it.port, "127.0.0.1");
   for (let asked = 0; asked < 15; asked++) {
     socket.write("GET /livez HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
-    const [answer] = await once(socket, "data");
-    t.match(String(answer), /^HTTP\/1.1 200 /);
+    const [response] = await once(socket, "data");
+    t.match(String(response), /^HTTP\/1.1 200 /);
   }
   socket.destroy();
   process.off("warning", warn);
