@@ -14,8 +14,8 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { pino } from "pino";
 import { parseGrpcTarget } from "../src/address/address.js";
+import { descriptorsOf } from "../src/contract/built-in-files.js";
 import { filesOf } from "../src/contract/descriptor-set.js";
-import { descriptorsOf } from "../src/contract/own-files.js";
 import { Instance } from "../src/gen/portico/registry/v1/registry.js";
 import { MemoryBudget } from "../src/memory/memory-budget.js";
 import { loadTransport } from "../src/rpc/load-transport.js";

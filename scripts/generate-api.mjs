@@ -22,7 +22,7 @@ export async function generateApi() {
   register();
   const { Callers, endpointsOf, readDescriptors } = await import("../src/contract/endpoint.ts");
   const { commentOf } = await import("../src/contract/comments.ts");
-  const { descriptorsOf } = await import("../src/contract/own-files.ts");
+  const { descriptorsOf } = await import("../src/contract/built-in-files.ts");
   const types = readDescriptors(descriptorsOf());
   const endpoints = Object.entries(PACKAGES).flatMap(([service, name]) => {
     const own = [...types].filter(({ kind, file }) => kind === "service" && file.proto.package === name);

@@ -7,10 +7,10 @@ import { register } from "tsx/esm/api";
 
 register();
 const { Callers, endpointsOf, readDescriptors } = await import("../src/contract/endpoint.ts");
-const { descriptorsOf } = await import("../src/contract/own-files.ts");
+const { descriptorsOf } = await import("../src/contract/built-in-files.ts");
 const { openApi } = await import("../gateway/openapi/document.ts");
 const { indexEntry } = await import("../gateway/openapi/served.ts");
-const { OWN_SERVICES } = await import("../cli/roles/own-services.ts");
+const { OWN_SERVICES } = await import("../cli/roles/built-in-services.ts");
 const { writeCatalogue } = await import("../cli/client/catalogue.ts");
 
 const FOLDERS = ["spec", "src/client/gen"];

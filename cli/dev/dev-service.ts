@@ -10,7 +10,7 @@ import { basename, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Bundler } from "./bundle.js";
 import { compileContract, serviceNamesOf } from "./contract.js";
-import type { DevGateway } from "./door.js";
+import type { DevGateway } from "./dev-gateway.js";
 import { CodeGenerator } from "./generated-code.js";
 import type { Printer } from "./printer.js";
 import type { SourceProblem } from "./problem.js";

@@ -1,6 +1,6 @@
 /** The version of a service that serves, and how the next one takes its place: the old one stops when the new one has registered. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { DevGateway } from "./door.js";
+import type { DevGateway } from "./dev-gateway.js";
 import { Version, type VersionOptions } from "./version.js";
 
 /** How long a new version may take to register, in milliseconds. */

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
-import { BUILT_IN_SERVICES } from "../roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../roles/built-in-services.js";
 import { examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";

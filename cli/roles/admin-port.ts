@@ -1,7 +1,8 @@
 /** The admin port of a process. */
+
+import { createAdminHandler } from "../../gateway/built-in/admin.js";
+import type { HealthRoutes } from "../../gateway/built-in/health.js";
 import { listen } from "../../gateway/node/listen.js";
-import { createAdminHandler } from "../../gateway/own/admin.js";
-import type { HealthRoutes } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import type { Address } from "../../src/address/address.js";
 import { listening } from "../../src/process/listen.js";

@@ -8,8 +8,8 @@ import type { RoleName } from "../../src/config/setting.js";
 import { type Candidate, CompletedArgument, CompletedOption, type Source } from "../command/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
+import { BUILT_IN_SERVICES } from "./built-in-services.js";
 import type { CopyFlags } from "./copy-store.js";
-import { BUILT_IN_SERVICES } from "./own-services.js";
 import type { RecoverFlags } from "./recover.js";
 
 /** @param onExit is called with the exit code when the role has ended. */

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { checkNames } from "../../services/registry/foreign.js";
+import { checkNames } from "../../services/registry/external.js";
 import { type Config, ConfigError, type Flags, loadConfig, readServices, SETTINGS } from "../../src/config/config.js";
 import { type ExternalService, parseExternalService } from "../../src/config/configured-services.js";
 import { makeFolder } from "../../src/folder.js";
@@ -24,7 +24,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { visibleLines } from "../terminal/text.js";
 import { completionOf } from "./commands.js";
-import { problemsIn, UnreadContractError } from "./contract-faults.js";
+import { problemsIn, UnreadContractError } from "./contract-problems.js";
 
 /** The configuration file; what else it has is kept as it is. */
 interface File {

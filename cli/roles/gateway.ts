@@ -3,14 +3,14 @@
  * makes them with the same functions.
  */
 import { join } from "node:path";
+import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
+import type { HealthRoutes } from "../../gateway/built-in/health.js";
+import { Pages } from "../../gateway/built-in/pages.js";
+import { Usage } from "../../gateway/built-in/usage.js";
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { type HttpPort, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
-import { serveBuiltInGrpc } from "../../gateway/own/grpc.js";
-import type { HealthRoutes } from "../../gateway/own/health.js";
-import { Pages } from "../../gateway/own/pages.js";
-import { Usage } from "../../gateway/own/usage.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
 import { ContractReader } from "../../services/registry/contract-reader.js";

@@ -1,11 +1,11 @@
 /** Makes own services ready to be served by this process, with what their calls share. */
-import { descriptorsOf } from "../../src/contract/own-files.js";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import type { Clients } from "../../src/kit/clients.js";
 import { createLazyService } from "../../src/kit/service.js";
 import type { SharedStore } from "../../src/kit/shared-store.js";
 import type { Logger } from "../../src/log.js";
 import type { Service } from "../../src/rpc/service.js";
-import { BUILT_IN_SERVICES, KEEPING } from "./own-services.js";
+import { BUILT_IN_SERVICES, KEEPING } from "./built-in-services.js";
 
 /** How own services are made. */
 export interface OpenServicesOptions {

@@ -1,7 +1,7 @@
 /** Why a process cannot serve calls, in words for its operator. */
 
+import { HealthRoutes } from "../../gateway/built-in/health.js";
 import type { Catalog } from "../../gateway/catalog/catalog.js";
-import { HealthRoutes } from "../../gateway/own/health.js";
 import type { Authorities, AuthorityLink } from "../../src/access/follow/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { Code, StatusError } from "../../src/errors.js";

@@ -1,7 +1,7 @@
 /** `portico server`: everything in one process. Calls between its parts go through in-process channels. */
 
-import { forwardTo } from "../../gateway/own/forward.js";
-import { Usage } from "../../gateway/own/usage.js";
+import { forwardTo } from "../../gateway/built-in/forward.js";
+import { Usage } from "../../gateway/built-in/usage.js";
 import type { Authority } from "../../services/auth/authority.js";
 import { OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address/address.js";
@@ -17,10 +17,10 @@ import { readInstallation } from "../../src/store/installation.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
 import { accessTo, joinOwn, openOwnAuthority, openRegistry, type StoreOptions } from "./authority.js";
+import { clientsWithin } from "./built-in-clients.js";
+import { BUILT_IN_SERVICES } from "./built-in-services.js";
 import { openCatalog, openHttpPort, type RegistrySource } from "./gateway.js";
 import { openServices } from "./open-services.js";
-import { clientsWithin } from "./own-clients.js";
-import { BUILT_IN_SERVICES } from "./own-services.js";
 import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";

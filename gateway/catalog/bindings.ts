@@ -2,8 +2,9 @@
  * The paths that services have by `google.api.http` annotations, their bindings. All services share one space of paths: of two
  * bindings with the same method and shape, the one of the service whose name sorts first is called, at every gateway alike.
  */
+
+import { builtInOverlapOf, isBuiltInRoute } from "../../src/contract/built-in-routes.js";
 import { type Binding, bindingsOf, type HttpRuleBindings as MethodBindings } from "../../src/contract/http-rule.js";
-import { builtInOverlapOf, isBuiltInRoute } from "../../src/contract/own-paths.js";
 import { shapeOf } from "../../src/contract/path-template.js";
 import { type PathMatch, PathTrie, type TemplateEntry } from "./path-trie.js";
 import type { Target } from "./target.js";

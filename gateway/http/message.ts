@@ -89,7 +89,7 @@ export function isStream(body: GatewayResponse["body"]): body is BodyStream {
 
 /** Paths that Portico answers itself, such as `/readyz` or the web pages. */
 export interface BuiltInRoutes {
-  /** Each path is one of these, or lies below it. No binding of a service is called there (src/contract/own-paths.ts). */
+  /** Each path is one of these, or lies below it. No binding of a service is called there (src/contract/built-in-routes.ts). */
   readonly roots: readonly BuiltInRoot[];
   /** The reply at a path, without the query; undefined at a path that is none of these. */
   reply(path: string, request: GatewayRequestHead): BareResponse | undefined | Promise<BareResponse>;

@@ -1,8 +1,8 @@
 /** Types that services may put into a google.protobuf.Any whatever their contract imports: those of google.protobuf and google.rpc. */
 import { createRegistry, type DescFile, type DescMessage, type Registry } from "@bufbuild/protobuf";
 import * as wkt from "@bufbuild/protobuf/wkt";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { readDescriptors } from "../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
 
 let standard: Registry | undefined;
 

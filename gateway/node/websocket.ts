@@ -10,7 +10,7 @@ import { HttpError, NO_MEMORY } from "../http/errors.js";
 import { SUBPROTOCOL } from "../http/handshake.js";
 import type { MessageSocket, SocketSession } from "../http/message.js";
 import { LINGER_MS, MAX_TEXT, MIN_RESERVED } from "./connection.js";
-import { GONE } from "./faults.js";
+import { GONE } from "./request-errors.js";
 import { SlowReaderTimeout } from "./slow-reader.js";
 
 export interface WebSocketLimits {

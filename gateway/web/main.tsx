@@ -12,7 +12,7 @@
  *     http.ts                 one request to the gateway
  *
  * The pages use only the HTTP API that everyone can call. Text from elsewhere is shown as text: nothing sets markup,
- * and the browser is told to refuse it (gateway/own/pages.ts).
+ * and the browser is told to refuse it (gateway/built-in/pages.ts).
  */
 import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -10,8 +10,8 @@ import { type KeyValueStore, StoreError } from "../../src/store/store.js";
 
 import { ChangeLog } from "./log/changelog/change-log.js";
 import { Journal } from "./log/changelog/journal.js";
-import { longestSpan } from "./log/leases/claims.js";
-import { SharedLeaseRecords } from "./log/leases/shared-claims.js";
+import { longestSpan } from "./log/leases/lease-records.js";
+import { SharedLeaseRecords } from "./log/leases/shared-lease-records.js";
 import { AuthorityClock, MACHINE_CLOCKS } from "./log/time/clock.js";
 import { StoredTime } from "./log/time/stored-time.js";
 

@@ -10,7 +10,7 @@ import {
   type Write,
 } from "../../src/kit/index.js";
 import { checkBytes, checkDuration, checkNumber, checkPrintable, PAGE } from "../patterns/checks.js";
-import { StorageLimit } from "../patterns/room.js";
+import { StorageLimit } from "../patterns/storage-limit.js";
 
 const DAY = 86_400_000;
 const KEY = { min: 1, max: 256 };

@@ -17,8 +17,8 @@ import {
   type Write,
 } from "../../src/kit/index.js";
 import { checkAfter, checkName, checkNumber, PAGE } from "../patterns/checks.js";
+import { deferDelete, deleteExpired } from "../patterns/deferred-delete.js";
 import { retry } from "../patterns/retry.js";
-import { deferDelete, deleteExpired } from "../patterns/trash.js";
 import { checkNumbers, compileFilter, type JsonObject } from "./filter.js";
 import { type IndexedTable, indexKeys } from "./indexes.js";
 import { countRecords, type Found, findRecords } from "./search.js";

@@ -10,8 +10,8 @@ import {
   timestampMs,
   toTimestamp,
 } from "../../src/kit/index.js";
-import { Notifier } from "../patterns/bell.js";
 import { checkAfter, checkName, checkNumber, PAGE } from "../patterns/checks.js";
+import { Notifier } from "../patterns/notifier.js";
 import { pageOf } from "../patterns/pages.js";
 import {
   acknowledge,

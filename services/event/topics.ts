@@ -9,8 +9,8 @@ import {
   type Store,
   type Write,
 } from "../../src/kit/index.js";
+import { deferDelete, deleteExpired } from "../patterns/deferred-delete.js";
 import { retry } from "../patterns/retry.js";
-import { deferDelete, deleteExpired } from "../patterns/trash.js";
 
 /** Topics of a namespace. */
 const MAX_TOPICS = 1000;

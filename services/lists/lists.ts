@@ -6,9 +6,9 @@ import { randomUUID } from "node:crypto";
 import { End, ListsService } from "../../src/gen/lists/lists.js";
 import { type Call, type Entry, invalidArgument, part, resourceExhausted, type Write } from "../../src/kit/index.js";
 import { checkAfter, checkBytes, checkName, checkNumber, PAGE } from "../patterns/checks.js";
+import { deferDelete, deleteExpired } from "../patterns/deferred-delete.js";
 import { pageOf } from "../patterns/pages.js";
 import { retry } from "../patterns/retry.js";
-import { deferDelete, deleteExpired } from "../patterns/trash.js";
 
 /** Items that a call adds or takes: as many as fit into a commit beside the list itself. */
 const MAX_PUSH = 64;

@@ -15,8 +15,8 @@ import {
   toTimestamp,
   type Write,
 } from "../../src/kit/index.js";
-import { Notifier } from "../patterns/bell.js";
 import { accountOf, checkBytes, checkName, checkNumber, checkText } from "../patterns/checks.js";
+import { Notifier } from "../patterns/notifier.js";
 import { pageOf } from "../patterns/pages.js";
 import { retry } from "../patterns/retry.js";
 

@@ -4,8 +4,8 @@ import { generateSecret, generateSync, verifySync } from "otplib";
 import { OtpService } from "../../src/gen/otp/otp.js";
 import { type Entry, invalidArgument, part, toTimestamp, type Write } from "../../src/kit/index.js";
 import { accountOf, checkDuration, checkNumber, checkText } from "../patterns/checks.js";
-import { once } from "../patterns/once.js";
-import { StorageLimit } from "../patterns/room.js";
+import { once } from "../patterns/idempotency.js";
+import { StorageLimit } from "../patterns/storage-limit.js";
 
 const SUBJECT = { min: 1, max: 256 };
 const LIFETIME = { min: 30_000, max: 86_400_000, absent: 300_000 };

@@ -8,6 +8,7 @@ import { protoCamelCase } from "@bufbuild/protobuf/reflect";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import * as wkt from "@bufbuild/protobuf/wkt";
 import { type DescriptorProto, type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { isBuiltInSet } from "../../src/contract/built-in-files.js";
 import {
   DescriptorSet,
   filesOf,
@@ -20,7 +21,6 @@ import { type DescriptorSize, sizeOf } from "../../src/contract/descriptor-size.
 import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { bindingsOf } from "../../src/contract/http-rule.js";
 import { isReservedGrpcName } from "../../src/contract/names.js";
-import { isBuiltInSet } from "../../src/contract/own-files.js";
 import { MAX_SEARCH, SearchCost } from "../../src/contract/search-cost.js";
 import { atOnce, type Steps } from "../../src/overload/pace.js";
 import { asBuffer } from "../../src/wire/buffer.js";

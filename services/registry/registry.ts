@@ -7,10 +7,10 @@ import type { KnownCaller } from "../../src/access/callers/known-caller.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address/address.js";
 import { type Guard, isAdmin, isVisible } from "../../src/call/admission.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
 import { GATEWAY } from "../../src/contract/names.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
 import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
 import {
   type DescribeRequest,
@@ -30,7 +30,7 @@ import type { Channel } from "../../src/rpc/channel.js";
 import { type BuiltInContext, part, type Service } from "../../src/rpc/service.js";
 import { Directory } from "./directory.js";
 import type { InstanceEntry } from "./entry.js";
-import { ExternalServices } from "./foreign.js";
+import { ExternalServices } from "./external.js";
 import type { NameOwners } from "./name-owners.js";
 import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";

@@ -3,8 +3,9 @@
  * paths of `google.api.http` annotations. Two services may have the same one. Gateways then serve it for one of them: a gRPC
  * name for the service that it belongs to. So the operators are told.
  */
+
+import { builtInOverlapOf } from "../../src/contract/built-in-routes.js";
 import { bindingsOf } from "../../src/contract/http-rule.js";
-import { builtInOverlapOf } from "../../src/contract/own-paths.js";
 import { shapeOf } from "../../src/contract/path-template.js";
 import type { CheckedContract } from "./contract.js";
 import type { NameOwners } from "./name-owners.js";

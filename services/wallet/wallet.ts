@@ -17,9 +17,9 @@ import {
   type Write,
 } from "../../src/kit/index.js";
 import { accountOf, checkAfter, checkName, checkNumber, checkText, PAGE } from "../patterns/checks.js";
-import { once } from "../patterns/once.js";
+import { deferDelete, deleteExpired } from "../patterns/deferred-delete.js";
+import { once } from "../patterns/idempotency.js";
 import { retry } from "../patterns/retry.js";
-import { deferDelete, deleteExpired } from "../patterns/trash.js";
 
 const DAY = 86_400_000;
 const TEXT = { min: 0, max: 200 };

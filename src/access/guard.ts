@@ -8,7 +8,7 @@
  *
  * Rules come from the authority on a stream and may be used while a lease runs (policy.ts, lease.ts). The caller of a token
  * is looked up once and kept (caller-cache.ts); a call from a gateway or a service carries a signed context instead
- * (call-context.ts, context-cache.ts). Streams that are open are judged again whenever rules or callers change
+ * (caller-assertion.ts, assertion-cache.ts). Streams that are open are judged again whenever rules or callers change
  * (open-streams.ts). So a call with a known token is decided at once, from memory.
  *
  * This room knows no password.
@@ -32,7 +32,7 @@ import {
 import type { Caller } from "../call/caller.js";
 import { Callers } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
-import { AssertionCache, badAssertion, lateAssertion, type Verified } from "./assertions/context-cache.js";
+import { AssertionCache, badAssertion, lateAssertion, type Verified } from "./assertions/assertion-cache.js";
 import { CallerCache, UNKNOWN_TOKEN } from "./callers/caller-cache.js";
 import type { KnownCaller } from "./callers/known-caller.js";
 import { withinLimits } from "./decide/limits.js";

@@ -13,7 +13,7 @@ export const NO_METADATA: Metadata = [];
 /** The name of the metadata with the client's IP address, believed only with what a gateway or a service shows. */
 export const CLIENT_ADDRESS = "x-portico-client-address";
 
-/** The name of the metadata with a signed context (src/access/assertions/call-context.ts). */
+/** The name of the metadata with a signed context (src/access/assertions/caller-assertion.ts). */
 export const CONTEXT = "x-portico-context";
 
 /** Whether the values of a name are bytes. */

@@ -10,10 +10,10 @@ import {
   type ServiceDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
 import { Callers } from "../gen/portico/options/v1/options.js";
+import { maxBuiltInRequest } from "./built-in-requests.js";
 import { DescriptorSet } from "./descriptor-set.js";
 import { hasHttpRule } from "./http-rule.js";
 import { SELF_GOVERNED } from "./names.js";
-import { maxBuiltInRequest } from "./own-requests.js";
 import type { Resource } from "./resource.js";
 
 export { Callers };

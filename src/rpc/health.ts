@@ -2,7 +2,7 @@
  * gRPC health checking (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). There is one state for all
  * services of the process and for the server itself, whose name is empty.
  */
-import { descriptorsOf } from "../contract/own-files.js";
+import { descriptorsOf } from "../contract/built-in-files.js";
 import { Code, StatusError } from "../errors.js";
 import {
   type HealthCheckRequest,

@@ -4,7 +4,7 @@
  * descriptor sets, so that unknown options are kept. A file is sent with all files that it imports, except those that the
  * stream has already sent, as grpc-go does.
  */
-import { descriptorsOf } from "../contract/own-files.js";
+import { descriptorsOf } from "../contract/built-in-files.js";
 import { Code } from "../errors.js";
 import {
   type ServerReflectionRequest,

@@ -1,6 +1,6 @@
 // A signed context stands for its caller at one endpoint of one service, for as long as the lease by which it was signed.
 import t from "tap";
-import { readAssertion, signAssertion } from "../../src/access/assertions/call-context.js";
+import { readAssertion, signAssertion } from "../../src/access/assertions/caller-assertion.js";
 import type { KnownCaller } from "../../src/access/callers/known-caller.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { CONTEXT } from "../../src/call/metadata.js";
@@ -14,9 +14,9 @@ import { type ContextKey, PolicyService } from "../../src/gen/portico/auth/v1/po
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { stream } from "../../src/rpc/client.js";
-import { ask, codeOf, joinAt, openTestGateway, type TestGateway } from "./door.js";
 import { declaring, call as endpoint, endpointAt } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
+import { ask, codeOf, joinAt, openTestGateway, type TestGateway } from "./test-gateway.js";
 
 const PASSWORD = "a password for bob";
 

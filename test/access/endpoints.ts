@@ -1,6 +1,7 @@
 /** Endpoints for guards to judge. */
+
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { type Callers, type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
 
 const [found] = endpointsOf("helloworld", readDescriptors(descriptorsOf()), ["helloworld.Helloworld"]);
 if (found === undefined) throw new Error("helloworld has no endpoint");

@@ -2,9 +2,9 @@
 import t from "tap";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { Code } from "../../src/errors.js";
-import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { type ScriptedAuthority, start } from "./scripted-authority.js";
+import { ask, codeOf } from "./test-gateway.js";
 
 const HOUR = 3_600_000;
 

@@ -6,9 +6,9 @@ import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { type ExplainRequest, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { PASSWORD } from "../services/auth/open.js";
-import { ask, openTestGateway } from "./door.js";
 import { endpointAt } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
+import { ask, openTestGateway } from "./test-gateway.js";
 
 const gateway = await openTestGateway(t);
 const { call, admin, guard } = gateway;

@@ -5,9 +5,9 @@ import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { rows } from "../cases/rules.js";
-import { codeOf, openTestGateway } from "./door.js";
 import { endpointAt } from "./endpoints.js";
 import { readRules } from "./read-rule.js";
+import { codeOf, openTestGateway } from "./test-gateway.js";
 
 const CODE: Record<number, number> = { 200: Code.OK, 401: Code.UNAUTHENTICATED, 403: Code.PERMISSION_DENIED };
 const PASSWORD = "a password for bob";

@@ -4,8 +4,8 @@ import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
 import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
-import { codeOf, joinAt, openTestGateway } from "./door.js";
 import { call as endpoint } from "./endpoints.js";
+import { codeOf, joinAt, openTestGateway } from "./test-gateway.js";
 
 const RULES = 10_000;
 

@@ -4,10 +4,10 @@ import t from "tap";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { until } from "../support/until.js";
-import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 import { type ScriptedAuthority, start } from "./scripted-authority.js";
+import { ask, codeOf } from "./test-gateway.js";
 
 const UNREACHABLE = new StatusError(
   Code.UNAVAILABLE,

@@ -6,10 +6,10 @@ import type { Resolved } from "../../src/access/callers/lookups.js";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { until } from "../support/until.js";
-import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 import { type ScriptedAuthority, start } from "./scripted-authority.js";
+import { ask, codeOf } from "./test-gateway.js";
 
 const onlyKnown = { rules: ["* granted *:*:*"], leaseMs: 30_000 };
 

@@ -4,9 +4,9 @@ import { runInNewContext } from "node:vm";
 import t from "tap";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { Code } from "../../src/errors.js";
-import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { start } from "./scripted-authority.js";
+import { ask, codeOf } from "./test-gateway.js";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");

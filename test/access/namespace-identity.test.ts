@@ -6,10 +6,10 @@ import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
-import { ask, codeOf, joinAt, openTestGateway } from "./door.js";
 import { call as endpoint } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 import { start } from "./scripted-authority.js";
+import { ask, codeOf, joinAt, openTestGateway } from "./test-gateway.js";
 
 const namespace = "team";
 

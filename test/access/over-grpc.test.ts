@@ -8,9 +8,9 @@ import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
 import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
 import { freePort } from "../support/ports.js";
-import { ask, codeOf, joinAt, openTestGateway } from "./door.js";
 import { call as endpoint } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
+import { ask, codeOf, joinAt, openTestGateway } from "./test-gateway.js";
 
 const LEASE_MS = 1_000;
 

@@ -4,9 +4,9 @@ import t from "tap";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { until } from "../support/until.js";
-import { ask } from "./door.js";
 import { call } from "./endpoints.js";
 import { start } from "./scripted-authority.js";
+import { ask } from "./test-gateway.js";
 
 t.test("it tries again at short intervals while the lease runs", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 20_000 });

@@ -9,9 +9,9 @@ import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
-import { ask, codeOf, openTestGateway, type TestGateway } from "./door.js";
 import { declaring, call as endpoint } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
+import { ask, codeOf, openTestGateway, type TestGateway } from "./test-gateway.js";
 
 const PASSWORD = "a password for bob";
 const forEnrolled = declaring(Callers.ENROLLED);

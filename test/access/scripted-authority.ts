@@ -8,7 +8,7 @@ import type { Resolved } from "../../src/access/callers/lookups.js";
 import type { Rule } from "../../src/access/decide/rules.js";
 import type { AuthorityAccess } from "../../src/access/follow/authority-access.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { Code, StatusError } from "../../src/errors.js";
 import {
   type Caller,

@@ -5,9 +5,9 @@ import { Access, type Rule, RuleSet } from "../../src/access/decide/rules.js";
 import { coversService, matches, parsePattern } from "../../src/contract/resource.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
-import { codeOf, joinAt, openTestGateway } from "./door.js";
 import { endpointAt } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
+import { codeOf, joinAt, openTestGateway } from "./test-gateway.js";
 
 const SERVICES = ["shop", "shopping", "sh", "bank", "b-1"];
 

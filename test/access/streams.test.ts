@@ -8,10 +8,10 @@ import { Callers } from "../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { deferred } from "../support/deferred.js";
 import { until } from "../support/until.js";
-import { ask } from "./door.js";
 import { call, declaring } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 import { type ScriptedAuthority, type Started, start } from "./scripted-authority.js";
+import { ask } from "./test-gateway.js";
 
 const warnings: Error[] = [];
 process.on("warning", (warning) => warnings.push(warning));

@@ -6,9 +6,9 @@ import { OpenGuard } from "../../src/access/guard.js";
 import { Code } from "../../src/errors.js";
 import { silent } from "../services/auth/open.js";
 import { until } from "../support/until.js";
-import { codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { ScriptedAuthority } from "./scripted-authority.js";
+import { codeOf } from "./test-gateway.js";
 
 /** Long enough that a guard gets from one to the other on a busy machine. */
 const LEASE = 4_000;

@@ -9,9 +9,9 @@ import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
-import { ask, joinAt, openTestGateway, type TestGateway } from "./door.js";
 import { declaring, endpointAt } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
+import { ask, joinAt, openTestGateway, type TestGateway } from "./test-gateway.js";
 
 const PASSWORD = "a password for all";
 const HOUR = 3_600_000;

@@ -1,9 +1,9 @@
 // The authority learns by the pings which keys were used.
 import t from "tap";
 import { createToken, hashToken } from "../../src/call/token.js";
-import { ask, codeOf } from "./door.js";
 import { call } from "./endpoints.js";
 import { start } from "./scripted-authority.js";
+import { ask, codeOf } from "./test-gateway.js";
 
 t.test("the use of a key is reported once a ping, and only of those that are to be reported", async (t) => {
   const { script, guard } = await start(t);

@@ -4,7 +4,7 @@ import { PorticoClient } from "../../src/client/client.js";
 import { LIMITS } from "../../src/client/lines.js";
 import type { CallOptions } from "../../src/client/options.js";
 import { until } from "../support/until.js";
-import { openFaultyGateway } from "./faulty-door.js";
+import { openFaultyGateway } from "./faulty-gateway.js";
 
 interface Probe {
   count(request?: object, options?: CallOptions): AsyncGenerator<unknown>;

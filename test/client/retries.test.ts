@@ -6,7 +6,7 @@ import { PorticoClient } from "../../src/client/client.js";
 import { PorticoError } from "../../src/client/error.js";
 import type { PorticoOptions } from "../../src/client/options.js";
 import { freePort } from "../support/ports.js";
-import { openFaultyGateway } from "./faulty-door.js";
+import { openFaultyGateway } from "./faulty-gateway.js";
 
 interface Probe {
   call(): Promise<unknown>;

@@ -2,10 +2,10 @@
 import type { Registry } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import t from "tap";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { commentOf } from "../../src/contract/comments.js";
 import { DescriptorSet, filesOf } from "../../src/contract/descriptor-set.js";
 import { endpointsOf } from "../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
 
 const URL = descriptorsOf("url");
 const fileOf = (types: Registry, message: string) => types.getMessage(message)?.file;

@@ -2,8 +2,8 @@
 // reason why it need not be.
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import t from "tap";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { readDescriptors } from "../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
 import { isSecret } from "../../src/contract/secrets.js";
 
 const SOUNDS_SECRET =

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import type { Test } from "tap";
-import { leaseSpan } from "../../services/auth/log/leases/claims.js";
+import { leaseSpan } from "../../services/auth/log/leases/lease-records.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { loadConfig, SETTINGS } from "../../src/config/config.js";
 
 const FILES = readdirSync("deploy", { recursive: true, encoding: "utf8" })

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
-import { openTestGateway, PYTHON_PACKAGES, portico, run } from "../cli/client/door.js";
+import { openTestGateway, PYTHON_PACKAGES, portico, run } from "../cli/client/test-gateway.js";
 import { pythonPrograms } from "../outside/tools.js";
 import { codeOf } from "./markdown.js";
 

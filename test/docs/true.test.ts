@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import t from "tap";
 import { filesOf } from "../../cli/new/files.js";
 import { createProgram } from "../../cli/program.js";
-import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import packageJson from "../../package.json" with { type: "json" };
 import { SETTINGS } from "../../src/config/config.js";
 import { ioOf } from "../cli/command-line.js";

@@ -71,7 +71,7 @@ export class Cluster {
    * judged by the gateway alone: a service of ours has a guard of its own, and believes a gateway for one lease only.
    */
   async externalService(): Promise<void> {
-    await this.#serveAtEdge("greeter", "examples/foreign-greeter", "examples/foreign-greeter/server.js");
+    await this.#serveAtEdge("greeter", "examples/external-greeter", "examples/external-greeter/server.js");
   }
 
   /** A service beside the edge that streams for ever, and has no guard: `/ticker/Ticker/Tick`. */

@@ -167,7 +167,7 @@ const shorterLease: Fault = {
   safeguards: [
     {
       name: "a claim states how long the leases under it run",
-      file: "services/auth/log/leases/claims.ts",
+      file: "services/auth/log/leases/lease-records.ts",
       edits: [["return Math.min(Number(value) || MAX_SPAN, MAX_SPAN);", "void value; return 525;"]],
     },
   ],

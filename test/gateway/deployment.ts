@@ -3,6 +3,8 @@
  * gateway, with the services helloworld and probe, and one, `gone`, whose address nobody listens at.
  */
 
+import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
+import { HealthRoutes } from "../../gateway/built-in/health.js";
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { readHeaders } from "../../gateway/http/headers.js";
@@ -15,8 +17,6 @@ import {
 } from "../../gateway/http/message.js";
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
-import { serveBuiltInGrpc } from "../../gateway/own/grpc.js";
-import { HealthRoutes } from "../../gateway/own/health.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";

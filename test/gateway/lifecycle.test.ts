@@ -3,11 +3,11 @@
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import t from "tap";
+import { Pages } from "../../gateway/built-in/pages.js";
 import { Routes } from "../../gateway/catalog/routes.js";
 import { createHandler } from "../../gateway/handler.js";
 import { readHeaders } from "../../gateway/http/headers.js";
 import type { GatewayRequest } from "../../gateway/http/message.js";
-import { Pages } from "../../gateway/own/pages.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import { loadConfig } from "../../src/config/config.js";
 import { Code } from "../../src/errors.js";

@@ -1,6 +1,6 @@
 /** A service on the kit, in a process of its own: what it does is said by the name that is greeted. */
 
-import { descriptorsOf } from "../../src/contract/own-files.js";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
 import { type Call, invalidArgument, serve } from "../../src/kit/index.js";
 

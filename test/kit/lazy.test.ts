@@ -2,7 +2,7 @@
 import pino from "pino";
 import t from "tap";
 import { parts } from "../../services/helloworld/helloworld.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { Code } from "../../src/errors.js";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
 import type { Part } from "../../src/kit/index.js";

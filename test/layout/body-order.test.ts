@@ -14,7 +14,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
 };
 const READING: readonly string[] = ["body", "arrivedBody", "pieces"];
 
-const files = ["gateway/dialects", "gateway/stages", "gateway/own", "gateway/openapi", "gateway/catalog"].flatMap(
+const files = ["gateway/dialects", "gateway/stages", "gateway/built-in", "gateway/openapi", "gateway/catalog"].flatMap(
   (folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".ts"))

@@ -158,7 +158,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     "gateway/dialects",
   ],
   [
-    "gateway/own",
+    "gateway/built-in",
     "src/gen",
     "src/contract",
     "src",
@@ -197,7 +197,7 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
     "gateway/stages",
     "gateway",
     "gateway/openapi",
-    "gateway/own",
+    "gateway/built-in",
     "cli/terminal",
     "cli/command",
   ],

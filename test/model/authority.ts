@@ -1,7 +1,7 @@
 /**
  * What authorities do: services/auth/endpoints/policy.ts (answers to pings), log/journal.ts (commits and readings of the log) and
  * log/leases.ts (the waiting for the own guards). How they hear of each other's leases is in sqlite-claims.ts and
- * shared-claims.ts.
+ * shared-lease-records.ts.
  */
 import type { Steps } from "./setting.js";
 import { type Authority, type Change, type History, MARGIN, type State, type Stream } from "./state.js";
@@ -21,7 +21,7 @@ export interface ClaimRules {
   readings(state: State, index: number, steps: Steps): (readonly [how: string, log: History])[];
 }
 
-/** The span of an authority's leases (leaseSpan in claims.ts). */
+/** The span of an authority's leases (leaseSpan in lease-records.ts). */
 export function spanOf({ lease }: { lease: number }, steps: Steps): number {
   return lease + (steps.has("the span has a margin for clocks that run at different rates") ? MARGIN : 0);
 }

@@ -4,8 +4,8 @@ import { authoritySteps, type ClaimRules } from "./authority.js";
 import type { Model } from "./explore.js";
 import { guardSteps, openAt, wrongful } from "./guard.js";
 import { type Setting, Steps } from "./setting.js";
-import { failOver, sharedLeaseRecords } from "./shared-claims.js";
-import { sqliteLeaseRecords } from "./sqlite-claims.js";
+import { failOver, sharedLeaseRecords } from "./shared-lease-records.js";
+import { sqliteLeaseRecords } from "./sqlite-lease-records.js";
 import { type State, tick } from "./state.js";
 
 const CLAIMS: Record<Setting["store"], ClaimRules> = { sqlite: sqliteLeaseRecords, postgres: sharedLeaseRecords };

@@ -35,7 +35,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   },
   {
     name: "the span has a margin for clocks that run at different rates",
-    code: "services/auth/log/leases/claims.ts, leaseSpan",
+    code: "services/auth/log/leases/lease-records.ts, leaseSpan",
     setting: alone({ change: 1, ping: 1 }),
   },
   {
@@ -75,7 +75,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   },
   {
     name: "the acknowledgement waits for the leases of other authorities",
-    code: "services/auth/log/leases/claims.ts, settled",
+    code: "services/auth/log/leases/lease-records.ts, settled",
     setting: two({ change: 1, ping: 1 }),
   },
   {
@@ -85,24 +85,24 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   },
   {
     name: "the claim is read for each pong",
-    code: "services/auth/log/leases/claims.ts, hold",
+    code: "services/auth/log/leases/lease-records.ts, hold",
     setting: two({ change: 2, ping: 2 }),
     large: "slow",
   },
   {
     name: "a claim states the span of its leases",
-    code: "services/auth/log/leases/claims.ts, spanOf",
+    code: "services/auth/log/leases/lease-records.ts, spanOf",
     setting: { ...alone({ change: 1, ping: 1, crash: 1, start: 1 }), authorities: [3], restartLeases: [1] },
   },
   {
     name: "a retired row stands for a deleted claim",
-    code: "services/auth/log/leases/claims.ts, #retire",
+    code: "services/auth/log/leases/lease-records.ts, #retire",
     setting: { ...two({ change: 1, ping: 1, crash: 1, start: 1 }) },
     large: "slow",
   },
   {
     name: "a retired row stays for its span",
-    code: "services/auth/log/leases/claims.ts, #tidy",
+    code: "services/auth/log/leases/lease-records.ts, #tidy",
     setting: two({ change: 1, ping: 1, crash: 1, start: 1 }),
     large: "slow",
   },
@@ -114,7 +114,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   },
   {
     name: "a claim is renewed by a write before each pong",
-    code: "services/auth/log/leases/shared-claims.ts",
+    code: "services/auth/log/leases/shared-lease-records.ts",
     setting: shared({ change: 1, ping: 2, failover: 1 }),
     large: "full",
   },
@@ -144,19 +144,19 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   },
   {
     name: "the span counts from the claim's present value",
-    code: "services/auth/log/leases/shared-claims.ts",
+    code: "services/auth/log/leases/shared-lease-records.ts",
     setting: shared({ change: 2, ping: 2 }),
     large: "full",
   },
   {
     name: "only a claim that did not change for its span is deleted",
-    code: "services/auth/log/leases/shared-claims.ts",
+    code: "services/auth/log/leases/shared-lease-records.ts",
     setting: shared({ change: 1, ping: 1 }),
     large: "slow",
   },
   {
     name: "a deletion compares the claim's value",
-    code: "services/auth/log/leases/shared-claims.ts",
+    code: "services/auth/log/leases/shared-lease-records.ts",
     setting: shared({ change: 2, ping: 2 }),
     large: "full",
   },

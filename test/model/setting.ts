@@ -37,7 +37,7 @@ export interface Setting {
   /** The leases that later starts may have. */
   readonly restartLeases?: readonly number[];
   readonly budget: Budget;
-  /** Whether the authorities share claims on Postgres (shared-claims.ts) or retire them on SQLite (claims.ts). */
+  /** Whether the authorities share claims on Postgres (shared-lease-records.ts) or retire them on SQLite (lease-records.ts). */
   readonly store: "sqlite" | "postgres";
   /** The one authority that makes changes; any where it is undefined. */
   readonly committer?: 0 | 1 | undefined;

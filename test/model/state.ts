@@ -12,7 +12,7 @@
 /** The changes in the log up to a revision, in their order. */
 export type History = string;
 
-/** How many ticks a lease may last longer by a guard's slow clock: the twentieth of leaseSpan (claims.ts). */
+/** How many ticks a lease may last longer by a guard's slow clock: the twentieth of leaseSpan (lease-records.ts). */
 export const MARGIN = 1;
 
 /** Policy.Watch between a guard and an authority, both ends and what is under way between them. */
@@ -58,7 +58,7 @@ export interface Guard {
   lookup: boolean;
 }
 
-/** A change from its commit to its acknowledgement (leases.ts and claims.ts, `settled`); an empty entry is a start. */
+/** A change from its commit to its acknowledgement (leases.ts and lease-records.ts, `settled`); an empty entry is a start. */
 export interface Change {
   entry: string;
   revision: number;

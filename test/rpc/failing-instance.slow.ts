@@ -141,7 +141,7 @@ t.test("a connection that no longer carries bytes is noticed within six seconds"
 });
 
 async function greeter(t: Test) {
-  const child = spawn(process.execPath, ["examples/foreign-greeter/server.js", "127.0.0.1:0"]);
+  const child = spawn(process.execPath, ["examples/external-greeter/server.js", "127.0.0.1:0"]);
   t.teardown(() => child.kill("SIGKILL"));
   const [line] = await once(child.stdout.setEncoding("utf8"), "data");
   return { child, address: parseAddress(/listening on (\S+)/.exec(line)?.[1] ?? "") };

@@ -6,7 +6,7 @@ import {
   FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
-import { descriptorsOf } from "../../src/contract/own-files.js";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { Code } from "../../src/errors.js";
 import {
   type ServerReflectionRequest,

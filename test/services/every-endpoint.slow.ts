@@ -3,7 +3,7 @@
  * field, and a namespace sees nothing of another. A new service is covered by its row in the table.
  */
 import t from "tap";
-import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { exampleOf } from "../../gateway/openapi/examples.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code, httpStatus, StatusError } from "../../src/errors.js";

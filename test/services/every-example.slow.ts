@@ -2,7 +2,7 @@
 // data belongs to accounts.
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import t from "tap";
-import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { exampleOf } from "../../gateway/openapi/examples.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { httpStatus, StatusError } from "../../src/errors.js";

@@ -1,6 +1,6 @@
 // Whatever schemathesis sends to the services of the catalogue, what they answer is in their documents, and never a 5xx.
 import t, { type Test } from "tap";
-import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { disagreements, type TestGateway } from "../gateway/openapi/schemathesis.js";
 import { installation } from "../support/installation.js";
 import { administrator, start } from "../support/process.js";

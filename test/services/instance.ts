@@ -1,5 +1,5 @@
 /** An instance of services of the catalogue in a process of its own, on a store of a URL. It answers calls that its parent sends. */
-import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { sharedStore } from "../../src/kit/shared-store.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { type Calls, openCatalogue } from "../support/catalogue.js";

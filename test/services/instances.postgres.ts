@@ -1,7 +1,7 @@
 /** Two instances of services of the catalogue, each a process of its own, keep what they are given in one database. */
 import { type ChildProcess, fork } from "node:child_process";
 import t, { type Test } from "tap";
-import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { Code } from "../../src/errors.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { bundleInto } from "../support/bundle.js";

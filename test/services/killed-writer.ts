@@ -2,7 +2,7 @@
  * A process that calls services of the catalogue on a data folder, for as long as it runs: each round writes its number in each of
  * them. It prints a number once every service has acknowledged it.
  */
-import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { sharedStore } from "../../src/kit/shared-store.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { openCatalogue } from "../support/catalogue.js";

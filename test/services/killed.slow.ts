@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import t from "tap";
-import { BUILT_IN_SERVICES } from "../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { bundleInto } from "../support/bundle.js";
 import { type Message, serveCatalogue } from "../support/catalogue.js";
 import { temporaryFolder } from "../support/temporary.js";

@@ -5,8 +5,8 @@
 
 import pino from "pino";
 import type { Test } from "tap";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import type { Part } from "../../src/kit/index.js";
 import { createService } from "../../src/kit/service.js";

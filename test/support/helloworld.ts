@@ -1,7 +1,7 @@
 /** The service `helloworld` with its code loaded, for tests that compose a process of their own. */
 import pino from "pino";
 import { parts } from "../../services/helloworld/helloworld.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { createService } from "../../src/kit/service.js";
 import { sharedStore } from "../../src/kit/shared-store.js";
 

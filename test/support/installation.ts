@@ -23,7 +23,7 @@ export async function installation(folder: string): Promise<string> {
 async function prepare(prepared: string): Promise<void> {
   const { openAuthority } = await import("../../services/auth/authority.js");
   const { openStore } = await import("../../src/store/open.js");
-  const { BUILT_IN_SERVICES } = await import("../../cli/roles/own-services.js");
+  const { BUILT_IN_SERVICES } = await import("../../cli/roles/built-in-services.js");
   const { default: pino } = await import("pino");
   const draft = mkdtempSync(join(RUN_FOLDER, "installation-"));
   const store = await openStore("sqlite:", draft);

@@ -14,8 +14,8 @@ import {
   LINGER_MS,
   type PortConnection,
 } from "../connection.js";
-import { TOO_SLOW } from "../faults.js";
 import type { Peer } from "../peer.js";
+import { TOO_SLOW } from "../request-errors.js";
 import { unshareReads } from "../shared-reads.js";
 import type { WebSockets } from "../websocket.js";
 import { ClientTime } from "./client-time.js";

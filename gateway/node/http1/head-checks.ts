@@ -2,7 +2,7 @@
 import { HttpError } from "../../http/errors.js";
 import { listOf, valuesOf } from "../../http/headers.js";
 import type { ConnectionLimits } from "../connection.js";
-import { NO_TUNNEL } from "../faults.js";
+import { NO_TUNNEL } from "../request-errors.js";
 import { CHUNKED } from "./exchange.js";
 import type { Http1RequestHead } from "./request-head.js";
 import { OTHER_VERSION } from "./request-parser.js";

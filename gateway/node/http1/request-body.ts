@@ -3,7 +3,7 @@ import type { RequestMemory, UnfinishedBody } from "../../../src/memory/memory-b
 import type { ChunkFlow, ChunkReader } from "../../http/body.js";
 import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../http/errors.js";
 import { type ConnectionLimits, MIN_RESERVED } from "../connection.js";
-import { bodyTooLarge, CHUNK_TOO_SLOW, STALLED } from "../faults.js";
+import { bodyTooLarge, CHUNK_TOO_SLOW, STALLED } from "../request-errors.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 
 /** Bytes that are received before the body is asked for; then the client has to wait. */

@@ -3,7 +3,7 @@
 import type { BodySink, BodyStream } from "../../http/body.js";
 import { type HttpError, NO_MEMORY } from "../../http/errors.js";
 import { type ClientSocket, MAX_TEXT } from "../connection.js";
-import { GONE } from "../faults.js";
+import { GONE } from "../request-errors.js";
 import { SlowReaderTimeout } from "../slow-reader.js";
 
 export interface StreamWriterOptions {

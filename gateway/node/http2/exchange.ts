@@ -3,7 +3,7 @@ import type { ClientMemory, RequestMemory } from "../../../src/memory/memory-bud
 import { HttpError } from "../../http/errors.js";
 import type { GatewayRequest, GatewayResponse } from "../../http/message.js";
 import { Abort } from "../abort.js";
-import { GONE } from "../faults.js";
+import { GONE } from "../request-errors.js";
 import type { Http2RequestHead } from "./request-head.js";
 import { type Http2Owner, NEVER, RequestStream } from "./request-stream.js";
 

@@ -13,7 +13,7 @@ import {
 import { ContentLength } from "../../../src/http2/stream.js";
 import { HttpError } from "../../http/errors.js";
 import { type RequestHeaders, readHeaders } from "../../http/headers.js";
-import { NO_TUNNEL, UNKNOWN_EXPECTATION } from "../faults.js";
+import { NO_TUNNEL, UNKNOWN_EXPECTATION } from "../request-errors.js";
 
 /** The names that have a rule here, beside those of HTTP/2. */
 const OwnKind = { HOST: FIRST_OWN_KIND, COOKIE: FIRST_OWN_KIND << 1 } as const;

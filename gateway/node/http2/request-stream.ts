@@ -6,8 +6,8 @@ import { type ClientMemory, FINISHED, type UnfinishedBody } from "../../../src/m
 import type { ChunkFlow, ChunkReader } from "../../http/body.js";
 import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
-import { bodyTooLarge, CHUNK_TOO_SLOW, STALLED, TOO_SLOW } from "../faults.js";
 import type { Peer } from "../peer.js";
+import { bodyTooLarge, CHUNK_TOO_SLOW, STALLED, TOO_SLOW } from "../request-errors.js";
 import { Http2RequestBody } from "./request-body.js";
 import type { Http2RequestHead } from "./request-head.js";
 import { type ResponseConnection, ResponseStream } from "./response-stream.js";

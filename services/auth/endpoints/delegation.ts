@@ -3,8 +3,8 @@
  * judged by the current rules, and the caller is looked up by its token, so a revoked token cannot be acted for.
  */
 
-import { signAssertion, verifyDelegationToken } from "../../../src/access/assertions/call-context.js";
-import { delegationKeyOf } from "../../../src/access/assertions/context-keys.js";
+import { delegationKeyOf } from "../../../src/access/assertions/assertion-keys.js";
+import { signAssertion, verifyDelegationToken } from "../../../src/access/assertions/caller-assertion.js";
 import { withinLimits } from "../../../src/access/decide/limits.js";
 import { RuleSet } from "../../../src/access/decide/rules.js";
 import { type AuthorizationResult, limitsInWords, serviceScope } from "../../../src/call/admission.js";
@@ -129,7 +129,7 @@ function actingFor(
   throw unauthenticated("acting_for: the token of its caller was revoked or has expired");
 }
 
-/** The caller with those of its token's limits that cover the resource, as contexts carry it (src/access/assertions/context-cache.ts). */
+/** The caller with those of its token's limits that cover the resource, as contexts carry it (src/access/assertions/assertion-cache.ts). */
 function limitedTo(caller: Caller | undefined, resource: Resource): Caller | undefined {
   const covering = caller?.resources.filter((limit) => matches(parsePattern(limit), resource)) ?? [];
   return caller && { ...caller, resources: covering, key: undefined };

@@ -8,7 +8,7 @@ import type {
   WatchResponse_Changes,
   WatchResponse_Snapshot,
 } from "../../gen/portico/auth/v1/policy.js";
-import { AssertionKeys } from "../assertions/context-keys.js";
+import { AssertionKeys } from "../assertions/assertion-keys.js";
 import { ChangedCallers } from "../callers/caller-changes.js";
 import { RuleSet } from "../decide/rules.js";
 

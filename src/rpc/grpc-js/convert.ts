@@ -98,7 +98,7 @@ const TOO_LARGE =
 /**
  * Replaces the messages that grpc-js itself writes: they name internal addresses, which are not for callers. Its messages
  * are also the only sign of a call that was never sent and of a peer that broke the protocol; the contract suite and
- * test/cases/broken-answers.ts fail when grpc-js changes them.
+ * test/cases/malformed-responses.ts fail when grpc-js changes them.
  * @param notGrpc the message for a response whose content type is not gRPC's; undefined for gRPC's
  */
 export function replaceGrpcMessage(ended: Status, notGrpc: string | undefined): Status {

@@ -2,7 +2,7 @@
  * Makes @grpc/grpc-js 1.14 report three errors of a peer that it does not see: a response that ends within a message (the
  * library drops the part that came and ends the call with OK), a message with an unknown flag (which it reads as not
  * compressed), and a grpc-status that is not written in digits (an empty one it reads as OK). It has no hook for these, so
- * three of its methods are replaced; test/cases/broken-answers.ts fails where a new version breaks that.
+ * three of its methods are replaced; test/cases/malformed-responses.ts fails where a new version breaks that.
  */
 import type { IncomingHttpHeaders } from "node:http2";
 import { status as GrpcStatus, Metadata } from "@grpc/grpc-js";

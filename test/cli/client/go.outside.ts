@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { maxFlooded, openFaultyGateway } from "../../client/faulty-door.js";
+import { maxFlooded, openFaultyGateway } from "../../client/faulty-gateway.js";
 import { temporaryFolder } from "../../support/temporary.js";
-import { openHostileGateway, openTestGateway, portico, run } from "./door.js";
+import { openHostileGateway, openTestGateway, portico, run } from "./test-gateway.js";
 
 t.setTimeout(300_000);
 const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed", "awkward"];

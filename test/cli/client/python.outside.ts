@@ -2,9 +2,9 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { maxFlooded, openFaultyGateway } from "../../client/faulty-door.js";
+import { maxFlooded, openFaultyGateway } from "../../client/faulty-gateway.js";
 import { pythonPrograms } from "../../outside/tools.js";
-import { openHostileGateway, openTestGateway, PYTHON_PACKAGES, portico, run } from "./door.js";
+import { openHostileGateway, openTestGateway, PYTHON_PACKAGES, portico, run } from "./test-gateway.js";
 
 t.setTimeout(300_000);
 const SERVICES = ["helloworld", "auth", "registry", "kinds", "probe", "studio", "feed", "awkward"];

@@ -6,7 +6,7 @@ import { build } from "esbuild";
 import t from "tap";
 import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
-import { openHostileGateway, openTestGateway, portico, run } from "./door.js";
+import { openHostileGateway, openTestGateway, portico, run } from "./test-gateway.js";
 
 t.setTimeout(300_000);
 const gateway = await openTestGateway(t);

@@ -39,8 +39,8 @@ t.test("a file that a service imports from beside its folder belongs to it", asy
 
 t.test("a service of portico.json joins when the file is saved", async (t) => {
   const descriptors = join(folder, "data/foreign.binpb");
-  execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o", descriptors]);
-  const child = spawn(process.execPath, ["examples/foreign-greeter/server.js", "127.0.0.1:0"]);
+  execFileSync("node_modules/.bin/buf", ["build", "examples/external-greeter", "-o", descriptors]);
+  const child = spawn(process.execPath, ["examples/external-greeter/server.js", "127.0.0.1:0"]);
   t.teardown(() => child.kill());
   const [line] = await once(child.stdout.setEncoding("utf8"), "data");
   const target = /listening on (\S+)/.exec(line)?.[1];

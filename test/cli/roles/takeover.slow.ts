@@ -4,7 +4,7 @@
 
 import t from "tap";
 import { parseAddress } from "../../../src/address/address.js";
-import { descriptorsOf } from "../../../src/contract/own-files.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { Instance } from "../../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../../src/log.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";

@@ -4,8 +4,8 @@ import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
 import { HttpError } from "../../../gateway/http/errors.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../../src/contract/own-files.js";
 
 const types = readDescriptors(descriptorsOf());
 const HELLO = endpointsOf("helloworld", types, ["helloworld.Helloworld"]);

@@ -2,8 +2,8 @@
 import t from "tap";
 import { RpcRoutes } from "../../../gateway/catalog/rpc-routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../../src/contract/own-files.js";
 
 const types = readDescriptors(descriptorsOf());
 const CALL = "/helloworld.Helloworld/Call";

@@ -4,7 +4,7 @@ import { Catalog } from "../../../gateway/catalog/catalog.js";
 import { Authorities } from "../../../src/access/follow/authorities.js";
 import { type Guard, SYSTEM } from "../../../src/access/guard.js";
 import { loadConfig } from "../../../src/config/config.js";
-import { descriptorsOf } from "../../../src/contract/own-files.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { Instance, Joined, RegistryService, WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 import { Dispatcher } from "../../../src/rpc/dispatch.js";

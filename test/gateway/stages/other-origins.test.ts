@@ -1,6 +1,6 @@
 // A page of another origin calls nothing, unless PORTICO_CORS names its origin: by what browsers say of a request.
 import t from "tap";
-import { createAdminHandler } from "../../../gateway/own/admin.js";
+import { createAdminHandler } from "../../../gateway/built-in/admin.js";
 import { Hosts } from "../../../gateway/stages/cors.js";
 import { ask, deploy } from "../deployment.js";
 

@@ -1,7 +1,7 @@
 // What is written down of each request: one line in the log and a count in the metrics, under canonical names, without a
 // token or a query.
 import t from "tap";
-import { createAdminHandler } from "../../../gateway/own/admin.js";
+import { createAdminHandler } from "../../../gateway/built-in/admin.js";
 import { Hosts } from "../../../gateway/stages/cors.js";
 import { Code } from "../../../src/errors.js";
 import { createLog } from "../../../src/log.js";

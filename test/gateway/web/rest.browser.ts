@@ -1,6 +1,6 @@
 // The form of an endpoint sends a call by one of its REST paths: with its method, fields in the path, a query and a body.
 import t from "tap";
-import { Pages } from "../../../gateway/own/pages.js";
+import { Pages } from "../../../gateway/built-in/pages.js";
 import { deploy, login, post } from "../deployment.js";
 import { createLibrary } from "../dialects/http-rule/library.js";
 import { checkClean, launch, screenshot, untilDrawn, visit } from "./browser.js";

@@ -4,10 +4,10 @@
  */
 
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
-import { type LeaseRecords, LocalLeaseRecords } from "../../../services/auth/log/leases/claims.js";
+import { type LeaseRecords, LocalLeaseRecords } from "../../../services/auth/log/leases/lease-records.js";
 import { type Holder, Leases } from "../../../services/auth/log/leases/leases.js";
 import { Reports } from "../../../services/auth/log/leases/reports.js";
-import { SharedLeaseRecords } from "../../../services/auth/log/leases/shared-claims.js";
+import { SharedLeaseRecords } from "../../../services/auth/log/leases/shared-lease-records.js";
 import { collectionOf } from "../../../src/store/collection.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import { openJournal, silent } from "../../services/auth/open.js";

@@ -1,6 +1,6 @@
 // The settling protocol with 1,000 guards on bad links: three authorities with the real code, which are killed and start again.
 import t from "tap";
-import { leaseSpan } from "../../../services/auth/log/leases/claims.js";
+import { leaseSpan } from "../../../services/auth/log/leases/lease-records.js";
 import { FULL } from "../../support/full.js";
 import { type Figures, LEASES, type Setting, simulate } from "./simulation.js";
 

@@ -9,9 +9,9 @@ import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.j
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
-import { ask, codeOf, joinAt, openTestGateway } from "../../access/door.js";
 import { endpointAt } from "../../access/endpoints.js";
 import { readRule } from "../../access/read-rule.js";
+import { ask, codeOf, joinAt, openTestGateway } from "../../access/test-gateway.js";
 
 const PASSWORD = "a password for bob";
 const FRONT = endpointAt("service:front:Front.Buy");

@@ -1,7 +1,7 @@
 /** A change answers when no guard decides without it any more. */
 
 import t from "tap";
-import { type LeaseRecords, leaseSpan } from "../../../services/auth/log/leases/claims.js";
+import { type LeaseRecords, leaseSpan } from "../../../services/auth/log/leases/lease-records.js";
 import { Leases } from "../../../services/auth/log/leases/leases.js";
 import { Code } from "../../../src/errors.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";

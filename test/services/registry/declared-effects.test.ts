@@ -2,8 +2,8 @@
 import { hasExtension } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import t from "tap";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { Callers, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../../src/contract/own-files.js";
 
 const types = readDescriptors(descriptorsOf());
 const option = types.getExtension("portico.options.v1.destructive")!;

@@ -1,7 +1,7 @@
 /** Instances to register, for tests. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import { descriptorsOf } from "../../../src/contract/own-files.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { Instance, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 
 /** Descriptors of everything in proto/, some 200 KB. */

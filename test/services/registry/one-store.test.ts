@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import t from "tap";
-import { BUILT_IN_SERVICES, KEEPING } from "../../../cli/roles/own-services.js";
+import { BUILT_IN_SERVICES, KEEPING } from "../../../cli/roles/built-in-services.js";
 import { Directory } from "../../../services/registry/directory.js";
 import { Code } from "../../../src/errors.js";
 import type { DataStore, Instance } from "../../../src/gen/portico/registry/v1/registry.js";

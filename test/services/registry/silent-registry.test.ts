@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { mock } from "node:test";
 import { pino } from "pino";
 import t from "tap";
-import { descriptorsOf } from "../../../src/contract/own-files.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { RegisterResponse, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { register } from "../../../src/rpc/registration.js";

@@ -5,7 +5,7 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { pino } from "pino";
 import t from "tap";
 import { Directory } from "../../../services/registry/directory.js";
-import { ExternalServices } from "../../../services/registry/foreign.js";
+import { ExternalServices } from "../../../services/registry/external.js";
 import { ServerReflectionService } from "../../../src/gen/grpc/reflection/v1/reflection.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { replaceClock } from "../../support/clock.js";

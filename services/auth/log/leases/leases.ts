@@ -5,7 +5,7 @@
  * then, unless it had closed its side before, because then it decides nothing more.
  *
  * The guard measures the lease from when it sent the ping; here it is measured from when the pong was made, which is
- * later. The margin is for clocks that do not run equally fast. Guards of other authorities are known by claims.ts.
+ * later. The margin is for clocks that do not run equally fast. Guards of other authorities are known by lease-records.ts.
  *
  * A guard gets its next pong when it has applied the revision of the last one. So a guard that applies nothing has one
  * lease only, and later changes do not wait for it.
@@ -17,7 +17,7 @@ import type { Logger } from "pino";
 import { RESTRICTIONS } from "../../../../src/access/decide/restrictions.js";
 import { resourceExhausted } from "../../../../src/errors.js";
 import { unavailable } from "../changelog/journal.js";
-import { type LeaseRecords, leaseSpan } from "./claims.js";
+import { type LeaseRecords, leaseSpan } from "./lease-records.js";
 
 /** Most guards of other processes at once. */
 const MAX_HOLDERS = 1_000;

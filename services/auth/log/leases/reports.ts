@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { coalesced } from "../changelog/coalesced.js";
 import type { Journal, StateListener } from "../changelog/journal.js";
 import type { Leases } from "./leases.js";
-import type { SharedLeaseRecords } from "./shared-claims.js";
+import type { SharedLeaseRecords } from "./shared-lease-records.js";
 
 /** How soon a report that could not be written is tried again, in milliseconds. */
 const RETRY = 200;

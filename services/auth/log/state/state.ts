@@ -4,7 +4,7 @@
  * outside of the JavaScript heap (records/); what is read of them is a copy.
  */
 
-import { keyOf, rootOf } from "../../../../src/access/assertions/context-keys.js";
+import { keyOf, rootOf } from "../../../../src/access/assertions/assertion-keys.js";
 import { LIMITED_KEYS } from "../../../../src/access/decide/restrictions.js";
 import { serviceScope } from "../../../../src/call/admission.js";
 import { DEFAULT_NAMESPACE, GATEWAY } from "../../../../src/contract/names.js";

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import t from "tap";
-import { PYTHON_PACKAGES } from "../../../cli/client/door.js";
+import { PYTHON_PACKAGES } from "../../../cli/client/test-gateway.js";
 import { createAuthority } from "../../../http2/certificates.js";
 import { cargoPrograms, pythonPrograms, run } from "../../../outside/tools.js";
 import { openServer, STREAMED_BYTES } from "./server.js";

@@ -2,9 +2,9 @@
 import { loadConfig } from "../../../../src/config/config.js";
 import { printable } from "./corpus.js";
 import { comparable, isComparable, withoutIgnoredUpgrades, withoutQuotedDeletes } from "./differences.js";
-import { gateway } from "./door.js";
 import { oracle } from "./oracle.js";
 import { type Outcome, outcomeOf, type RecordingServer } from "./recording.js";
+import { gateway } from "./test-gateway.js";
 
 export interface Case {
   readonly title: string;

@@ -1,7 +1,7 @@
 /** What of a service that is added will not be served as its contract declares it. Its contract is read for that, once. */
 import { existsSync, readFileSync } from "node:fs";
 import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
-import { readOnce } from "../../services/registry/foreign.js";
+import { readOnce } from "../../services/registry/external.js";
 import type { ReflectedContract } from "../../services/registry/reflection-client.js";
 import { problemsOf } from "../../services/registry/shared-names.js";
 import { formatGrpcTarget } from "../../src/address/address.js";

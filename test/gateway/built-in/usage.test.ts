@@ -1,9 +1,9 @@
 // What a gateway counts, and how it tells the authority.
 import t, { type Test } from "tap";
-import { Usage } from "../../../gateway/own/usage.js";
+import { Usage } from "../../../gateway/built-in/usage.js";
 import { SYSTEM } from "../../../src/access/guard.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { type ReportUsageRequest, UsageService } from "../../../src/gen/portico/auth/v1/usage.js";
 import { createLog } from "../../../src/log.js";

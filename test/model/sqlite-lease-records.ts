@@ -1,4 +1,4 @@
-/** Claims on SQLite, which are written once and retired: services/auth/log/leases/claims.ts. The store is one file, and every reading is current. */
+/** Claims on SQLite, which are written once and retired: services/auth/log/leases/lease-records.ts. The store is one file, and every reading is current. */
 import { authorityOf, type ClaimRules, spanOf } from "./authority.js";
 import type { Steps } from "./setting.js";
 import type { Change, State, Stream } from "./state.js";

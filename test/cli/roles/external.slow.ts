@@ -28,10 +28,10 @@ const TLS = {
 };
 
 const descriptors = join(folder, "greeter.binpb");
-execFileSync("node_modules/.bin/buf", ["build", "examples/foreign-greeter", "-o", descriptors]);
+execFileSync("node_modules/.bin/buf", ["build", "examples/external-greeter", "-o", descriptors]);
 
 async function externalGreeter(t: Test, address: string, ...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, ["examples/foreign-greeter/server.js", address, ...args]);
+  const child = spawn(process.execPath, ["examples/external-greeter/server.js", address, ...args]);
   t.teardown(() => child.kill());
   const [line] = await inTime(once(child.stdout.setEncoding("utf8"), "data"), "the greeter listens");
   return /listening on (\S+)/.exec(line)?.[1] ?? "";

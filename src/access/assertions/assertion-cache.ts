@@ -17,7 +17,7 @@ import { BoundedMap } from "../../memory/bounded-map.js";
 import type { CallerCache } from "../callers/caller-cache.js";
 import { KnownCaller } from "../callers/known-caller.js";
 import type { Policy } from "../follow/policy.js";
-import { macOf, readAssertion, signAssertion, verifyAssertion } from "./call-context.js";
+import { macOf, readAssertion, signAssertion, verifyAssertion } from "./caller-assertion.js";
 
 /**
  * Most contexts that are kept, signed ones and verified ones, and most bytes that each kind takes. A context is good for a

@@ -6,7 +6,7 @@ import { FrameType } from "../../../src/http2/frames.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
-import { BROKEN_ANSWERS, type BrokenAnswer } from "../../cases/broken-answers.js";
+import { BROKEN_ANSWERS, type BrokenAnswer } from "../../cases/malformed-responses.js";
 import { isType, type RawPeer, rawServer, SETTINGS } from "../../http2/peer.js";
 import { rawService } from "../../rpc/raw-service.js";
 import { type Deployment, deploy } from "../deployment.js";

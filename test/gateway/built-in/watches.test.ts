@@ -1,8 +1,8 @@
 // A process holds a bounded number of health watches.
 import t from "tap";
+import { GrpcHealth } from "../../../gateway/built-in/grpc-health.js";
+import { GrpcServices } from "../../../gateway/built-in/grpc-services.js";
 import { Routes } from "../../../gateway/catalog/routes.js";
-import { GrpcHealth } from "../../../gateway/own/grpc-health.js";
-import { GrpcServices } from "../../../gateway/own/grpc-services.js";
 import { Code } from "../../../src/errors.js";
 import { HealthCheckResponse_ServingStatus as Serving } from "../../../src/gen/grpc/health/v1/health.js";
 

@@ -1,11 +1,11 @@
 // A service of the process that the authority runs in calls others for its caller, judged as a service of any other process.
 import t from "tap";
+import { clientsWithin } from "../../../cli/roles/built-in-clients.js";
 import { openServices } from "../../../cli/roles/open-services.js";
-import { clientsWithin } from "../../../cli/roles/own-clients.js";
 import type { Metadata } from "../../../src/call/metadata.js";
 import { loadConfig } from "../../../src/config/config.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../../src/contract/own-files.js";
 import { Code } from "../../../src/errors.js";
 import { HelloworldService } from "../../../src/gen/helloworld/helloworld.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";

@@ -7,7 +7,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { CallContext } from "../../gen/portico/auth/v1/delegation.js";
 import { asBuffer } from "../../wire/buffer.js";
-import type { AssertionKey } from "./context-keys.js";
+import type { AssertionKey } from "./assertion-keys.js";
 import { hmacSha256 } from "./hmac.js";
 
 /** Of a signature, the first 16 bytes of an HMAC-SHA256 (RFC 2104 §5 asks for at least half of it), in base64url. */

@@ -1,6 +1,6 @@
 /** A process that answers calls, and has something for its operator to mend, says so at `/readyz`. */
 import t from "tap";
-import { HealthRoutes } from "../../../gateway/own/health.js";
+import { HealthRoutes } from "../../../gateway/built-in/health.js";
 
 t.test("it is degraded, with the reasons, only while it is ready", async (t) => {
   const state = { isReady: true, faults: [] as string[] };

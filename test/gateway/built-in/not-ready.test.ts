@@ -1,8 +1,8 @@
 // Before the catalog has arrived the gateway does not know what there is, and does not say that there is nothing.
 import t from "tap";
+import { HealthRoutes } from "../../../gateway/built-in/health.js";
 import { Routes } from "../../../gateway/catalog/routes.js";
 import { createHandler } from "../../../gateway/handler.js";
-import { HealthRoutes } from "../../../gateway/own/health.js";
 import { Hosts } from "../../../gateway/stages/cors.js";
 import type { SigningGuard } from "../../../src/access/guard.js";
 import { loadConfig } from "../../../src/config/config.js";

@@ -2,8 +2,8 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { readDescriptors } from "../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
 
 const filesOf = (set: Uint8Array) => fromBinary(FileDescriptorSetSchema, set).file.map(({ name }) => name);
 

@@ -6,8 +6,8 @@
 import type { Guard } from "../../src/call/admission.js";
 import { first } from "../../src/call/metadata.js";
 import { bearerOf } from "../../src/call/token.js";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { Callers, type Endpoint } from "../../src/contract/endpoint.js";
-import { descriptorsOf } from "../../src/contract/own-files.js";
 import type { Logger } from "../../src/log.js";
 import type { CallLimits } from "../../src/rpc/call-limits.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";

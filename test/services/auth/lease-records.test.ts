@@ -4,9 +4,9 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import t, { type Test } from "tap";
-import { LocalLeaseRecords, leaseSpan, MAX_SPAN } from "../../../services/auth/log/leases/claims.js";
+import { LocalLeaseRecords, leaseSpan, MAX_SPAN } from "../../../services/auth/log/leases/lease-records.js";
 import { type Collection, collectionOf } from "../../../src/store/collection.js";
-import { leaseRecordsContract, timeOf } from "../../contract/claims.js";
+import { leaseRecordsContract, timeOf } from "../../contract/lease-records.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { silent } from "./open.js";
 

@@ -1,11 +1,11 @@
 // The names that no service may have are exactly the roots that dialects and other parts of the gateway declare as their own.
 import { join } from "node:path";
 import t from "tap";
+import { ADMIN_ROOTS } from "../../gateway/built-in/admin.js";
+import { BUILT_IN_SERVICE_ROOTS } from "../../gateway/built-in/grpc-services.js";
+import { Pages } from "../../gateway/built-in/pages.js";
 import { dialectsOf } from "../../gateway/dialects/dialects.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
-import { ADMIN_ROOTS } from "../../gateway/own/admin.js";
-import { BUILT_IN_SERVICE_ROOTS } from "../../gateway/own/grpc-services.js";
-import { Pages } from "../../gateway/own/pages.js";
 import { loadConfig } from "../../src/config/config.js";
 import { BUILT_IN_ROOTS, NAME, RESERVED_NAMES } from "../../src/contract/names.js";
 import { deploy } from "./deployment.js";

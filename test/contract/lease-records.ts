@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
-import { type LeaseRecords, leaseSpan } from "../../services/auth/log/leases/claims.js";
+import { type LeaseRecords, leaseSpan } from "../../services/auth/log/leases/lease-records.js";
 import { type Collection, collectionOf } from "../../src/store/collection.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 

@@ -2,7 +2,7 @@
  * Claims tell the authorities on a store of each other's leases. An authority that grants leases to guards has written
  * a claim: a row whose key is the claim's id and whose value is how long one of its leases can run, its span. Other
  * authorities read the claims, and so know what to wait for. This file is for stores of one machine, which have one
- * authority at a time; shared-claims.ts is for stores that several authorities share.
+ * authority at a time; shared-lease-records.ts is for stores that several authorities share.
  *
  * The claim is written once. A full or locked disk therefore stops changes, which must be written, but not leases, for
  * which the claim and the log are only read.

@@ -1,5 +1,5 @@
 /**
- * Claims on Postgres, which equal authorities share: services/auth/log/leases/shared-claims.ts and reports.ts. A claim's value is its
+ * Claims on Postgres, which equal authorities share: services/auth/log/leases/shared-lease-records.ts and reports.ts. A claim's value is its
  * span and a counter; each pong renews it by a committed write. After a failover a reading may come from the demoted primary,
  * until the process has had a write resolved by the new one; the demoted one resolves no write.
  */

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { Directory } from "../../../services/registry/directory.js";
-import { ExternalServices } from "../../../services/registry/foreign.js";
+import { ExternalServices } from "../../../services/registry/external.js";
 import type { GrpcTarget } from "../../../src/address/address.js";
 import type { ExternalService } from "../../../src/config/configured-services.js";
 import { Code } from "../../../src/errors.js";
@@ -17,7 +17,7 @@ import { ownersInMemory } from "../../support/name-owners.js";
 import { compile } from "./compile.js";
 import { openMesh } from "./mesh.js";
 
-const source = readFileSync("examples/foreign-greeter/greeter.proto", "utf8");
+const source = readFileSync("examples/external-greeter/greeter.proto", "utf8");
 const changed = source.replace("rpc Greet(", "rpc Part(GreetRequest) returns (GreetResponse);\n  rpc Greet(");
 const folder = t.testdir({});
 const first = join(folder, "first.binpb");
@@ -27,7 +27,7 @@ writeFileSync(second, compile(join(folder, "second"), { "greeter.proto": changed
 
 /** Starts the example; resolves with its port when it listens. */
 async function start(t: Test, port = 0, ...descriptors: string[]): Promise<{ port: number; stop(): Promise<unknown> }> {
-  const command = ["examples/foreign-greeter/server.js", `127.0.0.1:${port}`, ...descriptors];
+  const command = ["examples/external-greeter/server.js", `127.0.0.1:${port}`, ...descriptors];
   const child: ChildProcess = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "inherit"] });
   const stop = () => {
     const exited = child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined;

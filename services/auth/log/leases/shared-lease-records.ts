@@ -61,7 +61,7 @@ import type { KeyValueStore } from "../../../../src/store/store.js";
 import { coalesced } from "../changelog/coalesced.js";
 import type { Journal } from "../changelog/journal.js";
 import type { AuthorityClock } from "../time/clock.js";
-import { type LeaseRecords, leaseSpan, MAX_SPAN } from "./claims.js";
+import { type LeaseRecords, leaseSpan, MAX_SPAN } from "./lease-records.js";
 
 const APPLIED = "applied/";
 const CLAIM = /^(\d+(?:\.\d+)?) \d+ (\d+) (\d+) (.*)$/;

@@ -9,13 +9,13 @@ import {
   MethodOptionsSchema,
 } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
+import { Pages } from "../../../../gateway/built-in/pages.js";
 import { PATH as MCP_PATH } from "../../../../gateway/dialects/mcp/mcp.js";
 import { METADATA_PATHS } from "../../../../gateway/dialects/mcp/protected-resource.js";
 import { ServedDocuments } from "../../../../gateway/openapi/served.js";
-import { Pages } from "../../../../gateway/own/pages.js";
+import { isBuiltInRoute } from "../../../../src/contract/built-in-routes.js";
 import { pathOf } from "../../../../src/contract/endpoint.js";
 import { SELF_GOVERNED } from "../../../../src/contract/names.js";
-import { isBuiltInRoute } from "../../../../src/contract/own-paths.js";
 import { HttpRule } from "../../../../src/gen/google/api/http.js";
 import { part, type Service } from "../../../../src/rpc/service.js";
 import { BYTES } from "../../../rpc/raw-service.js";

@@ -1,7 +1,7 @@
 // A maximum of entries that expire: the entries are counted again when half of the room that was found is used up, and not
 // again and again while there is none.
 import t from "tap";
-import { StorageLimit } from "../../services/patterns/room.js";
+import { StorageLimit } from "../../services/patterns/storage-limit.js";
 import { Code, type Store, testCall } from "../../src/kit/index.js";
 
 /** A clock that a test moves. */

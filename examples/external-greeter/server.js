@@ -1,8 +1,8 @@
 // A gRPC service as anyone might have one: it knows nothing of Portico.
 //
-//     node examples/foreign-greeter/server.js 127.0.0.1:9000 [greeter.binpb [certificate.pem key.pem [authority.pem]]]
+//     node examples/external-greeter/server.js 127.0.0.1:9000 [greeter.binpb [certificate.pem key.pem [authority.pem]]]
 //
-// With a descriptor set (`buf build examples/foreign-greeter -o greeter.binpb`) it also has server reflection, with a
+// With a descriptor set (`buf build examples/external-greeter -o greeter.binpb`) it also has server reflection, with a
 // certificate it speaks TLS, and with that of an authority it wants one from its clients.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
