@@ -13,14 +13,17 @@ const page = readFileSync("docs/rules.md", "utf8");
 const tables = tablesOf(page);
 const CODE: Record<Decision, string> = { granted: "200", unauthorized: "401", forbidden: "403" };
 
-/** Undefined for nobody. */
+/** Undefined for an unauthenticated caller. */
 const scopesOf = new Map(
   tables
     .filter(({ header }) => header[0] === "caller" && header.length === 2)
     .flatMap(({ rows }) => rows)
-    .map(([caller = "", scopes = ""]) => [caller, caller === "nobody" ? undefined : (scopes.match(/[a-z]+/g) ?? [])]),
+    .map(([caller = "", scopes = ""]) => [
+      caller,
+      caller === "anonymous" ? undefined : (scopes.match(/[a-z]+/g) ?? []),
+    ]),
 );
-t.same([...scopesOf.keys()], ["nobody", "ann", "bob", "eve"]);
+t.same([...scopesOf.keys()], ["anonymous", "ann", "bob", "eve"]);
 
 function resourceOf(endpoint: string): Resource {
   const [name = "", method = ""] = endpoint.toLowerCase().split(":");
@@ -44,7 +47,7 @@ function rulesAbove(line: number): Rule[] {
   });
 }
 
-const examples = tables.filter(({ header }) => header.join() === "caller,calls,answer,by");
+const examples = tables.filter(({ header }) => header.join() === "caller,calls,response,by");
 t.ok(examples.length >= 9, `${examples.length} examples`);
 for (const { heading, line, rows } of examples) {
   const rules = RuleSet.compile(rulesAbove(line));

@@ -2,7 +2,7 @@
 // to another service meanwhile. Runs the built program and prints rows of Markdown for docs/faults.md. The flooded service has
 // one core where it needs one, all else has the other one (taskset); callers wait a second for an answer.
 //
-//     node --import=tsx test/faults/overload-upstream.ts [--program dist/portico.js] [--only foreign]
+//     node --import=tsx test/faults/overload-upstream.ts [--program dist/portico.js] [--only external]
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ const KINDS: readonly Kind[] = [
     path: `/qr/generate?format=SVG&correction=HIGH&text=${"a".repeat(160)}`,
     own: "qr",
   },
-  { title: "a foreign service with a lock (4 ms)", path: "/clerk/serve", foreign: startClerk },
+  { title: "an external service with a lock (4 ms)", path: "/clerk/serve", foreign: startClerk },
 ];
 
 /** Callers at the peak, who call again when they are answered. */
