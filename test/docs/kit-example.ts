@@ -7,7 +7,7 @@ interface Guest {
 
 export const parts = [
   part(HelloworldService, {
-    // One request, one answer: a value or a promise.
+    // One request, one response: a value or a promise.
     async call({ name }, call) {
       if (name === "") throw invalidArgument("name: must not be empty");
       if (call.caller === undefined) throw unauthenticated("Log in to be greeted");
@@ -18,7 +18,7 @@ export const parts = [
       call.log.info({ visits: guest?.visits }, "greeted");
       return { message: `Hello ${name}`, msg: "" };
     },
-    // A stream of answers: an async iterable. `call.signal` is aborted when the caller has gone.
+    // A stream of responses: an async iterable. `call.signal` is aborted when the caller has gone.
     async *stream({ name }, call) {
       const orders = call.store<number>("orders");
       const stock = await orders.commit([
@@ -28,7 +28,7 @@ export const parts = [
       if (!stock.committed)
         throw stock.failed === 0 ? failedPrecondition("Sold out") : notFound("name: has ordered already");
       const other = call.client(HelloworldService, "helloworld");
-      for await (const answer of other.stream({ name, messages: 3n })) yield answer;
+      for await (const response of other.stream({ name, messages: 3n })) yield response;
     },
   }),
 ];
