@@ -7,7 +7,7 @@ interface Guest {
 
 export const parts = [
   part(HelloworldService, {
-    // One request, one answer: a value or a promise.
+    // One request, one response: a value or a promise.
     async call({ name }, call) {
       if (name === "") throw invalidArgument("name: must not be empty");
       if (call.caller === undefined) throw unauthenticated("Log in to be greeted");
@@ -18,7 +18,7 @@ export const parts = [
       call.log.info({ visits: guest?.visits }, "greeted");
       return { message: `Hello ${name}`, msg: "" };
     },
-    // A stream of answers: an async iterable. `call.signal` is aborted when the caller has gone.
+    // A stream of responses: an async iterable. `call.signal` is aborted when the caller has gone.
     async *stream({ name }, call) {
       const orders = call.store<number>("orders");
       const stock = await orders.commit([

@@ -6,10 +6,6 @@ import { codeOf, tablesOf } from "./markdown.js";
 
 const page = readFileSync("docs/writing-a-service.md", "utf8");
 
-t.test("the service shown for copying is helloworld", async (t) => {
-  t.same(codeOf(page, "ts"), [readFileSync("services/helloworld/helloworld.ts", "utf8")]);
-});
-
 t.test("the service that shows the kit is one whose types are checked", async (t) => {
   const code = readFileSync("test/docs/kit-example.ts", "utf8");
   const shown = code

@@ -289,7 +289,7 @@ t.test("the rooms that a row names lie below its own", async (t) => {
 
 t.test("docs/architecture.md shows the plan", async (t) => {
   const tables = tablesOf(readFileSync("docs/architecture.md", "utf8"));
-  const shown = tables.find(({ header }) => header.join() === "room,may import")?.rows;
+  const shown = tables.find(({ header }) => header.join() === "folder,may import")?.rows;
   const code = (name: string) => `\`${name}\``;
   t.same(
     shown,
