@@ -18,7 +18,7 @@ writeFileSync(join(project, "proto/greeter.proto"), contract);
 writeFileSync(join(project, "greeter.ts"), handler);
 const dev = await startDev(t, project);
 await dev.prints(/✓ greeter started/);
-// The first call waits until the gateway has read the contract: on a busy machine for longer than a transcript does.
+// The first call waits until the gateway has read the contract: on a busy machine for seconds, which a transcript may not have.
 await fetch(`${dev.http}/greeter`, { method: "POST" });
 
 t.test("a call by curl, and the client that is written", async (t) => {
