@@ -50,6 +50,8 @@ export interface ReplayTarget {
   readonly url: string;
   /** Data folder of the authority; its first password is `{password}`. */
   readonly data: string;
+  /** Where the commands run; default a folder of their own. */
+  readonly cwd?: string;
   /** Variables of the person's shell. */
   readonly env?: Readonly<Record<string, string>>;
   /** Other values known from the start. */
@@ -88,7 +90,7 @@ export async function replay(t: Test, transcript: string, target: ReplayTarget):
     writeFileSync(join(home, "bin", name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
   const terminal = {
-    cwd: home,
+    cwd: target.cwd ?? home,
     env: {
       PATH: `${join(home, "bin")}:${process.env.PATH}`,
       HOME: home,

@@ -1,6 +1,6 @@
 /**
  * Two installations on one machine: a service that joins one of them leaves the data of the other one alone, also where the
- * data folder that it is given is that of the other. So do the first minutes of README, done twice.
+ * data folder that it is given is that of the other. So do the first minutes of docs/five-minutes.md, done twice.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import t, { type Test } from "tap";
 import { administrator, call, type Portico, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
-import { readmeTranscripts } from "./readme.js";
+import { fiveMinutes } from "./five-minutes.js";
 import { replay } from "./transcript.js";
 
 /** Node's flags with which a process looks for left data at once, and again at once, instead of after minutes. */
@@ -116,7 +116,7 @@ t.test("a service with another folder than the server's own copy of it is refuse
   });
 });
 
-t.test("the first minutes of README, done twice on one machine, meet each other nowhere", async (t) => {
+t.test("the five minutes, done twice on one machine, meet each other nowhere", async (t) => {
   const home = temporaryFolder(t);
   mkdirSync(join(home, "data"), { recursive: true });
   const env = { HOME: home, XDG_DATA_HOME: join(home, "data") };
@@ -126,7 +126,7 @@ t.test("the first minutes of README, done twice on one machine, meet each other 
     [first.address("HTTP"), second.address("HTTP")],
     [join(home, "data", "portico"), join(home, "second")],
   ];
-  const [minutes] = readmeTranscripts();
+  const [minutes] = fiveMinutes();
   for (const [index, http] of https.entries()) {
     // They begin with a call without a token, which the other installation refuses by then.
     await replay(t, minutes!, { url: http, data: folders[index]! });
