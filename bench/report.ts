@@ -63,7 +63,7 @@ long. In the tables of streams a call is a stream. The run first compares the re
 ${results.left.map(({ name, why }) => `- Left out: ${name}: ${why}.\n`).join("")}
 ${failures.length > 0 ? failed(failures) : ""}## Aims
 
-Ratios are of the processor time that the process which callers reach takes for a call.
+Ratios compare the processor time of a call in the process that callers reach.
 
 | aim | found | |
 |---|---|---|
@@ -77,8 +77,8 @@ ${verdicts(results)
 ${plan.points.map((point) => table(results, point)).join("\n")}
 ## Start
 
-The time from the start of the process that callers reach to its first answer. Its data is on disk, and the processes behind it
-run. Median of ${round}.
+The time from the start of the process that callers reach to its first response. Its data is on disk, and the processes behind it
+are running. Median of ${round}.
 
 | | ms |
 |---|---:|
