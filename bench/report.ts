@@ -25,25 +25,26 @@ export function report(results: Results): string {
 
 <!-- \`npm run bench\` writes this part. Do not edit it: change bench/report.ts, or run the bench again. -->
 
+This page is for readers who choose Portico and for those who change its code. It answers one question: what does a call cost, and why?
+
 The tables are one run of \`npm run bench\`, ${machine.date.replace("T", " ")} UTC, commit ${machine.commit}. Each call to Portico carries a
 token, and the guard decides it by the rules. Envoy checks a signed token, which it finds in its cache, and the gateway in Rust
-looks a token up in a map. The other systems check nothing. Below the tables stands
+looks a token up in a map. The other systems check nothing. The second part says
 [where the time of a call goes](#where-the-time-of-a-call-goes).
 
 ![Processor time a call](performance.svg)
 
 ## How it is measured
 
-The systems take turns, in ${plan.rounds} rounds${round < plan.rounds ? `, of which **this run has begun ${round}**` : ""}. For its turn a system is started in processes of its own, and stopped afterwards.
+The systems take turns, in ${plan.rounds} rounds${round < plan.rounds ? `, of which **this run has begun ${round}**` : ""}. Each system is started for its turn and stopped afterwards.
 One generator, \`bench/load.ts\`, sends the load over plain sockets, with one call at a time on each connection. A turn begins
-with ${plan.firstWarmUp / 1000} s of small calls that are not counted, because a call costs more until the hot code is compiled and a gateway
-runs for long. Then each table below has ${plan.duration / 1000} s, after ${plan.warmUp / 1000} s more that are not counted, and after
-${plan.newCodeWarmUp / 1000} s where the calls take other code than those before them: 4 KiB, 64 KiB, and streams of 3 messages. The tables show medians.
-The call is \`POST /v1/helloworld/call\`. The size in a heading is that of the request's body; the answer is twice as
-long. In the tables of streams a call is a stream. The answers of all systems are compared before the run.
+with ${plan.firstWarmUp / 1000} s of small calls that are not counted, because a call costs more until the hot code is compiled. Then each table has ${plan.duration / 1000} s, after ${plan.warmUp / 1000} s more that are not counted, and after
+${plan.newCodeWarmUp / 1000} s where the calls use other code than the calls before: 4 KiB, 64 KiB, and streams of 3 messages. The tables show medians.
+The call is \`POST /v1/helloworld/call\`. A heading has the size of the request's body; the response is twice as
+long. In the tables of streams a call is a stream. The run first compares the responses of all systems.
 
 - **Processor time** of a call is the figure to trust: the processor time that /proc shows for a process, divided by its calls.
-  Calls a second and response times also depend on other work on the machine, and on the generator, which shares it.
+  Other work on the computer and the generator affect calls a second and response times.
 - **Machine**: ${machine.cores} cores of ${machine.model}, ${machine.memory} GiB, Linux ${machine.kernel}. Load average before the run: ${machine.loadBefore.toFixed(1)}${
     machine.loadBefore > 0.5 ? ", so **other work ran at the same time**: only ratios count" : ""
   }.
@@ -52,17 +53,17 @@ long. In the tables of streams a call is a stream. The answers of all systems ar
     .map(([name, version]) => `${name} ${version}`)
     .join(", ")}.
 - Portico runs with the flags of [deploying](deploying.md), \`--max-semi-space-size=32 --initial-old-space-size=64\`. Its access
-  log is off (\`PORTICO_LOG_LEVEL=warn\`), because the other systems write none. Where a row says that the log is on, the bench
+  log is off (\`PORTICO_LOG_LEVEL=warn\`), because the other systems write none. If a row says that the log is on, the bench
   reads it.
-- For a program with workers, processor time and memory are those of all its processes. The generator and the service
-  share the machine's cores with them, so on two cores workers cannot double the calls a second. A body that the gateway
-  refuses at its end reaches no service: there only the generator takes part of the cores.
+- With workers, processor time and memory are the sums over all processes of the program. The generator and the service
+  share the cores with them, so on two cores workers cannot double the calls a second. A body that the gateway
+  refuses at its end reaches no service.
 - Node, nginx and Envoy run one process with one thread for calls, except where a row names workers. Go and Rust run as many
   threads as there are cores.
 ${results.left.map(({ name, why }) => `- Left out: ${name}: ${why}.\n`).join("")}
 ${failures.length > 0 ? failed(failures) : ""}## Aims
 
-Ratios are of the processor time that the process which callers reach takes for a call.
+Ratios compare the processor time of a call in the process that callers reach.
 
 | aim | found | |
 |---|---|---|
@@ -76,8 +77,8 @@ ${verdicts(results)
 ${plan.points.map((point) => table(results, point)).join("\n")}
 ## Start
 
-The time from the start of the process that callers reach to its first answer. Its data is on disk, and the processes behind it
-run. Median of ${round}.
+The time from the start of the process that callers reach to its first response. Its data is on disk, and the processes behind it
+are running. Median of ${round}.
 
 | | ms |
 |---|---:|
