@@ -11,7 +11,7 @@ import { freePort } from "../support/ports.js";
 import { type Printed, printedBy } from "../support/printed.js";
 import { applyDiff, blocksOf, patternOf } from "./typed.js";
 
-/** Commands that go on running. */
+/** Commands that go on running. A block `text` is what the last of them prints next. */
 const RUNNING = /portico (?:dev|authority|gateway)|curl -sN|npm start|--serve/;
 /** What is no source: packages, what is generated, data. The README of `portico new` is the reader's own. */
 const NO_SOURCE = /^(?:node_modules|gen|dist|\.portico|production)$|^package-lock\.json$|^README\.md$|^page\.js$/;

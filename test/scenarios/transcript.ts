@@ -32,7 +32,8 @@ import { deferred } from "../support/deferred.js";
 
 const PROGRAM = "dist/portico.js";
 const DOCUMENTED = "127.0.0.1:8080";
-const TIMEOUT_MS = 10_000;
+/** For a command, which may also build a service and run its tests on a busy machine. */
+const TIMEOUT_MS = 30_000;
 
 export interface Step {
   /** Where it stands in the transcript. */
