@@ -49,6 +49,11 @@ export function serviceNamesOf({ file }: FileDescriptorSet): string[] {
   return [...new Set(packages.map((name) => name.split(".")[0] ?? "").filter((name) => name !== ""))];
 }
 
+/** Whether an endpoint has the name `Call`, which `GET /<service>` calls. */
+export function hasCall({ file }: FileDescriptorSet): boolean {
+  return file.some(({ service }) => service.some(({ method }) => method.some(({ name }) => name === "Call")));
+}
+
 /** A line of `buf --error-format=json`. */
 interface BufError {
   readonly path?: string;

@@ -9,7 +9,7 @@
 import { basename, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Bundler } from "./bundle.js";
-import { compileContract, serviceNamesOf } from "./contract.js";
+import { compileContract, hasCall, serviceNamesOf } from "./contract.js";
 import type { DevGateway } from "./dev-gateway.js";
 import { CodeGenerator } from "./generated-code.js";
 import type { Printer } from "./printer.js";
@@ -43,6 +43,8 @@ export class DevService {
   readonly #running: RunningService;
   /** Names under which it may register. */
   #names: readonly string[] = [];
+  /** Before its name in the URL that is shown: a service without an endpoint `Call` has only its page there. */
+  #path = "";
   /** The code of the version that serves, as the bundler names it. */
   #served = "";
   #contractChanged = true;
@@ -136,7 +138,7 @@ export class DevService {
       return [{ message: `The new version ${outcome.failure}:` }, ...printedBy(outcome.printed)];
     this.#served = hash;
     const { gateway, printer } = this.#options;
-    const url = `${gateway.url}/${outcome.service}`;
+    const url = `${gateway.url}${this.#path}/${outcome.service}`;
     printer.serving(this.#name, what, performance.now() - since, url);
     return [];
   }
@@ -148,6 +150,7 @@ export class DevService {
     if ("problems" in compiled) return compiled.problems;
     this.#contractChanged = false;
     this.#names = serviceNamesOf(compiled.descriptors);
+    this.#path = hasCall(compiled.descriptors) ? "" : "/explore";
     for (const name of this.#names) await gateway.enrol(name);
     await this.#generator.generate(compiled.descriptors, folder);
     if (!this.#closed) this.#checker ??= new TypeChecker(tools.tsc, folder, (problems) => this.#onChecked(problems));

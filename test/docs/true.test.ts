@@ -20,7 +20,7 @@ const pages = paths.map((path) => [path, readFileSync(path, "utf8")] as const);
 
 /** What stands as code in a page: blocks, and pieces of a line. */
 function codeIn(page: string): string[] {
-  const blocks = page.match(/^```\w*\n[\s\S]*?^```|^ {4}.*$/gm) ?? [];
+  const blocks = page.match(/^```.*\n[\s\S]*?^```|^ {4}.*$/gm) ?? [];
   const chunks = page.replace(/^```[\s\S]*?^```/gm, "").match(/`[^`\n]+`/g) ?? [];
   return [...blocks, ...chunks];
 }
@@ -80,7 +80,7 @@ t.test("every script that the pages name is in package.json", async (t) => {
 t.test("every command and option that the pages show exists", async (t) => {
   const program = createProgram(ioOf({}).io, () => {});
   /** Services of the examples: what follows them are fields. */
-  const services = [...Object.keys(BUILT_IN_SERVICES), "greeter", "chat"];
+  const services = [...Object.keys(BUILT_IN_SERVICES), "greeter", "chat", "tickets"];
   let count = 0;
   for (const [path, page] of pages) {
     for (const line of found(

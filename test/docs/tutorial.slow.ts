@@ -1,75 +1,130 @@
-// The tutorial of docs/writing-a-service.md, "In TypeScript", is what happens: its commands are typed, its edits are made, and
-// what it shows is what is shown. Only `npm install` links this checkout instead, and ports are free ones.
-import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+// docs/tutorial.md is followed from an empty folder: its files are written, its commands are typed, and what it shows is shown.
+// Only `npm install` links this checkout instead, and ports are free ones. In the end the folder is examples/tickets.
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import t from "tap";
-import { type Dev, install, startDev } from "../cli/dev/project.js";
+import { install } from "../cli/dev/project.js";
+import { replay } from "../scenarios/transcript.js";
+import { freePort } from "../support/ports.js";
+import { type Printed, printedBy } from "../support/printed.js";
+import { applyDiff, blocksOf, patternOf } from "./typed.js";
 
-const DOCUMENTED = "http://127.0.0.1:8080";
+/** Commands that go on running. A block `text` is what the last of them prints next. */
+const RUNNING = /portico (?:dev|authority|gateway)|curl -sN|npm start|--serve/;
+/** What is no source: packages, what is generated, data. The README of `portico new` is the reader's own. */
+const NO_SOURCE = /^(?:node_modules|gen|dist|\.portico|production)$|^package-lock\.json$|^README\.md$|^page\.js$/;
 
-const page = readFileSync("docs/writing-a-service.md", "utf8");
-const section = page.slice(page.indexOf("## In TypeScript"), page.indexOf("## In any language"));
-const blocks = [...section.matchAll(/^```(\S+) ?(.*)\n([\s\S]*?)^```$/gm)];
+const ports = new Map<string, number>();
+for (const port of ["8080", "8081", "8082", "8072", "3000"]) ports.set(port, await freePort());
+const local = (text: string): string =>
+  text.replace(/127\.0\.0\.1:(\d+)/g, (_, port) => `127.0.0.1:${ports.get(port) ?? port}`);
+const addressOf = (port: string): string => local(`127.0.0.1:${port}`);
 
 const folder = t.testdir({ bin: {} });
-const project = join(folder, "greeter");
 symlinkSync(resolve("dist/portico.js"), join(folder, "bin/portico"));
-const home = join(folder, "home");
-mkdirSync(home);
+const project = join(folder, "tickets");
 let cwd = folder;
-let dev: Dev | undefined;
 
-for (const [, language = "", file = "", text = ""] of blocks) {
-  const [title = ""] = text.trim().split("\n");
-  t.test(`${language} ${file} ${title}`, async (t) => {
-    if (language === "diff") apply(join(project, file), text);
-    else if (language === "text") await dev?.prints(patternOf(text));
+interface Running extends Printed {
+  readonly command: string;
+  stop(): Promise<void>;
+}
+const running: Running[] = [];
+t.teardown(async () => {
+  for (const program of running.reverse()) await program.stop();
+});
+
+const noOpenssl = spawnSync("openssl", ["version"]).status !== 0 && "there is no openssl here";
+t.test("the tutorial", { skip: noOpenssl }, async (t) => {
+  const transcript: string[] = [];
+  const events: Record<string, () => Promise<void>> = {};
+  const happens = (what: string, action: () => unknown): void => {
+    const name = `${Object.keys(events).length} ${what}`;
+    transcript.push(`! ${name}`);
+    events[name] = async () => void (await action());
+  };
+  for (const { language, file, text } of blocksOf(local(readFileSync("docs/tutorial.md", "utf8")))) {
+    const path = join(project, file);
+    if (language === "diff") happens(file, () => applyDiff(path, text));
+    else if (language === "text") happens("prints", () => running.at(-1)?.prints(patternOf(text)));
+    else if (language !== "console") happens(file, () => write(path, text));
     else
-      for (const [, command = "", shown = ""] of text.matchAll(/^\$ (.*)\n((?:(?!\$ ).*\n)*)/gm))
-        await type(command, shown);
-    t.pass(title);
-  });
-}
-
-/** Types a command, and compares what it shows. */
-async function type(command: string, shown: string): Promise<void> {
-  if (command === "cd greeter") cwd = project;
-  else if (command === "npm install") install(project);
-  else if (command === "portico dev") {
-    dev = await startDev(t, cwd);
-    await dev.prints(patternOf(shown.slice(shown.indexOf("  Explore"))));
-  } else {
-    const { NODE_TEST_CONTEXT: _, ...own } = process.env; // `npm test` is a run of its own.
-    const env = { ...own, PATH: `${join(folder, "bin")}:${process.env.PATH}`, HOME: home };
-    const local = command.replaceAll(DOCUMENTED, dev?.http ?? DOCUMENTED);
-    const { stdout, stderr } = spawnSync("bash", ["-c", local], { cwd, encoding: "utf8", env });
-    if (!patternOf(shown).test(`${stdout}\n`)) throw new Error(`${command} shows:\n${stdout}${stderr}`);
+      for (const [step, command = "", shown = ""] of text.matchAll(/^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm)) {
+        if (command === "cd tickets") happens(command, () => (cwd = project));
+        else if (command === "npm install") happens(command, () => install(project));
+        else if (RUNNING.test(command)) happens(command.replaceAll("\n", " "), () => start(command, shown));
+        else transcript.push(step);
+      }
   }
+  await replay(t, transcript.join("\n"), {
+    url: `http://${addressOf("8080")}`,
+    get cwd() {
+      return cwd;
+    },
+    get data() {
+      const inProduction = join(project, "production/authority");
+      return existsSync(inProduction) ? inProduction : join(project, ".portico");
+    },
+    values: { folder },
+    events,
+  });
+
+  if (!t.passing()) return; // A step failed, and those after it were not taken.
+  t.same(sourcesOf(project), sourcesOf("examples/tickets"), "the folder is the example");
+  const tsc = resolve("node_modules/typescript/bin/tsc");
+  t.equal(execFileSync(process.execPath, [tsc, "-p", project], { encoding: "utf8" }), "", "its types are right");
+});
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
 }
 
-/** Makes an edit: the lines of the file that the block shows without `+` become those without `-`. */
-function apply(path: string, diff: string): void {
-  const lines = diff.trimEnd().split("\n");
-  const side = (sign: string) =>
-    lines
-      .filter((line) => !line.startsWith(sign))
-      .map((line) => `${line.slice(1)}\n`)
-      .join("");
-  const text = readFileSync(path, "utf8");
-  if (!text.includes(side("+"))) throw new Error(`${path} does not have:\n${side("+")}`);
-  writeFileSync(
-    path,
-    text.replace(side("+"), () => side("-")),
+/** Types a command that goes on running, and waits for what it shows. */
+async function start(command: string, shown: string): Promise<void> {
+  // As the page says: the authority takes the place of `portico dev`.
+  if (command.startsWith("portico authority"))
+    await running.find((program) => program.command.includes("portico dev"))?.stop();
+  const isAuthority = command.startsWith("portico authority");
+  const child = spawn("bash", ["-c", command], {
+    cwd,
+    env: {
+      PATH: `${join(folder, "bin")}:${process.env.PATH}`,
+      HOME: folder,
+      NO_COLOR: "1",
+      PORTICO_DRAIN_NOTICE: "0s",
+      PORTICO_HTTP: addressOf("8080"),
+      ...(isAuthority && { PORTICO_GRPC: addressOf("8081"), PORTICO_ADMIN: addressOf("8082") }),
+    },
+    stdio: "pipe",
+    detached: true, // In a group of its own, as in a terminal.
+  });
+  const program = { ...printedBy(child, command), command, stop: () => interrupt(child) };
+  running.push(program);
+  await program.prints(patternOf(shown));
+}
+
+/** Presses Ctrl-C in the terminal of a program. */
+async function interrupt(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, "exit");
+  process.kill(-child.pid!, "SIGINT");
+  await exit;
+}
+
+/** What each file has: text, and the values of JSON, which is written with other spaces. */
+function sourcesOf(root: string): Record<string, unknown> {
+  const own = readFileSync(join(root, ".gitignore"), "utf8").split("\n");
+  const names = readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(root, "/").length))
+    .filter((name) => !own.includes(name) && !name.split("/").some((part) => NO_SOURCE.test(part)));
+  return Object.fromEntries(
+    names.sort().map((name) => {
+      const text = local(readFileSync(join(root, name), "utf8"));
+      return [name, name.endsWith(".json") ? JSON.parse(text.replace(/"file:.*"/, '"file:../.."')) : text];
+    }),
   );
-}
-
-/** `…` stands for any text in a line, on a line of its own for any lines; `{folder}` is the test's. */
-function patternOf(shown: string): RegExp {
-  const local = shown
-    .trim()
-    .replaceAll(DOCUMENTED, dev?.http ?? DOCUMENTED)
-    .replaceAll("{folder}", folder);
-  const literal = local.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-  return new RegExp(literal.replace(/^…$/gm, "[\\s\\S]*").replaceAll("…", ".*"));
 }

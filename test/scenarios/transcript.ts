@@ -17,7 +17,7 @@
  * `$` is a command; a line that ends in `\` goes on in the next. What follows is all that the terminal shows, stdout and
  * stderr together. `«…»` is typed at a prompt, and with `hidden` the terminal must not show it; `«^C»` and `«^D»` are keys. `{name}`
  * stands for a value that is known, or else for one word, which is known from then on. `…` stands for any text in a
- * line. `!` is something that happens outside of the terminal. `127.0.0.1:8080` stands for the real address.
+ * line, on a line of its own for any lines. `!` is something that happens outside of the terminal. `127.0.0.1:8080` stands for the real address.
  *
  * Each command runs in a real terminal of its own, by bash.
  */
@@ -32,7 +32,8 @@ import { deferred } from "../support/deferred.js";
 
 const PROGRAM = "dist/portico.js";
 const DOCUMENTED = "127.0.0.1:8080";
-const TIMEOUT_MS = 10_000;
+/** For a command, which may also build a service and run its tests on a busy machine. */
+const TIMEOUT_MS = 30_000;
 
 export interface Step {
   /** Where it stands in the transcript. */
@@ -50,7 +51,7 @@ export interface ReplayTarget {
   readonly url: string;
   /** Data folder of the authority; its first password is `{password}`. */
   readonly data: string;
-  /** Where the commands run; default a folder of their own. */
+  /** The folder that the next command is typed in; by default an empty one. */
   readonly cwd?: string;
   /** Variables of the person's shell. */
   readonly env?: Readonly<Record<string, string>>;
@@ -90,7 +91,7 @@ export async function replay(t: Test, transcript: string, target: ReplayTarget):
     writeFileSync(join(home, "bin", name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
   const terminal = {
-    cwd: target.cwd ?? home,
+    home,
     env: {
       PATH: `${join(home, "bin")}:${process.env.PATH}`,
       HOME: home,
@@ -119,14 +120,14 @@ async function happen({ text, line }: Step, target: ReplayTarget): Promise<void>
 interface Circumstances {
   readonly target: ReplayTarget;
   readonly known: Map<string, string>;
-  readonly terminal: { readonly cwd: string; readonly env: Record<string, string> };
+  readonly terminal: { readonly home: string; readonly env: Record<string, string> };
 }
 
 async function perform(t: Test, step: Step, { target, known, terminal }: Circumstances): Promise<boolean> {
   const password = join(target.data, "admin-password");
   if (existsSync(password)) known.set("password", readFileSync(password, "utf8").trim());
   const local = (text: string) => text.replaceAll(DOCUMENTED, new URL(target.url).host);
-  const screen = new Screen(fill(local(step.text), known), terminal);
+  const screen = new Screen(fill(local(step.text), known), target.cwd ?? terminal.home, terminal.env);
   const expected = local(step.shown.join("\n"));
   for (const { 0: prompt, index } of expected.matchAll(TYPED)) {
     if (await screen.shows(patternOf(expected.slice(0, index).trimEnd(), known)))
@@ -143,14 +144,15 @@ async function perform(t: Test, step: Step, { target, known, terminal }: Circums
 
 /** `«text»` or `«text» hidden` */
 const TYPED = /«[^»]*»(?: hidden)?/g;
-const SPECIAL = /«[^»]*»(?: hidden)?|\{[a-z][A-Za-z]*\}|…/g;
+const SPECIAL = /«[^»]*»(?: hidden)?|\{[a-z][A-Za-z]*\}|(?<lines>^…$)|…/gm;
 
 /** A pattern for the whole of what a terminal shows. */
 function patternOf(expected: string, known: ReadonlyMap<string, string>): RegExp {
   let pattern = "";
   let end = 0;
-  for (const { 0: special, index } of expected.matchAll(SPECIAL)) {
-    pattern += literal(expected.slice(end, index)) + specialPattern(special, known, pattern);
+  for (const { 0: special, index, groups } of expected.matchAll(SPECIAL)) {
+    const given = groups?.lines === undefined ? specialPattern(special, known, pattern) : "[\\s\\S]*";
+    pattern += literal(expected.slice(end, index)) + given;
     end = index + special.length;
   }
   return new RegExp(`^${pattern}${literal(expected.slice(end))}$`);
@@ -191,7 +193,7 @@ class Screen {
   #onChange = () => {};
 
   /** The shell says how the command ended after all that it wrote: the terminal's own exit may come before the last of it. */
-  constructor(command: string, { cwd, env }: Circumstances["terminal"]) {
+  constructor(command: string, cwd: string, env: Record<string, string>) {
     const script = `trap : INT\n${command}\nprintf '\\033_end %s\\033' "$?"; read -r`;
     this.#terminal = spawn("bash", ["-c", script], { cwd, env, cols: 80, rows: 24, name: "xterm-256color" });
     const { promise, resolve } = deferred<number>();

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
-import { compileContract, serviceNamesOf } from "../../../cli/dev/contract.js";
+import { compileContract, hasCall, serviceNamesOf } from "../../../cli/dev/contract.js";
 
 const buf = resolve("node_modules/.bin/buf");
 const greeter = (body: string) => `syntax = "proto3";\npackage greeter.v1;\n${body}\n`;
@@ -18,6 +18,15 @@ t.test("gives the descriptors, with comments and the names of services", async (
     locations.map((one) => one.leadingComments),
     [" Greets.\n"],
   );
+});
+
+t.test("finds an endpoint Call, which a service is called by without a name", async (t) => {
+  for (const method of ["Call", "List"]) {
+    const source = greeter(`message A {}\nservice Greeter { rpc ${method}(A) returns (A); }`);
+    const compiled = await compileContract(buf, t.testdir({ proto: { "greeter.proto": source } }));
+    if ("problems" in compiled) return t.fail(`${compiled.problems[0]?.message}`);
+    t.equal(hasCall(compiled.descriptors), method === "Call", method);
+  }
 });
 
 t.test("an empty line more makes no other contract", async (t) => {

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Test } from "tap";
+import { type Printed, printedBy } from "../../support/printed.js";
 
 const PROGRAM = resolve("dist/portico.js");
 /** What `npm install` would install, and what of it is found beside it. */
@@ -45,17 +46,10 @@ export function edit(file: string, before: string, after: string): void {
   );
 }
 
-/** How long something may take to be printed, in milliseconds: the type checker has a low priority, and waits for all others. */
-const PRINT_MS = 150_000;
-
 /** `portico dev` that runs. */
-export interface Dev {
+export interface Dev extends Printed {
   /** Address of the door. */
   readonly http: string;
-  /** Resolves with what it prints next that fits, after all that was awaited before. */
-  prints(pattern: RegExp): Promise<RegExpExecArray>;
-  /** All that it has printed. */
-  readonly output: () => string;
   readonly child: ChildProcess;
 }
 
@@ -72,30 +66,7 @@ export async function startDev(t: Test, folder: string, env: Record<string, stri
     child.kill("SIGTERM");
     await once(child, "exit");
   });
-  let output = "";
-  let read = 0;
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-  }
-  const ended = once(child, "close").then(() => {
-    throw new Error(`portico dev ended:\n${output}`);
-  });
-  ended.catch(() => {});
-  const prints = async (pattern: RegExp): Promise<RegExpExecArray> => {
-    const signal = AbortSignal.timeout(PRINT_MS);
-    for (;;) {
-      const match = pattern.exec(output.slice(read));
-      if (match !== null) {
-        read += match.index + match[0].length;
-        return match;
-      }
-      if (signal.aborted) throw new Error(`portico dev did not print ${pattern} but:\n${output.slice(read)}`);
-      const news = [child.stdout, child.stderr].map((stream) => once(stream, "data", { signal }).catch(() => {}));
-      await Promise.race([...news, ended]);
-    }
-  };
-  const [, http = ""] = await prints(/HTTP +(\S+)/);
-  return { http, prints, output: () => output, child };
+  const printed = printedBy(child, "portico dev");
+  const [, http = ""] = await printed.prints(/HTTP +(\S+)/);
+  return { ...printed, http, child };
 }
