@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
-import { run } from "../cli/client/door.js";
+import { run } from "../cli/client/test-gateway.js";
 import { newProject, startDev } from "../cli/dev/project.js";
 import { replay } from "../scenarios/transcript.js";
 import { codeOf } from "./markdown.js";
