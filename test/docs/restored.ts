@@ -1,4 +1,7 @@
-/** The rows of the table "after the restore" of docs/deploying.md: what is changed after the backup, and what clients see of it. */
+/**
+ * The rows of the table "after the restore" of docs/deploying.md: what is changed after the backup,
+ * and what clients see of it.
+ */
 import type { Test } from "tap";
 import { parseAddress } from "../../src/address/address.js";
 import { Code, type StatusError } from "../../src/errors.js";
@@ -49,7 +52,10 @@ export class Installation {
     this.#admin = admin;
   }
 
-  /** Calls an endpoint of the authority as the administrator. @throws {Error} where it is refused */
+  /**
+   * Calls an endpoint of the authority as the administrator.
+   * @throws {Error} where the call is refused
+   */
   async auth<Response>(endpoint: string, message: object = {}): Promise<Response> {
     const { status, body } = await this.#call(`/v1/auth/${endpoint}`, message, this.#admin);
     if (status !== 200) throw new Error(`${endpoint}: ${JSON.stringify(body)}`);
@@ -82,7 +88,10 @@ export class Installation {
     return (await this.auth<{ records: { revision: string }[] }>("Audit/List")).records;
   }
 
-  /** What a guard is sent that joins with an enrolment token: the keys that sign calls, or else the code of the refusal. */
+  /**
+   * Joins as a guard with an enrolment token.
+   * @returns the keys that sign calls, as the guard is sent them, or the code of the refusal
+   */
   async join(token: string): Promise<string[] | Code> {
     const channel = this.#channel();
     try {
@@ -99,7 +108,7 @@ export class Installation {
     }
   }
 
-  /** The code with which the registration of an instance is answered. */
+  /** Registers an instance of a service. @returns the code of the response */
   async register(service: string, token: string): Promise<Code> {
     const channel = this.#channel();
     const metadata = Object.entries(bearer(token));
@@ -145,7 +154,7 @@ const rule = (id: string, access: "GRANTED" | "DENIED", resource: string, priori
   rule: { id, scope: "<public>", access, resource, priority },
 });
 
-/** By the first cell of the row: has what there is at the backup, and says what is changed after it. */
+/** By the first cell of the row: creates what the backup contains, and returns the change after it. */
 export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>>> = {
   async "rules deleted or tightened since"(to) {
     await to.auth("Rules/Create", rule("closed", "DENIED", "service:*:*", 1));

@@ -1,4 +1,5 @@
-// The metrics of a running server pass Prometheus's own linter, which `promtool check metrics` runs. It needs Go to be built.
+// The metrics of a running server pass Prometheus's own linter, which `promtool check metrics` runs.
+// It needs Go to be built.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import t from "tap";

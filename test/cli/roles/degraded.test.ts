@@ -1,4 +1,6 @@
-// A process with an authority whose clock is wrong says so at /readyz until the clock is right: calls go on, changes are refused.
+// While its clock is wrong, a process with an authority is degraded at /readyz: it responds to
+// calls and refuses changes.
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { parseAddress } from "../../../src/address/address.js";
 import { Code } from "../../../src/errors.js";
@@ -7,7 +9,7 @@ import { RegistryService } from "../../../src/gen/portico/registry/v1/registry.j
 import { unary } from "../../../src/rpc/client.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { ADMIN_PASSWORD, installation } from "../../support/installation.js";
-import { call, start } from "../../support/process.js";
+import { call, refused, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
 
 /** Above the day by which a clock may be off and still be followed. */
@@ -16,20 +18,26 @@ const TWO_DAYS = 2 * 24 * 60 * 60_000;
 /**
  * Only an administrator of the machine may set its clock, so the process's own view of it is set.
  * @param offsets by how much it is off at first, and after each signal
+ * @returns options for Node
  */
-const clockOff = (offsets: readonly number[]): string => `
-  const offsets = ${JSON.stringify(offsets)};
-  const { now } = Date;
-  Date.now = () => now() + offsets[0];
-  process.on("SIGUSR2", () => offsets.shift());
-`;
+function clockOff(offsets: readonly number[]): string {
+  const script = `
+    const offsets = ${JSON.stringify(offsets)};
+    const { now } = Date;
+    Date.now = () => now() + offsets[0];
+    process.on("SIGUSR2", () => offsets.shift());
+  `;
+  return `--import=data:text/javascript,${encodeURIComponent(script)}`;
+}
 
-/** Of both processes, one after the other: the first start writes which names its services have, for which a clock must be right. */
+/**
+ * Both processes use it, one after the other. The first start writes the gRPC names of its services,
+ * for which its clock must be right.
+ */
 const data = await installation(t.testdir());
 
 async function startWithClock(t: Test, role: string, offsets: readonly number[]) {
-  const flags = [`--import=data:text/javascript,${encodeURIComponent(clockOff(offsets))}`];
-  const portico = await start([role], { PORTICO_DATA: data }, ".", flags);
+  const portico = await start([role], { PORTICO_DATA: data, NODE_OPTIONS: clockOff(offsets) });
   t.teardown(() => portico.stop());
   const channel = new Http2Channel(parseAddress(portico.address("gRPC")));
   t.teardown(() => channel.close());
@@ -76,4 +84,15 @@ t.test("portico authority that starts two days behind its store is degraded, unt
   await checkDegraded(t, running);
   running.setClock();
   await checkReady(t, running);
+});
+
+t.test("a start that has to write is refused while the clock is wrong, with what to do", async (t) => {
+  const fresh = await installation(join(t.testdir(), "data"));
+  const { code, output } = await refused(["authority"], { PORTICO_DATA: fresh, NODE_OPTIONS: clockOff([-TWO_DAYS]) });
+  t.equal(code, 1);
+  t.match(
+    output,
+    /^The authority changes nothing while its clock is wrong: .* start the authority with --accept-time$/m,
+  );
+  t.notMatch(output, /at fault| {4}at /, "no stack");
 });

@@ -1,4 +1,5 @@
-// Checks metrics on its standard input, as `promtool check metrics` does: prints a line for each problem.
+// Checks metrics on its standard input, as `promtool check metrics` does.
+// It prints a line for each problem.
 package main
 
 import (
