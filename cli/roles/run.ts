@@ -1,5 +1,6 @@
 /** Runs a role from its start to its stop: settings, log, banner, signals. */
 
+import { RefusedError } from "../../services/auth/log/changelog/refusals.js";
 import { type Config, ConfigError, type Flags, loadConfig, SETTINGS } from "../../src/config/config.js";
 import { StoreError } from "../../src/store/store.js";
 
@@ -33,8 +34,9 @@ export async function runRole({ title, start, hasStore, hasWorkers }: Role, flag
   const running = await start(config, log, io.signal).catch((error) => {
     show();
     exitSoon();
-    // The operator can mend a store that cannot be used, as a wrong setting.
-    throw error instanceof StoreError ? new CommandError(error.message) : error;
+    // The operator can mend a store that cannot be used, and a wrong clock while a start has
+    // to write, like a wrong setting.
+    throw error instanceof StoreError || error instanceof RefusedError ? new CommandError(error.message) : error;
   });
   // The banner is for a person: a process that serves goes on where its reader has gone, or the disk below it is full.
   io.stdout.removeAllListeners("error").on("error", () => undefined);

@@ -4,37 +4,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { installation } from "../support/installation.js";
-import { administrator, call, type Portico, start } from "../support/process.js";
+import { administrator, call, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { codeOf, tablesOf } from "./markdown.js";
+import { Installation, ROWS } from "./restored.js";
 
 const page = readFileSync("docs/deploying.md", "utf8");
 const commands = codeOf(page, "");
-const RULE = { id: "kept", scope: "staff", access: "GRANTED", resource: "*:*:*" };
-
-async function ruleIds(portico: Portico, data: string): Promise<string[]> {
-  const { body } = await call(
-    `${portico.address("HTTP")}/v1/auth/Rules/List`,
-    {},
-    await administrator(portico.address("HTTP"), data),
-  );
-  return (body as { rules: { id: string }[] }).rules.map(({ id }) => id);
-}
-
-interface ApiKey {
-  readonly secret: string;
-  readonly key: { readonly prefix: string };
-}
-
-/** How each key is answered. */
-const statusesOf = (portico: Portico, keys: readonly ApiKey[]): Promise<number[]> =>
-  Promise.all(
-    keys.map(async ({ secret }) => {
-      const headers = { authorization: `Bearer ${secret}` };
-      return (await call(`${portico.address("HTTP")}/v1/auth/WhoAmI`, {}, headers)).status;
-    }),
-  );
-
 const noSqlite = spawnSync("sqlite3", ["--version"]).status !== 0 && "there is no sqlite3 here";
 t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, async (t) => {
   // Not in the checkout: its path may have a space, and the machine's paths of the page have none.
@@ -48,27 +24,37 @@ t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, asy
   const backup = commands.find((command) => command.startsWith("umask")) ?? "";
   const restore = commands.find((command) => command.startsWith("systemctl stop")) ?? "";
 
+  const rows = tablesOf(page).find(({ header }) => header[1] === "after the restore")?.rows ?? [];
+  t.same(
+    rows.map(([what]) => what),
+    Object.keys(ROWS),
+    "each row of the table is tried",
+  );
+
   const first = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => first.stop());
-  const admin = await administrator(first.address("HTTP"), data);
-  const rules = `${first.address("HTTP")}/v1/auth/Rules`;
-  const keys = `${first.address("HTTP")}/v1/auth/Keys`;
-  const createKey = async (name: string) => (await call(`${keys}/Create`, { name }, admin)).body as ApiKey;
-  await call(`${rules}/Create`, { rule: RULE }, admin);
-  const revoked = await createKey("revoked since");
+  const to = new Installation(t, first, await administrator(first.address("HTTP"), data));
+  const changes = await Promise.all(
+    Object.entries(ROWS).map(async ([what, prepare]) => ({ what, ...(await prepare(to)) })),
+  );
+  const backedUp = await to.trail();
   run(local(backup));
-  await call(`${rules}/Delete`, { id: RULE.id }, admin);
-  t.equal((await call(`${keys}/Revoke`, { prefix: revoked.key.prefix }, admin)).status, 200);
-  const since = await createKey("created since");
-  t.same(await statusesOf(first, [revoked, since]), [401, 200], "before the restore");
-  t.same(await ruleIds(first, data), ["default"], "what happened after the backup");
+  await Promise.all(changes.map(({ make }) => make()));
+  await Promise.all(changes.map(async ({ what, look, changed }) => t.same(await look(), changed, what)));
+  const whole = await to.trail();
+  const missing = whole.filter(({ revision }) => Number(revision) > Number(backedUp[0]?.revision));
+  t.ok(missing.length >= changes.length);
+  t.same(whole.slice(missing.length), backedUp, "records above the last revision of the backup are what is missing");
   await first.stop();
 
   run(local(restore.replaceAll(/^systemctl.*\n/gm, "")));
   const second = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => second.stop());
-  t.same((await ruleIds(second, data)).sort(), ["default", "kept"], "is not known to the restored store");
-  t.same(await statusesOf(second, [revoked, since]), [200, 401], "what was revoked is valid, what was created is gone");
+  to.portico = second;
+  t.same(await to.trail(), backedUp, "the audit trail ends at the backup");
+  await Promise.all(
+    changes.map(async ({ what, look, restored }) => t.same(await look(), restored, `${what}, restored`)),
+  );
 });
 
 t.test("metrics have the names and labels that are told", async (t) => {

@@ -86,8 +86,8 @@ interface TestGateway {
   readonly port: number;
 }
 
-async function openTestGateway(t: Test): Promise<TestGateway> {
-  const budget = new MemoryBudget({ limit: LIMIT });
+async function openTestGateway(t: Test, limit = LIMIT): Promise<TestGateway> {
+  const budget = new MemoryBudget({ limit });
   const { gateway, close } = await deploy(t.testdir(), { budget });
   t.teardown(close);
   return { budget, port: gateway.address.port };
@@ -131,12 +131,9 @@ async function openStream(
   t: Test,
   session: ClientHttp2Session,
   bytes: number,
+  path = "/helloworld/call",
 ): Promise<{ status: number | undefined }> {
-  const stream = session.request({
-    ":method": "POST",
-    ":path": "/helloworld/call",
-    "content-type": "application/json",
-  });
+  const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/json" });
   const state: { status: number | undefined } = { status: undefined };
   stream.on("response", (headers) => (state.status = headers[":status"]));
   stream.on("error", () => {});
@@ -146,17 +143,14 @@ async function openStream(
   return state;
 }
 
-t.test("HTTP/2: bodies of 100 KB pass while others of the connection never end", async (t) => {
-  const gateway = await openTestGateway(t);
-  const session = connectHttp2(`http://127.0.0.1:${gateway.port}`);
+async function openSession(t: Test, { port }: TestGateway): Promise<ClientHttp2Session> {
+  const session = connectHttp2(`http://127.0.0.1:${port}`);
   t.teardown(() => session.destroy());
   await once(session, "connect");
-  const states: { status: number | undefined }[] = [];
-  while (states.every(({ status }) => status === undefined) && states.length < 40) {
-    const before = gateway.budget.reserved;
-    states.push(await openStream(t, session, 400_000));
-    await until(() => gateway.budget.reserved > before + 300_000 || states.some(({ status }) => status !== undefined));
-  }
+  return session;
+}
+
+async function callByHttp2(session: ClientHttp2Session): Promise<number | undefined> {
   const stream = session.request({
     ":method": "POST",
     ":path": "/helloworld/call",
@@ -164,7 +158,81 @@ t.test("HTTP/2: bodies of 100 KB pass while others of the connection never end",
   });
   stream.end(BODY);
   const [headers] = await once(stream, "response");
-  t.equal(headers[":status"], 200);
+  stream.resume();
+  await once(stream, "close");
+  return headers[":status"];
+}
+
+t.test("HTTP/2: bodies of 100 KB pass while others of the connection never end", async (t) => {
+  const gateway = await openTestGateway(t);
+  const session = await openSession(t, gateway);
+  const states: { status: number | undefined }[] = [];
+  while (states.every(({ status }) => status === undefined) && states.length < 40) {
+    const before = gateway.budget.reserved;
+    states.push(await openStream(t, session, 400_000));
+    await until(() => gateway.budget.reserved > before + 300_000 || states.some(({ status }) => status !== undefined));
+  }
+  t.equal(await callByHttp2(session), 200);
   t.equal(states[0]?.status, 503, "the oldest made room");
   t.ok(states.slice(3).every(({ status }) => status === undefined));
+});
+
+// Anyone may send a body to /auth/login: it is read before the caller is known.
+
+/** A login whose body never ends. @param framing the header that says how long the body is */
+function openLogin(t: Test, { port }: TestGateway, framing: string, body: Buffer): Socket {
+  const socket = connect(port, "127.0.0.1");
+  t.teardown(() => socket.destroy());
+  socket.on("error", () => {});
+  socket.write(`POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`);
+  socket.write(body);
+  return socket;
+}
+
+t.test("HTTP/1.1: bodies of 100 KB pass while logins of 4 MiB never end, which are refused at once", async (t) => {
+  const gateway = await openTestGateway(t);
+  // Together as much as the address may hold, were they received.
+  const part = Buffer.alloc(LIMIT / 2 / 20 - 4_000, " ");
+  const statuses: string[] = [];
+  for (let count = 0; count < 20; count++) {
+    const socket = openLogin(t, gateway, `Content-Length: ${4 * 1024 ** 2}`, part);
+    socket.once("data", (response) => statuses.push(String(response).slice(0, "HTTP/1.1 413".length)));
+  }
+  await until(() => statuses.length === 20 || gateway.budget.reserved >= 20 * part.length);
+  for (let round = 0; round < 5; round++) t.equal(await call(gateway), 200);
+  t.same(statuses, Array(20).fill("HTTP/1.1 413"));
+});
+
+/** Of a login: all but the end of the largest that is accepted. */
+const LOGIN = Buffer.alloc(16_000, " ");
+const SMALL_LIMIT = 2 * 1024 ** 2;
+
+t.test("HTTP/1.1: bodies of 100 KB pass while as many logins as fit in the memory never end", async (t) => {
+  const gateway = await openTestGateway(t, SMALL_LIMIT);
+  const chunk = Buffer.concat([Buffer.from(`${LOGIN.length.toString(16)}\r\n`), LOGIN]);
+  const sockets: Socket[] = [];
+  while (gateway.budget.reserved < SMALL_LIMIT - 2 * LOGIN.length) {
+    const before = gateway.budget.reserved;
+    sockets.push(openLogin(t, gateway, "Transfer-Encoding: chunked", chunk));
+    await until(() => gateway.budget.reserved >= before + LOGIN.length);
+  }
+  for (let round = 0; round < 5; round++) t.equal(await call(gateway), 200);
+  await until(() => (sockets[0] as Socket).bytesRead > 0);
+  t.equal(sockets.at(-1)?.bytesRead, 0, "the newest login still waits for its end");
+});
+
+t.test("HTTP/2: bodies of 100 KB pass while logins of the connection never end", async (t) => {
+  const gateway = await openTestGateway(t, SMALL_LIMIT);
+  const session = await openSession(t, gateway);
+  const states: { status: number | undefined }[] = [];
+  while (states.every(({ status }) => status === undefined)) {
+    const before = gateway.budget.reserved;
+    states.push(await openStream(t, session, LOGIN.length, "/auth/login"));
+    await until(
+      () => gateway.budget.reserved >= before + LOGIN.length || states.some(({ status }) => status !== undefined),
+    );
+  }
+  for (let round = 0; round < 5; round++) t.equal(await callByHttp2(session), 200);
+  t.equal(states[0]?.status, 503, "the oldest made room");
+  t.equal(states.at(-1)?.status, undefined, "the newest login still waits for its end");
 });

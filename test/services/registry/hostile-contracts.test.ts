@@ -9,10 +9,13 @@ import { printSteps } from "../../../services/registry/print-proto.js";
 import { parsePathTemplate } from "../../../src/contract/path-template.js";
 import { MAX_SEARCH, SearchCost } from "../../../src/contract/search-cost.js";
 import { Code } from "../../../src/errors.js";
+import { RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { atOnce } from "../../../src/overload/pace.js";
+import { stream, unary } from "../../../src/rpc/client.js";
 import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter } from "./instances.js";
+import { openMesh } from "./mesh.js";
 
 const silent = pino({ level: "silent" });
 
@@ -35,6 +38,13 @@ function described(
 
 const empty = (count: number, version = ""): MessageInitShape<typeof DescriptorProtoSchema>[] =>
   Array.from({ length: count }, (_, index) => ({ name: index === 0 ? "M0" : `M${index}${version}` }));
+
+/** Messages, each with a field of the next one's type. */
+const chain = (length: number): MessageInitShape<typeof DescriptorProtoSchema>[] =>
+  Array.from({ length }, (_, index) => ({
+    name: `M${index}`,
+    field: index === length - 1 ? [] : [{ name: "next", number: 1, label: 1, type: 11, typeName: `.a.M${index + 1}` }],
+  }));
 
 /** A message of so many levels, the innermost counted. */
 function nested(levels: number): DescriptorProto {
@@ -130,17 +140,28 @@ t.test("a message of 9,000 fields, each of a type within it, is printed", async 
 });
 
 t.test("messages that refer to each other in a chain of 5,000 are printed, in turns", async (t) => {
-  const chain = Array.from({ length: 5_000 }, (_, index) => ({
-    name: `M${index}`,
-    field: index === 4_999 ? [] : [{ name: "next", number: 1, label: 1, type: 11, typeName: `.a.M${index + 1}` }],
-  }));
-  const { endpoints } = read(described(chain as MessageInitShape<typeof DescriptorProtoSchema>[]));
+  const { endpoints } = read(described(chain(5_000)));
   let steps = 0;
   const printing = printSteps(endpoints.map(({ method }) => method));
   let { done, value } = printing.next();
   for (; !done; { done, value } = printing.next()) steps++;
   t.match(value, /message M4998 {\n {2}M4999 next = 1;\n}\n\nmessage M4999 {}/);
   t.ok(steps > 10_000, `${steps} steps: each message is found in one, and printed in one`);
+});
+
+t.test("a service registers messages in a chain of 5,000 over the network, and is described there", async (t) => {
+  const mesh = await openMesh(t);
+  const channel = mesh.connect();
+  const registration = stream(channel, RegistryService.register, { metadata: await mesh.enrol("greeter") });
+  t.teardown(() => registration.cancel());
+  registration.send({ instance: described(chain(5_000)) });
+  await registration.responses[Symbol.asyncIterator]().next();
+  const describe = (service: string) => unary(channel, RegistryService.describe, { service }, { metadata: mesh.admin });
+  const { service, proto } = await describe("greeter");
+  t.match(service?.endpoints, [{ resource: "service:greeter:S.Call" }]);
+  t.match(proto, /rpc Call\(M0\) returns \(M0\);/);
+  t.equal(proto.match(/^message M\d+ \{/gm)?.length, 5_000);
+  t.match((await describe("helloworld")).proto, /rpc Call\(CallRequest\)/, "other services are described after it");
 });
 
 /** All templates with a literal or `*` at each of so many places. */

@@ -1,0 +1,300 @@
+/**
+ * The rows of the table "after the restore" of docs/deploying.md: what is changed after the backup,
+ * and what clients see of it.
+ */
+import type { Test } from "tap";
+import { parseAddress } from "../../src/address/address.js";
+import { Code, type StatusError } from "../../src/errors.js";
+import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
+import { stream } from "../../src/rpc/client.js";
+import { Http2Channel } from "../../src/rpc/http2/channel.js";
+import { Watch } from "../services/auth/watch.js";
+import { declaring, greeter } from "../services/registry/instances.js";
+import { ADMIN_PASSWORD } from "../support/installation.js";
+import { call, type Portico } from "../support/process.js";
+
+interface Login {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+interface Named {
+  readonly name: string;
+}
+
+interface Account extends Named {
+  readonly scopes: readonly string[];
+}
+
+interface ApiKey {
+  readonly secret: string;
+  readonly key: { readonly prefix: string; readonly expires: string };
+}
+
+interface Enrolment {
+  readonly secret: string;
+  readonly enrolment: { readonly id: string };
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** An installation, whose processes come and go. */
+export class Installation {
+  /** The process that runs now. */
+  portico: Portico;
+  readonly #t: Test;
+  readonly #admin: Record<string, string>;
+
+  /** @param admin the header of an administrator's token */
+  constructor(t: Test, portico: Portico, admin: Record<string, string>) {
+    this.#t = t;
+    this.portico = portico;
+    this.#admin = admin;
+  }
+
+  /**
+   * Calls an endpoint of the authority as the administrator.
+   * @throws {Error} where the call is refused
+   */
+  async auth<Response>(endpoint: string, message: object = {}): Promise<Response> {
+    const { status, body } = await this.#call(`/v1/auth/${endpoint}`, message, this.#admin);
+    if (status !== 200) throw new Error(`${endpoint}: ${JSON.stringify(body)}`);
+    return body as Response;
+  }
+
+  /** The status of a call. */
+  async status(path: string, message: object, headers: Record<string, string> = {}): Promise<number> {
+    return (await this.#call(path, message, headers)).status;
+  }
+
+  whoAmI(token: string): Promise<number> {
+    return this.status("/v1/auth/WhoAmI", {}, bearer(token));
+  }
+
+  refresh({ refreshToken }: Login): Promise<number> {
+    return this.status("/auth/refresh", { refreshToken });
+  }
+
+  login(account: string, password: string, namespace = ""): Promise<number> {
+    return this.status("/auth/login", { account, password, namespace });
+  }
+
+  async administrator(): Promise<Login> {
+    return (await this.#call("/auth/login", { account: "admin", password: ADMIN_PASSWORD })).body as Login;
+  }
+
+  /** The audit trail, the newest record first. */
+  async trail(): Promise<{ readonly revision: string }[]> {
+    return (await this.auth<{ records: { revision: string }[] }>("Audit/List")).records;
+  }
+
+  /**
+   * Joins as a guard with an enrolment token.
+   * @returns the keys that sign calls, as the guard is sent them, or the code of the refusal
+   */
+  async join(token: string): Promise<string[] | Code> {
+    const channel = this.#channel();
+    try {
+      const watch = new Watch(this.#t, channel, token);
+      watch.start();
+      for (;;) {
+        const { last, contextKeys } = await watch.next("snapshot");
+        if (last) return contextKeys.map(({ name, key }) => `${name} ${key.toString("hex")}`);
+      }
+    } catch (error) {
+      return (error as StatusError).code;
+    } finally {
+      channel.close();
+    }
+  }
+
+  /** Registers an instance of a service. @returns the code of the response */
+  async register(service: string, token: string): Promise<Code> {
+    const channel = this.#channel();
+    const metadata = Object.entries(bearer(token));
+    const registration = stream(channel, RegistryService.register, { metadata });
+    try {
+      const grpcServices = [`${service}.Service`];
+      registration.send({ instance: greeter({ service, grpcServices, descriptors: declaring(...grpcServices) }) });
+      await registration.responses[Symbol.asyncIterator]().next();
+      return Code.OK;
+    } catch (error) {
+      return (error as StatusError).code;
+    } finally {
+      registration.cancel();
+      channel.close();
+    }
+  }
+
+  #call(path: string, message: object, headers: Record<string, string> = {}) {
+    return call(this.portico.address("HTTP") + path, message, headers);
+  }
+
+  #channel(): Http2Channel {
+    return new Http2Channel(parseAddress(this.portico.address("gRPC")));
+  }
+}
+
+/** A change that is made after the backup. */
+export interface Change {
+  make(): Promise<unknown>;
+  /** What clients see of it. */
+  look(): Promise<unknown>;
+  /** What they see after the change, and after the restore. */
+  readonly changed: unknown;
+  readonly restored: unknown;
+}
+
+const PASSWORD = "correct horse battery staple";
+const OTHER_PASSWORD = "staple battery horse correct";
+const names = (list: readonly { name: string }[]): string[] => list.map(({ name }) => name);
+
+/** A rule for callers without a token. */
+const rule = (id: string, access: "GRANTED" | "DENIED", resource: string, priority: number) => ({
+  rule: { id, scope: "<public>", access, resource, priority },
+});
+
+/** By the first cell of the row: creates what the backup contains, and returns the change after it. */
+export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>>> = {
+  async "rules deleted or tightened since"(to) {
+    await to.auth("Rules/Create", rule("closed", "DENIED", "service:*:*", 1));
+    await to.auth("Rules/Create", rule("deleted", "GRANTED", "service:helloworld:*", 2));
+    await to.auth("Rules/Create", rule("tightened", "GRANTED", "service:id:Id.Generate", 2));
+    return {
+      async make() {
+        await to.auth("Rules/Delete", { id: "deleted" });
+        await to.auth("Rules/Delete", { id: "tightened" });
+        await to.auth("Rules/Create", rule("tightened", "DENIED", "service:id:Id.Generate", 2));
+      },
+      look: async () => [await to.status("/helloworld/call", { name: "Ada" }), await to.status("/id/generate", {})],
+      changed: [401, 401],
+      restored: [200, 200],
+    };
+  },
+
+  async "accounts deleted, and scopes taken, since"(to) {
+    await to.auth("Accounts/Create", { name: "deleted", password: PASSWORD });
+    await to.auth("Accounts/SetScopes", { name: "admin", scopes: ["admin", "staff"] });
+    return {
+      async make() {
+        await to.auth("Accounts/Delete", { name: "deleted" });
+        await to.auth("Accounts/SetScopes", { name: "admin", scopes: ["admin"] });
+      },
+      async look() {
+        const { accounts } = await to.auth<{ accounts: Account[] }>("Accounts/List");
+        const isThere = names(accounts).includes("deleted");
+        const scopes = accounts.find(({ name }) => name === "admin")?.scopes;
+        return [isThere && (await to.login("deleted", PASSWORD)), scopes];
+      },
+      changed: [false, ["admin"]],
+      restored: [200, ["admin", "staff"]],
+    };
+  },
+
+  async "passwords changed since"(to) {
+    await to.auth("Accounts/Create", { name: "changed", password: PASSWORD });
+    return {
+      make: () => to.auth("Accounts/SetPassword", { name: "changed", newPassword: OTHER_PASSWORD }),
+      look: async () => [await to.login("changed", PASSWORD), await to.login("changed", OTHER_PASSWORD)],
+      changed: [401, 200],
+      restored: [200, 401],
+    };
+  },
+
+  async "API keys revoked or shortened since"(to) {
+    const revoked = await to.auth<ApiKey>("Keys/Create", { name: "revoked" });
+    const shortened = await to.auth<ApiKey>("Keys/Create", { name: "shortened" });
+    return {
+      async make() {
+        await to.auth("Keys/Revoke", { prefix: revoked.key.prefix });
+        await to.auth("Keys/Rotate", { prefix: shortened.key.prefix, overlap: "60s" });
+      },
+      async look() {
+        const { keys } = await to.auth<{ keys: ApiKey["key"][] }>("Keys/List");
+        return Promise.all(
+          [revoked, shortened].map(async ({ secret, key: { prefix, expires } }) => {
+            const listed = keys.find((key) => key.prefix === prefix);
+            return [await to.whoAmI(secret), listed?.expires === expires];
+          }),
+        );
+      },
+      changed: [
+        [401, false],
+        [200, false],
+      ],
+      restored: [
+        [200, true],
+        [200, true],
+      ],
+    };
+  },
+
+  async "logins ended since"(to) {
+    const login = await to.administrator();
+    return {
+      make: () => to.status("/auth/logout", {}, bearer(login.accessToken)),
+      look: async () => [await to.whoAmI(login.accessToken), await to.refresh(login)],
+      changed: [401, 401],
+      restored: [200, 200],
+    };
+  },
+
+  async "enrolments deleted since"(to) {
+    const service = await to.auth<Enrolment>("Enrolments/Create", { name: "shop" });
+    const gateway = await to.auth<Enrolment>("Enrolments/Create", { name: "gateway" });
+    const restored = [await to.join(gateway.secret), await to.join(service.secret), Code.OK];
+    return {
+      async make() {
+        await to.auth("Enrolments/Delete", { name: "gateway", id: gateway.enrolment.id });
+        await to.auth("Enrolments/Delete", { name: "shop" });
+      },
+      look: async () => [
+        await to.join(gateway.secret),
+        await to.join(service.secret),
+        await to.register("shop", service.secret),
+      ],
+      changed: [Code.UNAUTHENTICATED, Code.UNAUTHENTICATED, Code.UNAUTHENTICATED],
+      restored,
+    };
+  },
+
+  async "namespaces deleted since"(to) {
+    const { adminPassword } = await to.auth<{ adminPassword: string }>("Namespaces/Create", { name: "deleted" });
+    return {
+      make: () => to.auth("Namespaces/Delete", { name: "deleted" }),
+      async look() {
+        const { namespaces } = await to.auth<{ namespaces: Named[] }>("Namespaces/List");
+        return names(namespaces).includes("deleted") && (await to.login("admin", adminPassword, "deleted"));
+      },
+      changed: false,
+      restored: 200,
+    };
+  },
+
+  async "everything created since"(to) {
+    let key: ApiKey | undefined;
+    let enrolment: Enrolment | undefined;
+    let login: Login | undefined;
+    return {
+      async make() {
+        await to.auth("Rules/Create", rule("created", "GRANTED", "service:id:Id.Types", 2));
+        await to.auth("Accounts/Create", { name: "created", password: PASSWORD });
+        key = await to.auth<ApiKey>("Keys/Create", { name: "created" });
+        enrolment = await to.auth<Enrolment>("Enrolments/Create", { name: "created" });
+        login = await to.administrator();
+      },
+      async look() {
+        const { accounts } = await to.auth<{ accounts: Account[] }>("Accounts/List");
+        return {
+          rule: await to.status("/id/types", {}),
+          account: names(accounts).includes("created"),
+          key: await to.whoAmI(key!.secret),
+          enrolment: await to.register("created", enrolment!.secret),
+          login: [await to.whoAmI(login!.accessToken), await to.refresh(login!)],
+        };
+      },
+      changed: { rule: 200, account: true, key: 200, enrolment: Code.OK, login: [200, 200] },
+      restored: { rule: 401, account: false, key: 401, enrolment: Code.UNAUTHENTICATED, login: [401, 401] },
+    };
+  },
+};
