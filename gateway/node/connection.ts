@@ -13,8 +13,11 @@ export interface PortConnection {
   closeIdle(): void;
   /** Ends the requests in flight with this error, which the client gets where the response has not begun. */
   abortAll(reason: HttpError): void;
-  /** Called again and again, for limits of time: one timer serves all connections. */
-  checkTime(): void;
+  /**
+   * Called again and again, for limits of time: one timer serves all connections.
+   * @param nowMs of `performance.now`, before sockets were last read
+   */
+  checkTime(nowMs: number): void;
   destroy(): void;
 }
 

@@ -93,8 +93,10 @@ export class HttpPort {
     this.#closeUnbegun = closeUnbegun;
     if (callQueue !== undefined) this.#server.on("connection", () => callQueue.onConnection());
     this.#server.maxConnections = limits.maxConnections;
-    // Timers run before sockets are read: where this process stood still, what is late may have arrived all the same.
-    this.#checks = setInterval(() => setImmediate(() => this.#checkTime()), checkMs).unref();
+    // Timers run before sockets are read. If the process stood still, late bytes may have arrived meanwhile: so
+    // deadlines are compared with the time before the last read, and a stall during that read makes nothing late.
+    const check = (nowMs: number): void => void setImmediate(() => this.#checkTime(nowMs));
+    this.#checks = setInterval(() => check(performance.now()), checkMs).unref();
   }
 
   open(wanted: Address): Promise<void> {
@@ -193,8 +195,8 @@ export class HttpPort {
     if (this.#leaving) connection.leave();
   }
 
-  #checkTime(): void {
-    for (const connection of this.#connections) connection.checkTime();
+  #checkTime(nowMs: number): void {
+    for (const connection of this.#connections) connection.checkTime(nowMs);
   }
 
   #closeIdle(): void {

@@ -19,8 +19,8 @@ export function isComparable(bytes: Buffer): boolean {
  */
 export function withoutIgnoredUpgrades(bytes: Buffer): Buffer {
   const text = bytes.toString("latin1");
-  // Only in the line of a request, which may follow a body at once: a value of a header may look like a version.
-  const versions = [...text.matchAll(/[A-Z-]+ \S+ HTTP\/1\.([01])\r\n/g)];
+  // A request line may directly follow a body. The value of a header may look like one: such lines do not count.
+  const versions = [...text.matchAll(/(?<=^|\n)(?![\w!#$%&'*+.^`|~-]+:)[^\r\n]*[A-Z-] \S+ HTTP\/1\.([01])\r\n/g)];
   const forNode = text.replaceAll(/(?<=\n)upgrade(?=:([^\r\n]*))/gi, (name, value, at) => {
     const isOld = versions.findLast(({ index }) => index < at)?.[1] === "0";
     return !isOld && /(?:^|,)[ \t]*websocket[ \t]*(?:,|$)/i.test(value) ? name : "UpgradX";
