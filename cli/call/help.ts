@@ -1,7 +1,7 @@
 /** `portico helloworld call --help`: the help of an endpoint or a service, made from its contract. */
 import { Help } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
-import type { Connection } from "../command/connection.js";
+import type { CommandConnection } from "../command/connection.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { printItem } from "../terminal/output.js";
@@ -19,7 +19,7 @@ const MAX_FLAGS = 3;
  * @throws {CommandError} when there is no such service or endpoint.
  */
 export async function printCallHelp(
-  connection: Connection,
+  connection: CommandConnection,
   service: string,
   endpoint: string | undefined,
 ): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Endpoint, Service } from "../../src/api/types.js";
 import { services as collection, firstSentence, serviceNames, withSuggestion } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
-import type { Connection } from "../command/connection.js";
+import type { CommandConnection } from "../command/connection.js";
 import { type Column, printItem, printList, printResponse } from "../terminal/output.js";
 import { visibleLines } from "../terminal/text.js";
 
@@ -42,7 +42,7 @@ export const describe = gatewayCommand({
 });
 
 /** @throws {CommandError} when there is no such service. */
-export async function describeService({ io, client, output }: Connection, name: string): Promise<void> {
+export async function describeService({ io, client, output }: CommandConnection, name: string): Promise<void> {
   const response = await withSuggestion(
     client.ask("registry/Registry/Describe", { service: name }),
     name,

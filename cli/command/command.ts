@@ -4,7 +4,7 @@ import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
 import { FORMATS, type Format, outputOption } from "../terminal/output.js";
 import { CompletedArgument, type Source } from "./candidates.js";
-import { type Connection, connect, connectionOptions } from "./connection.js";
+import { type CommandConnection, connect, connectionOptions } from "./connection.js";
 
 /** @typeParam A the arguments, and after them the options, as Commander gives them. */
 export interface GatewayCommand<A extends readonly unknown[]> {
@@ -22,7 +22,7 @@ export interface GatewayCommand<A extends readonly unknown[]> {
   /** Whether it reads standard input. Where it does not, data that is redirected to it is refused. */
   readonly readsInput?: true;
   /** @throws {CommandError} */
-  readonly run: (connection: Connection, ...args: A) => Promise<void>;
+  readonly run: (connection: CommandConnection, ...args: A) => Promise<void>;
 }
 
 /** Makes the command for an input and output. */

@@ -22,7 +22,7 @@ interface Settings {
 }
 
 /** What a command that calls the gateway works with. */
-export interface Connection {
+export interface CommandConnection {
   readonly io: Io;
   readonly client: GatewayClient;
   readonly login: StoredLogin;
@@ -54,7 +54,7 @@ export function connectionOptions(): Option[] {
  * @param readsInput whether the command reads standard input; where it does not, data redirected to it is refused.
  * @throws {CommandError} when a setting cannot be used.
  */
-export function connect(io: Io, command: Command, readsInput: boolean): Connection {
+export function connect(io: Io, command: Command, readsInput: boolean): CommandConnection {
   if (!readsInput) refuseInput(io, `${pathOf(command)} does not read standard input. Redirect nothing to it`);
   const { env, signal } = io;
   const { given, profile, stored, base } = locate(io, command);

@@ -4,7 +4,7 @@ import { readPages } from "../../src/api/pages.js";
 import type { CreateKeyResponse, Key } from "../../src/api/types.js";
 import { CompletedOption, didYouMean, resources, type Source } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
-import type { Connection } from "../command/connection.js";
+import type { CommandConnection } from "../command/connection.js";
 import type { GatewayClient } from "../http/client.js";
 import { collect, parseDuration } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -54,7 +54,7 @@ async function prefixOf(client: GatewayClient, given: string): Promise<string> {
   throw new CommandError(`Several keys have the name ${given}. Give the prefix of one: ${prefixes}`, EXIT.usage);
 }
 
-function printCreated(connection: Connection, response: CreateKeyResponse): Promise<void> {
+function printCreated(connection: CommandConnection, response: CreateKeyResponse): Promise<void> {
   const { secret, key } = response;
   const words = `This key is good until ${instant(key.expires)}.`;
   return printSecret(connection, { secret, response, words, deletion: `portico auth delete key ${key.prefix}` });

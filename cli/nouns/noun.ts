@@ -1,7 +1,7 @@
 /** What the nouns of `portico auth` have in common: a table of items, deletion by name, a secret that is shown once. */
 import { type NamedItems, withSuggestion } from "../command/candidates.js";
 import { type CommandFactory, type GatewayCommand, gatewayCommand } from "../command/command.js";
-import type { Connection } from "../command/connection.js";
+import type { CommandConnection } from "../command/connection.js";
 import { CommandError } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
@@ -40,7 +40,7 @@ interface Delete<T, A extends readonly unknown[]>
   /** Said when it is done. */
   readonly done: string;
   /** Gives the answer to print; undefined where something else has been printed. */
-  readonly request: (connection: Connection, name: string, ...rest: A) => Promise<unknown>;
+  readonly request: (connection: CommandConnection, name: string, ...rest: A) => Promise<unknown>;
 }
 
 /** `portico auth delete <noun> <name>` */
@@ -70,7 +70,7 @@ interface Secret {
  * Prints a secret alone on stdout, so that `KEY=$(portico auth create key ci)` works, and the words on stderr.
  * @throws {CommandError} when stdout does not take it
  */
-export async function printSecret({ io, output }: Connection, { secret, response, words, deletion }: Secret) {
+export async function printSecret({ io, output }: CommandConnection, { secret, response, words, deletion }: Secret) {
   const error = await errorOf(io, () => printItem(io, output, { name: secret, value: response, text: [secret] }));
   if (error !== undefined) {
     const problem = `It has been created, but its secret could not be printed: ${error.message}`;

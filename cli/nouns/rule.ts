@@ -8,7 +8,7 @@ import { readPages } from "../../src/api/pages.js";
 import type { Access, Effect, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
 import { CompletedOption, type NamedItems, namesOf, resources, services } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
-import type { Connection } from "../command/connection.js";
+import type { CommandConnection } from "../command/connection.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
@@ -154,7 +154,7 @@ function decision({ code, decidedBy, key, limited }: ExplainResponse): string {
 }
 
 /** Prints the callers who would get another answer. Asks about every endpoint that the registry lists. */
-async function printPreview({ io, client, output }: Connection, change: PreviewRequest): Promise<void> {
+async function printPreview({ io, client, output }: CommandConnection, change: PreviewRequest): Promise<void> {
   const listed = await services.list(client);
   const resources = listed.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
   const { effects } = await client.ask("auth/Rules/Preview", { ...change, resources });

@@ -1,11 +1,11 @@
 /** A warning for a pattern that matches no endpoint now: it may be mistyped. */
 import { matches, parsePattern, type Resource } from "../../src/contract/resource.js";
 import { didYouMean, services } from "../command/candidates.js";
-import type { Connection } from "../command/connection.js";
+import type { CommandConnection } from "../command/connection.js";
 import { paintFor, visible } from "../terminal/text.js";
 
 /** Warns on stderr of each pattern that nothing matches. It may be meant for later, so it is no error. */
-export async function warnUnserved({ io, client }: Connection, patterns: readonly string[]): Promise<void> {
+export async function warnUnserved({ io, client }: CommandConnection, patterns: readonly string[]): Promise<void> {
   // A caller who may not list the services is not warned.
   const listed = await services.list(client).catch(() => undefined);
   if (listed === undefined) return;

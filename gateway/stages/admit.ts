@@ -12,7 +12,7 @@ import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
 import { queueAfterBody } from "./request-queue.js";
 
-export interface AdmittedRequest {
+export interface AdmitResult {
   readonly admission: Admission;
   /** The body, in the pieces in which it arrived; empty where the call itself reads it. */
   readonly body: readonly Uint8Array[];
@@ -30,7 +30,7 @@ export function admitAtOnce(
   credentials: Credentials,
   state: RequestState,
   options: StageOptions,
-): AdmittedRequest | undefined {
+): AdmitResult | undefined {
   const { target } = route;
   const { dialect } = state;
   const readsBody = mustReadBody(request, route, state);
@@ -59,7 +59,7 @@ export async function admit(
   credentials: Credentials,
   state: RequestState,
   options: StageOptions,
-): Promise<AdmittedRequest> {
+): Promise<AdmitResult> {
   const { target } = route;
   const { dialect } = state;
   const { guard, callQueue } = options;

@@ -8,7 +8,7 @@ import type { GrpcNames } from "./log/state/grpc-names.js";
  * @param services whose names are others than before
  * @param released names that are nobody's any more, and whose they were
  */
-export type OwnersListener = (
+type OwnersListener = (
   services: readonly string[],
   released: readonly { readonly name: string; readonly service: string }[],
 ) => void;

@@ -85,7 +85,7 @@ export function unary<Request, Response>(
 }
 
 /** An open call of any streaming shape. After the end no method has an effect. */
-export interface Stream<Request, Response> {
+export interface CallStream<Request, Response> {
   /** Sends a message. @returns false where the caller should await `drained()` before the next one */
   send(request: Request): boolean;
   /** Resolves when more may be sent, or the call has ended. */
@@ -103,7 +103,7 @@ export function stream<Request, Response>(
   channel: Channel,
   method: MethodDefinition<Request, Response>,
   options: CallOptions = {},
-): Stream<Request, Response> {
+): CallStream<Request, Response> {
   const responses = new MessageQueue((bytes) => decodeResponse(method, bytes), {
     pause: () => call.pause(),
     resume: () => call.resume(),

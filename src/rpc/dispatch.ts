@@ -17,7 +17,7 @@ import { CallQueue } from "../overload/call-queue.js";
 import type { CallLimits } from "./call-limits.js";
 import type { CallResponder, CallStart, IncomingListener } from "./channel.js";
 import type { ServedMethodDefinition } from "./definition.js";
-import { GrpcHealth } from "./health.js";
+import { HealthStatuses } from "./health.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
 import { type AdmittedCaller, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
@@ -46,7 +46,7 @@ const GATEWAY_TOKEN = "x-portico-gateway";
 
 export class Dispatcher {
   /** SERVING until `stop`; whoever composes the process may say otherwise. */
-  readonly health: GrpcHealth;
+  readonly health: HealthStatuses;
   /** The endpoints of the services, without health and reflection. */
   readonly endpoints: readonly Endpoint[];
   /** Maximum bytes of a message. */
@@ -76,7 +76,7 @@ export class Dispatcher {
     };
     this.#loading = { ...this.#environment, admit: this.#admitLoaded };
     this.#loadedTurns = callQueue ?? new CallQueue();
-    this.health = new GrpcHealth(services.flatMap((service) => service.parts.map(grpcServiceOf)));
+    this.health = new HealthStatuses(services.flatMap((service) => service.parts.map(grpcServiceOf)));
     const open = unguarded ?? [this.health.service, createReflection([...services, this.health.service])];
     const registries = new Map<Uint8Array, Registry>();
     for (const service of [...services, ...open]) {

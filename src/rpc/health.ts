@@ -15,7 +15,7 @@ import { type Context, part, type Service } from "./service.js";
 /** Full name of the gRPC service of health checks. */
 export const HEALTH_SERVICE = "grpc.health.v1.Health";
 
-export class GrpcHealth {
+export class HealthStatuses {
   readonly service: Service;
   readonly #names: ReadonlySet<string>;
   readonly #watchers = new Set<() => void>();

@@ -10,7 +10,7 @@ import type { Peer } from "../peer.js";
 import { bodyTooLarge, CHUNK_TOO_SLOW, STALLED, TOO_SLOW } from "../request-errors.js";
 import { Http2RequestBody } from "./request-body.js";
 import type { Http2RequestHead } from "./request-head.js";
-import { type ResponseConnection, ResponseStream } from "./response-stream.js";
+import { Http2ResponseStream, type ResponseConnection } from "./response-stream.js";
 
 /**
  * How long the rest of a request may take after its response, in milliseconds: then the stream is reset. Some clients send
@@ -45,7 +45,7 @@ interface BodyTaker {
   reject(error: HttpError): void;
 }
 
-export abstract class RequestStream extends ResponseStream {
+export abstract class RequestStream extends Http2ResponseStream {
   readonly headers: RequestHeaders;
   /** When the exchange must have gone on, in milliseconds of `performance.now()`; the connection calls `expire` after that. */
   deadlineMonotonicMs = NEVER;

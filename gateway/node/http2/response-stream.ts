@@ -26,7 +26,7 @@ export interface ResponseConnection extends ServerConnection {
   readonly date: string;
 }
 
-export abstract class ResponseStream extends Stream {
+export abstract class Http2ResponseStream extends Stream {
   protected readonly connection: ResponseConnection;
   /** The response has been given, though it may not have been written yet. */
   responded = false;

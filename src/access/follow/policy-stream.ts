@@ -3,7 +3,7 @@
  * them, policy.ts says.
  */
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../gen/portico/auth/v1/policy.js";
-import { type Stream, stream } from "../../rpc/client.js";
+import { type CallStream, stream } from "../../rpc/client.js";
 import { RESTRICTIONS } from "../decide/restrictions.js";
 import type { AuthorityLink } from "./authorities.js";
 import type { AuthorityAccess } from "./authority-access.js";
@@ -46,7 +46,7 @@ export class PolicyStream {
   heard = performance.now();
   /** How many messages the guard has taken over that are not acknowledged yet. */
   unacknowledged = 0;
-  readonly #call: Stream<WatchRequest, WatchResponse>;
+  readonly #call: CallStream<WatchRequest, WatchResponse>;
   readonly #pings: Pings;
   readonly #listener: PolicyStreamListener;
   #open = true;

@@ -8,7 +8,7 @@ import { RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../../src/gen/portico/auth/v1/policy.js";
 import type { Channel } from "../../../src/rpc/channel.js";
-import { type CallOptions, type Stream, stream } from "../../../src/rpc/client.js";
+import { type CallOptions, type CallStream, stream } from "../../../src/rpc/client.js";
 import { until } from "../../support/until.js";
 
 type Message = NonNullable<WatchResponse["message"]>;
@@ -41,7 +41,7 @@ export class ScriptedGuard {
   readonly #channel: Channel;
   readonly #options: CallOptions;
   readonly #restrictions: readonly string[];
-  #stream: Stream<WatchRequest, WatchResponse> | undefined;
+  #stream: CallStream<WatchRequest, WatchResponse> | undefined;
   /** When each ping was sent, by its sequence number. */
   readonly #sent = new Map<bigint, number>();
   #pongs: Extract<Message, { $case: "pong" }>["value"][] = [];

@@ -4,13 +4,13 @@ import { RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../../src/gen/portico/auth/v1/policy.js";
 import type { Channel } from "../../../src/rpc/channel.js";
-import { type CallOptions, type Stream, stream } from "../../../src/rpc/client.js";
+import { type CallOptions, type CallStream, stream } from "../../../src/rpc/client.js";
 
 type Case = NonNullable<WatchResponse["message"]>["$case"];
 type Value<C extends Case> = Extract<NonNullable<WatchResponse["message"]>, { $case: C }>["value"];
 
 export class Watch {
-  readonly #stream: Stream<WatchRequest, WatchResponse>;
+  readonly #stream: CallStream<WatchRequest, WatchResponse>;
   readonly #responses: AsyncIterator<WatchResponse>;
   readonly #restrictions: readonly string[];
   #sequence = 0n;
