@@ -10,13 +10,13 @@ const { Callers, endpointsOf, readDescriptors } = await import("../src/contract/
 const { descriptorsOf } = await import("../src/contract/built-in-files.ts");
 const { openApi } = await import("../gateway/openapi/document.ts");
 const { indexEntry } = await import("../gateway/openapi/served.ts");
-const { OWN_SERVICES } = await import("../cli/roles/built-in-services.ts");
+const { BUILT_IN_SERVICES } = await import("../cli/roles/built-in-services.ts");
 const { writeCatalogue } = await import("../cli/client/catalogue.ts");
 
 const FOLDERS = ["spec", "src/client/gen"];
 /** Where a gateway listens unless told otherwise. */
 const SERVER = "http://127.0.0.1:8080";
-const OTHERS = Object.keys(OWN_SERVICES).map((name) => [name, name]);
+const OTHERS = Object.keys(BUILT_IN_SERVICES).map((name) => [name, name]);
 /** The proto package of each service. */
 const PACKAGES = [["auth", "portico.auth.v1"], ...OTHERS, ["registry", "portico.registry.v1"]];
 

@@ -271,14 +271,8 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   #run(request: unknown, { admission, clientAddress }: AdmittedCaller): void {
     if (this.#ended) return;
     const { name } = this.#method;
-    this.#context = new EndpointContext(
-      name,
-      this.#start,
-      this.#reply,
-      this.deadlineMonotonicMs,
-      admission,
-      clientAddress,
-    );
+    const deadline = this.deadlineMonotonicMs;
+    this.#context = new EndpointContext(name, this.#start, this.#reply, deadline, admission, clientAddress);
     const streams = this.#method.requestStream || this.#method.responseStream;
     if (streams && admission !== undefined && admission !== SYSTEM) {
       this.#followed = this.#environment.guard.follow(admission, this);

@@ -197,7 +197,7 @@ const twoAuthorities: Fault = {
     {
       name: "the acknowledgement waits for the leases of other authorities",
       file: "services/auth/log/leases/leases.ts",
-      edits: [[", this.#claims.settled(revision)]);", "]);"]],
+      edits: [[", this.#leaseRecords.settled(revision)]);", "]);"]],
     },
   ],
   async run(cluster) {

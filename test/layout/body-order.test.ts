@@ -1,5 +1,5 @@
 // No dialect reads a body before the guard has decided who calls: the stages receive bodies, and only what opens a stream, once
-// it is admitted, reads pieces. Types hold this (gateway/stages/dialect.ts); here casts are seen, too.
+// it is admitted, reads chunks. Types hold this (gateway/stages/dialect.ts); here casts are seen, too.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -9,10 +9,10 @@ import ts from "typescript";
 const READERS: Readonly<Record<string, readonly string[]>> = {
   "gateway/stages/admit.ts": ["body", "arrivedBody"],
   "gateway/stages/route.ts": ["body"],
-  "gateway/dialects/json/streams/upload.ts": ["pieces"],
-  "gateway/dialects/rpc/enveloped-stream.ts": ["pieces"],
+  "gateway/dialects/json/streams/upload.ts": ["chunks"],
+  "gateway/dialects/rpc/enveloped-stream.ts": ["chunks"],
 };
-const READING: readonly string[] = ["body", "arrivedBody", "pieces"];
+const READING: readonly string[] = ["body", "arrivedBody", "chunks"];
 
 const files = ["gateway/dialects", "gateway/stages", "gateway/built-in", "gateway/openapi", "gateway/catalog"].flatMap(
   (folder) =>
@@ -34,7 +34,7 @@ function readsOf(text: string): string[] {
   return READING.filter((name) => found.has(name));
 }
 
-t.test("only stages receive bodies, and only streams that are admitted read pieces", async (t) => {
+t.test("only stages receive bodies, and only streams that are admitted read chunks", async (t) => {
   const reads = files.flatMap((file) => {
     const found = readsOf(readFileSync(file, "utf8"));
     return found.length === 0 ? [] : [[file, found] as const];
@@ -45,7 +45,7 @@ t.test("only stages receive bodies, and only streams that are admitted read piec
 const EARLY: readonly (readonly [how: string, text: string, reads: string])[] = [
   ["by a cast", "findRoute = async (head) => parse(await (head as GatewayRequest).body())", "body"],
   ["where it has arrived", "isEncoded = (head) => (head as never as Arrived).arrivedBody(9)[0] === 1", "arrivedBody"],
-  ["piece by piece", "checkBody({ pieces }: GatewayRequest) { pieces(this) }", "pieces"],
+  ["chunk by chunk", "checkBody({ chunks }: GatewayRequest) { chunks(this) }", "chunks"],
 ];
 for (const [how, text, reads] of EARLY) {
   t.test(`a dialect that reads it early ${how} is seen`, async (t) => {

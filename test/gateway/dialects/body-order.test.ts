@@ -110,7 +110,7 @@ t.test("a dialect that routes by the body is given it once its sender is admitte
   const got: Buffer[] = [];
   const dialect = byBody(got);
   const options = {
-    ...{ catalog, guard: waits, own: [], cors: { isForeign: () => false } },
+    ...{ catalog, guard: waits, own: [], cors: { isCrossOrigin: () => false } },
     dialects: { of: () => dialect, ofRefused: () => dialect, byPath: [] },
   } as unknown as StageOptions;
   const { request, reads } = post("/up", "text/plain");

@@ -19,7 +19,7 @@ const always = [
 
 const SIGNED: [string, string] = ["x-portico-context", "signed"];
 const CLIENT: [string, string] = ["x-portico-client-address", "192.0.2.7"];
-const guard = { contextOf: () => ({ metadata: [SIGNED] }) } as unknown as SigningGuard;
+const guard = { assertionOf: () => ({ metadata: [SIGNED] }) } as unknown as SigningGuard;
 
 interface Case {
   readonly title: string;
