@@ -25,7 +25,7 @@ export function report(results: Results): string {
 
 <!-- \`npm run bench\` writes this part. Do not edit it: change bench/report.ts, or run the bench again. -->
 
-This page is for readers who choose Portico and for those who change its code. It answers one question: what does a call cost, and why?
+For those who choose Portico, and those who change its code. The question: what does a call cost, and why?
 
 The tables are one run of \`npm run bench\`, ${machine.date.replace("T", " ")} UTC, commit ${machine.commit}. Each call to Portico carries a
 token, and the guard decides it by the rules. Envoy checks a signed token, which it finds in its cache, and the gateway in Rust
