@@ -1,7 +1,9 @@
 /**
- * A connection that speaks HTTP/1.1 (RFC 9112). Its requests are read by llhttp and given to the handler as they arrive; their
- * responses are written in the same order. Every error is answered by the handler, even of bytes that never became a request:
- * so all errors look the same, are logged and are counted.
+ * A connection that speaks HTTP/1.1 (RFC 9112). llhttp parses its requests. The handler gets each
+ * request as soon as it arrives, and the responses are written in the same order.
+ *
+ * The handler also responds to every error, even for bytes that never became a request. So all
+ * errors look the same, are logged and are counted.
  */
 import type { ClientMemory, ConnectionMemory } from "../../../src/memory/memory-budget.js";
 import { Throttle } from "../../../src/overload/throttle.js";
@@ -26,21 +28,27 @@ import type { Http1RequestHead } from "./request-head.js";
 import { OTHER_VERSION, ParseOutcome, RequestParser } from "./request-parser.js";
 import type { ResponseBatch } from "./response-batch.js";
 
-/** Most requests of a connection that are served at once; the next ones are read later. */
+/** Maximum requests of a connection that are served at once. Further requests are read later. */
 const MAX_PIPELINED = 64;
-/** Bytes of responses that wait for those before them; while there are more no further request is read. */
+/**
+ * Maximum bytes of responses that wait for responses before them. Above it no further request is
+ * read.
+ */
 const MAX_WAITING = 16 * 1024;
 /** The preface of HTTP/2 (RFC 9113 §3.4). */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 export interface Http1Options extends HttpConnectionOptions {
-  /** The headers that keep a connection, each with the end of its line. */
+  /** The headers of a persistent connection, each with its line end. */
   readonly keepAlive: string;
   readonly webSockets: WebSockets;
   readonly responses: ResponseBatch;
   /** How often `checkTime` is called, in milliseconds. */
   readonly checkMs: number;
-  /** The client speaks HTTP/2: takes over the connection's socket, which is paused, and all that has been read of it. */
+  /**
+   * Called when the client speaks HTTP/2. Takes over the connection's socket, which is paused, and
+   * all bytes that have been read from it.
+   */
   onHttp2(connection: Http1Connection, firstBytes: Buffer): void;
 }
 
@@ -50,18 +58,27 @@ export class Http1Connection implements PortConnection, Http1Owner {
   isLeaving = false;
   readonly #options: Http1Options;
   readonly #parser: RequestParser;
-  /** Requests whose responses have not been sent, in their order. */
+  /** Requests whose responses have not been sent, in order of arrival. */
   readonly #exchanges: Exchange[] = [];
-  /** The request whose body is arriving, and how many bytes of it are still to come; undefined for a chunked one. */
+  /**
+   * The request whose body is arriving, and the number of bytes that are still to come; undefined
+   * for a chunked body.
+   */
   #receiving: Exchange | undefined;
   #bodyLeft: number | undefined;
-  /** What has arrived and is not read yet, because the connection can take no more for now. */
+  /** Bytes that have arrived and wait, because the connection cannot process more for now. */
   #held: Buffer | undefined;
-  /** Bytes read before the end of the first head: HTTP/2 begins with the first byte of a connection. */
+  /**
+   * Bytes read before the end of the first head. HTTP/2 must begin with the first byte of a
+   * connection.
+   */
   #bytesBefore: number | undefined = 0;
-  /** A request was refused in an overload: the next one like it is read when this ends. */
+  /**
+   * Set after a request was rejected in an overload. The next request of the same method and
+   * endpoint is read when the throttle ends.
+   */
   #throttle: Throttle | undefined;
-  /** What still arrives is dropped. */
+  /** Further bytes are dropped. */
   #isDeaf = false;
   /** Runs after the last response, until the client has closed its side. */
   #linger: NodeJS.Timeout | undefined;
@@ -90,11 +107,14 @@ export class Http1Connection implements PortConnection, Http1Owner {
     return this.#options.keepAlive;
   }
 
-  /** Made when the connection first reserves anything, since most never do; closed with the connection. */
+  /**
+   * Created when the connection first reserves memory, since most connections never do. Closed with
+   * the connection.
+   */
   get memory(): ConnectionMemory {
     if (this.#memory === undefined) {
       this.#memory = this.#options.budget.open(this.remotePeer.memoryAddress);
-      // The event "close" of a destroyed socket may be over.
+      // The event "close" of a destroyed socket may already have been emitted.
       if (this.socket.destroyed) this.#memory.close();
     }
     return this.#memory;
@@ -146,7 +166,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
   checkTime(): void {
     if (!this.#clientTime.isOver() || this.#isDeaf) return;
     const isIdle = this.#receiving === undefined && !this.#parser.isInRequest;
-    // A client that has sent nothing at all is answered.
+    // A client that has sent nothing at all gets an error response.
     if (isIdle && this.#bytesBefore === undefined) this.destroy();
     else if (!this.#receiving?.requestBody?.readsChunks) this.#fail(TOO_SLOW);
   }
@@ -160,14 +180,15 @@ export class Http1Connection implements PortConnection, Http1Owner {
     }
   };
 
-  /** Reads a chunk, as far as the connection can take it for now. */
+  /** Reads a chunk, as far as the connection can process it for now. */
   #read(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && !this.#isDeaf) {
       const mayRead = this.#mayRead();
       if (!mayRead || this.#isThrottled(chunk, at)) {
         this.#held = Buffer.from(chunk.subarray(at));
-        // For a throttle the socket is not paused: in a flood of refusals that would take 3 % of the processor (decision 44).
+        // A throttle does not pause the socket: in a flood of rejected requests that would take 3 %
+        // of the processor (decision 44).
         if (!mayRead) this.socket.pause();
         return;
       }
@@ -200,7 +221,10 @@ export class Http1Connection implements PortConnection, Http1Owner {
     if (this.#held === undefined && this.socket.isPaused()) this.socket.resume();
   }
 
-  /** Reads a request, and what has arrived of its body. @returns where it stopped */
+  /**
+   * Reads a request, and the part of its body that has arrived.
+   * @returns the position where it stopped
+   */
   #readRequest(chunk: Buffer, from: number): number {
     const parser = this.#parser;
     const isNew = !parser.isInRequest;
@@ -222,7 +246,10 @@ export class Http1Connection implements PortConnection, Http1Owner {
     return this.#begin(head, chunk, parser.end);
   }
 
-  /** Serves a request whose head has arrived. @returns where the request ends, or what has arrived of it */
+  /**
+   * Serves a request whose head has arrived.
+   * @returns the position where the request ends, or where its arrived part ends
+   */
   #begin(head: Http1RequestHead, chunk: Buffer, headEnd: number): number {
     const isLater = this.#exchanges.length > 0;
     const upgrade = head.upgrade && asksForWebSocket(head);
@@ -250,7 +277,8 @@ export class Http1Connection implements PortConnection, Http1Owner {
       this.#receiving = exchange;
       this.#bodyLeft = length === CHUNKED ? undefined : length;
       if (end < chunk.length) end = this.#readBody(exchange, chunk, end);
-      // The body has its time beside that of the head, both from the beginning of the request.
+      // The body has its own time in addition to the time of the head. Both count from the
+      // beginning of the request.
       if (!exchange.isComplete) this.#clientTime.extend(this.limits.headerTime + this.limits.bodyTime);
     } else this.#isDeaf ||= !exchange.keepsAlive;
     this.#serve(exchange);
@@ -292,7 +320,10 @@ export class Http1Connection implements PortConnection, Http1Owner {
     void Promise.resolve(handler(exchange)).then((response) => responses.answer(exchange, response));
   }
 
-  /** Serves a request for a WebSocket, once those before it are answered. What is held then is already the WebSocket's. */
+  /**
+   * Serves a request for a WebSocket, after the responses before it. Bytes that wait then already
+   * belong to the WebSocket.
+   */
   async #upgrade(exchange: Exchange): Promise<void> {
     const response = await this.#options.handler(exchange);
     exchange.failed = true;
@@ -311,7 +342,10 @@ export class Http1Connection implements PortConnection, Http1Owner {
     this.socket.resume();
   }
 
-  /** Gives the connection to HTTP/2 where its preface is the first that has arrived. */
+  /**
+   * Hands the connection over to HTTP/2 if the preface of HTTP/2 is the first thing that has
+   * arrived.
+   */
   #readHttp2(chunk: Buffer, from: number): number {
     const { end } = this.#parser;
     const isFirst = this.#bytesBefore !== undefined && this.#bytesBefore + end - from === PREFACE.length;
@@ -325,7 +359,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
     return chunk.length;
   }
 
-  /** From now on the socket is read by others. */
+  /** From now on other code reads the socket. */
   #detach(): void {
     this.#isDeaf = true;
     this.#clientTime.end();
@@ -334,7 +368,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
     socket.off("drain", this.#onDrain).off("timeout", this.#onTimeout);
   }
 
-  /** What has arrived is no HTTP, or it has arrived too late. */
+  /** The bytes that have arrived are not HTTP, or have arrived too late. */
   #fail(error: HttpError): void {
     this.#isDeaf = true;
     this.#parser.release();
@@ -371,11 +405,11 @@ export class Http1Connection implements PortConnection, Http1Owner {
     if (socket.isPaused()) socket.resume();
   }
 
-  /** The client sends no more. One that has closed its side is taken for gone. */
+  /** The client sends no more. A client that closes its side during a request counts as gone. */
   readonly #onEnd = (): void => {
     if (this.#linger !== undefined || this.#receiving !== undefined || this.#parser.isInRequest)
       return void this.destroy();
-    // Of this turn's requests some are answered already.
+    // Some requests of this turn already have a response, which waits in the batch.
     this.#options.responses.flush();
     this.socket.end();
   };
