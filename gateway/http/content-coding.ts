@@ -55,15 +55,15 @@ interface Decompressed {
 }
 
 type Options = zlib.BrotliOptions & zlib.ZlibOptions & { readonly info?: true };
-type Now<Result> = (bytes: Uint8Array, options: Options) => Result;
-type Later<Result> = (bytes: Uint8Array, options: Options, done: (error: Error | null, result: Result) => void) => void;
+type Sync<Result> = (bytes: Uint8Array, options: Options) => Result;
+type Async<Result> = (bytes: Uint8Array, options: Options, done: (error: Error | null, result: Result) => void) => void;
 
 /** The functions of node:zlib for one coding. */
 interface Functions {
-  readonly compress: Later<Uint8Array>;
-  readonly compressSync: Now<Uint8Array>;
-  readonly decompress: Later<Decompressed>;
-  readonly decompressSync: Now<Decompressed>;
+  readonly compress: Async<Uint8Array>;
+  readonly compressSync: Sync<Uint8Array>;
+  readonly decompress: Async<Decompressed>;
+  readonly decompressSync: Sync<Decompressed>;
 }
 
 interface Codec extends Functions {

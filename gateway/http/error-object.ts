@@ -2,7 +2,8 @@
  * Writes failures as the JSON object that clients of the JSON dialect get for every error. `Code`
  * is the HTTP status:
  *
- *     {"Id":"helloworld","Code":404,"Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
+ *     {"Id":"helloworld","Code":404,
+ *      "Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
  */
 import { createRegistry } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";

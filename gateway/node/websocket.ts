@@ -106,7 +106,7 @@ class OpenWebSocket implements MessageSocket {
    * Runs after the ping timer has expired, when sockets have been read: only then a missing pong
    * counts.
    */
-  #verdict: NodeJS.Immediate | undefined;
+  #lateCheck: NodeJS.Immediate | undefined;
   /** Runs while the client is not read because it has sent too many frames in this second. */
   #throttle: NodeJS.Timeout | undefined;
   /** Whether anything has arrived since the last ping. */
@@ -264,7 +264,7 @@ class OpenWebSocket implements MessageSocket {
     }
     // Timers run before sockets are read. After this process was blocked, the pong may already be
     // waiting in the socket.
-    this.#verdict = setImmediate(() => (this.#isAlive ? this.#ping() : this.#giveUp()));
+    this.#lateCheck = setImmediate(() => (this.#isAlive ? this.#ping() : this.#giveUp()));
   }
 
   #giveUp(): void {
@@ -280,7 +280,7 @@ class OpenWebSocket implements MessageSocket {
 
   #closed(): void {
     clearInterval(this.#heartbeat);
-    clearImmediate(this.#verdict);
+    clearImmediate(this.#lateCheck);
     clearTimeout(this.#throttle);
     this.slowReader.stop();
     this.onAbort(GONE);

@@ -39,10 +39,10 @@ export async function findRoute(
   const found = find(request, state, options);
   if (found === undefined) {
     const path = pathOf(request.target);
-    return (await replyFromOwn(request, path, options.own)) ?? noRoute(request, path, state, options.catalog);
+    return (await replyFromBuiltIn(request, path, options.own)) ?? noRoute(request, path, state, options.catalog);
   }
   const route = "sending" in found ? await routeByBody(request, found, options) : found;
-  return isRoute(route) ? follow(route, request, state, options) : route;
+  return isRoute(route) ? resolveRoute(route, request, state, options) : route;
 }
 
 /**
@@ -55,7 +55,7 @@ export function findRouteAtOnce(
   options: StageOptions,
 ): Route | BareResponse | undefined {
   const found = find(request, state, options);
-  return found !== undefined && "target" in found ? follow(found, request, state, options) : undefined;
+  return found !== undefined && "target" in found ? resolveRoute(found, request, state, options) : undefined;
 }
 
 export function isRoute(found: Route | BareResponse): found is Route {
@@ -109,7 +109,7 @@ export async function admitSender(request: GatewayRequestHead, sending: Guarded,
 }
 
 /** Checks the method, and chooses the contract of the instance whose turn it is. */
-function follow(
+function resolveRoute(
   known: Route,
   request: GatewayRequestHead,
   state: RequestState,
@@ -139,7 +139,7 @@ function options({ header }: Allow): BareResponse {
   return { status: 204, headers: header, body: "" };
 }
 
-function replyFromOwn(
+function replyFromBuiltIn(
   request: GatewayRequest,
   path: string,
   own: readonly BuiltInRoutes[],

@@ -109,11 +109,11 @@ export class StreamCall implements CallListener {
    * Types in the first message of `#received` are being fetched. The message is passed on
    * afterwards.
    */
-  #learning = false;
+  #fetchingTypes = false;
   /** How many times types have been fetched for this message. */
-  #rounds = 0;
+  #fetches = 0;
   #paused = false;
-  #over = false;
+  #isOver = false;
 
   constructor(options: StreamCallOptions, listener: StreamCallListener) {
     const { admission, deadlineMonotonicMs } = options;
@@ -129,7 +129,7 @@ export class StreamCall implements CallListener {
 
   /** @returns false to ask for no more until `onDrain` */
   send(message: Uint8Array): boolean {
-    if (this.#over) return true;
+    if (this.#isOver) return true;
     if (this.#call === undefined) this.#begin();
     if (this.#call !== undefined && this.#unsent.length === 0 && this.#followed.mayPass())
       return this.#call.send(message);
@@ -139,7 +139,7 @@ export class StreamCall implements CallListener {
 
   /** No more messages will be sent. */
   end(): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#ended = true;
     if (this.#call === undefined) this.#begin();
     if (this.#unsent.length === 0) this.#call?.end();
@@ -160,19 +160,19 @@ export class StreamCall implements CallListener {
    * called with the error.
    */
   stop(error: Error): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#call?.cancel();
     this.#finish(error);
   }
 
   onHeaders(headers: Metadata): void {
-    if (this.#over || this.#listener.onHeaders === undefined) return;
+    if (this.#isOver || this.#listener.onHeaders === undefined) return;
     if (this.#followed.mayPass()) this.#listener.onHeaders(headers);
     else this.#headers = headers;
   }
 
   onMessage(message: Uint8Array): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     if (this.#received.length === 0 && this.#followed.mayPass() && this.#pass(message)) return;
     this.#received.push(message);
     this.#call?.pause();
@@ -183,28 +183,28 @@ export class StreamCall implements CallListener {
    * @returns false where the message has to wait, because types in it are being fetched
    */
   #pass(message: Uint8Array): boolean {
-    if (this.#learning) return false;
+    if (this.#fetchingTypes) return false;
     const { target, deadlineMonotonicMs } = this.#options;
-    const asked = target.attempt(() => this.#listener.onMessage(message), this.#rounds, deadlineMonotonicMs);
+    const asked = target.attempt(() => this.#listener.onMessage(message), this.#fetches, deadlineMonotonicMs);
     if (asked === undefined) {
-      this.#rounds = 0;
+      this.#fetches = 0;
       return true;
     }
-    this.#learning = true;
-    this.#rounds++;
+    this.#fetchingTypes = true;
+    this.#fetches++;
     void asked.then(() => {
-      this.#learning = false;
-      if (!this.#over) this.onResumed();
+      this.#fetchingTypes = false;
+      if (!this.#isOver) this.onResumed();
     });
     return false;
   }
 
   onDrain(): void {
-    if (!this.#over) this.#listener.onDrain();
+    if (!this.#isOver) this.#listener.onDrain();
   }
 
   onEnd(status: Status): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#status = status;
     if (this.#received.length > 0) return;
     const completed = this.#options.completeDetails(status);
@@ -213,7 +213,7 @@ export class StreamCall implements CallListener {
   }
 
   #end(status: Status): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     const error = status.code === Code.OK ? undefined : toCallError(this.#admission.endpoint.service, status);
     this.#finish(error, status.trailers);
   }
@@ -235,7 +235,7 @@ export class StreamCall implements CallListener {
       this.#received.unshift(message);
       break;
     }
-    if (this.#over || this.#received.length > 0) return;
+    if (this.#isOver || this.#received.length > 0) return;
     if (this.#status !== undefined) this.onEnd(this.#status);
     else if (!this.#paused) this.#call?.resume();
   }
@@ -263,7 +263,7 @@ export class StreamCall implements CallListener {
 
   /** Opens the call, and sends the messages that have waited for it. */
   #open(start: AdmittedStart): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     clearTimeout(this.#timer);
     if (start.admission !== this.#admission) {
       this.#followed.end();
@@ -277,7 +277,7 @@ export class StreamCall implements CallListener {
   }
 
   #finish(error: Error | undefined, trailers = NO_METADATA): void {
-    this.#over = true;
+    this.#isOver = true;
     clearTimeout(this.#timer);
     this.#followed.end();
     this.#unsent = [];

@@ -12,7 +12,7 @@ import { SLOW_READER_MS } from "../slow-reader.js";
 /** Bytes that are received before the handler asks for the body. Then the client has to wait. */
 const MAX_UNASKED = 16 * 1024;
 /** Minimum memory of a chunk of a body besides its bytes. A body may arrive one byte at a time. */
-const PIECE_OVERHEAD = 128;
+const CHUNK_OVERHEAD = 128;
 /** Bytes of a body that is read in chunks that may wait while the service reads nothing. */
 const PAUSED_UPLOAD = 128 * 1024;
 
@@ -56,7 +56,7 @@ export class Http1RequestBody implements UnfinishedBody {
    * Runs after the timer has expired, when sockets have been read: only then a missing chunk
    * counts.
    */
-  #verdict: NodeJS.Immediate | undefined;
+  #lateCheck: NodeJS.Immediate | undefined;
 
   constructor(owner: BodyOwner, announced: number | undefined) {
     this.#owner = owner;
@@ -77,12 +77,12 @@ export class Http1RequestBody implements UnfinishedBody {
   /** More has arrived. It is copied, because the memory of `chunk` is read into again. */
   receive(chunk: Buffer, start: number, end: number): void {
     if (this.#mode === "dropped") return;
-    const piece = Buffer.allocUnsafe(end - start);
-    chunk.copy(piece, 0, start, end);
-    if (this.#mode === "collected") this.#collect(piece);
-    else if (this.#mode === "held") this.#hold(piece);
-    else if (this.#isPaused || this.#chunks.length > 0) this.#chunks.push(piece);
-    else this.#pass(piece);
+    const copy = Buffer.allocUnsafe(end - start);
+    chunk.copy(copy, 0, start, end);
+    if (this.#mode === "collected") this.#collect(copy);
+    else if (this.#mode === "held") this.#hold(copy);
+    else if (this.#isPaused || this.#chunks.length > 0) this.#chunks.push(copy);
+    else this.#pass(copy);
   }
 
   /** The whole body has arrived. */
@@ -92,7 +92,7 @@ export class Http1RequestBody implements UnfinishedBody {
     if (this.#mode === "collected") {
       this.#resolve?.(this.#take());
       this.drop();
-    } else if (this.#mode === "passed on" && this.#chunks.length === 0) this.#endPieces();
+    } else if (this.#mode === "passed on" && this.#chunks.length === 0) this.#endChunks();
   }
 
   /** Reads the body to its end. */
@@ -144,7 +144,7 @@ export class Http1RequestBody implements UnfinishedBody {
     this.#owner.onAsked();
     this.#reader = reader;
     this.#mode = "passed on";
-    this.#awaitPiece();
+    this.#awaitChunk();
     // The reader must have the flow before it gets the first chunk.
     queueMicrotask(() => this.#passHeld());
     return {
@@ -215,7 +215,7 @@ export class Http1RequestBody implements UnfinishedBody {
     const isWhole = chunk.length === this.#announced && chunk.length <= MIN_RESERVED;
     if (this.#size > this.#maxBytes) this.fail(this.#tooLarge());
     else if (isWhole) this.#chunks.push(chunk);
-    else if (this.#tryCollect(chunk.length + PIECE_OVERHEAD)) this.#chunks.push(chunk);
+    else if (this.#tryCollect(chunk.length + CHUNK_OVERHEAD)) this.#chunks.push(chunk);
     else this.fail(NO_MEMORY);
   }
 
@@ -236,7 +236,7 @@ export class Http1RequestBody implements UnfinishedBody {
   }
 
   #pass(chunk: Buffer): void {
-    clearImmediate(this.#verdict);
+    clearImmediate(this.#lateCheck);
     this.#timer?.refresh();
     if ((this.#reader as ChunkReader).onChunk(chunk) || this.#mode === "dropped") return;
     this.#isPaused = true;
@@ -251,11 +251,11 @@ export class Http1RequestBody implements UnfinishedBody {
     }
     if (this.#mode !== "passed on" || this.#isPaused) return;
     if (this.#error !== undefined) this.fail(this.#error);
-    else if (this.isComplete) this.#endPieces();
+    else if (this.isComplete) this.#endChunks();
     else this.#owner.readOn();
   }
 
-  #endPieces(): void {
+  #endChunks(): void {
     const reader = this.#reader as ChunkReader;
     this.drop();
     reader.onEnd();
@@ -265,7 +265,7 @@ export class Http1RequestBody implements UnfinishedBody {
     if (this.#mode !== "passed on" || !this.#isPaused) return;
     this.#isPaused = false;
     this.#tryResize(this.#heldByReader);
-    this.#awaitPiece();
+    this.#awaitChunk();
     this.#passHeld();
   }
 
@@ -277,7 +277,7 @@ export class Http1RequestBody implements UnfinishedBody {
     return true;
   }
 
-  #awaitPiece(): void {
+  #awaitChunk(): void {
     if (this.#reader?.allowsSilence) this.#endWait();
     else this.#failAfter(this.#owner.limits.bodyTime, CHUNK_TOO_SLOW);
   }
@@ -287,13 +287,13 @@ export class Http1RequestBody implements UnfinishedBody {
     this.#timer = setTimeout(() => {
       // Timers run before sockets are read. After this process was blocked, the next chunk may
       // already be waiting in the socket.
-      this.#verdict = setImmediate(() => this.#owner.fail(error));
+      this.#lateCheck = setImmediate(() => this.#owner.fail(error));
     }, ms);
   }
 
   #endWait(): void {
     clearTimeout(this.#timer);
-    clearImmediate(this.#verdict);
+    clearImmediate(this.#lateCheck);
   }
 
   #tooLarge(): HttpError {

@@ -186,7 +186,7 @@ export class RequestParser {
     if (result === OK) return wasInBody || this.#keepPartial(to) ? ParseOutcome.MORE : this.#refuse(HEADERS_TOO_LARGE);
     if (result === PAUSED) return this.#pause(wasInBody);
     if (result === PAUSED_H2_UPGRADE && this.#isPreface()) return ParseOutcome.HTTP2;
-    return this.#refuse(this.#toFault(result));
+    return this.#refuse(this.#toHttpError(result));
   }
 
   /**
@@ -262,7 +262,7 @@ export class RequestParser {
     return target === "*" && memory.llhttp.llhttp_get_http_major(this.#state) === 2;
   }
 
-  #toFault(result: number): HttpError {
+  #toHttpError(result: number): HttpError {
     if (result === USER_ERROR) return this.error ?? HEADERS_TOO_LARGE;
     if (result === INVALID_VERSION || result === PAUSED_H2_UPGRADE) return OTHER_VERSION;
     const reason = memory.reason(this.#state);

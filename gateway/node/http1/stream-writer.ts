@@ -49,7 +49,7 @@ export class StreamWriter implements BodySink {
       this.#options.abort(GONE);
       return false;
     }
-    if (chunk.length > 0 && this.#options.framing !== "none") this.#writePiece(chunk);
+    if (chunk.length > 0 && this.#options.framing !== "none") this.#writeChunk(chunk);
     const more = !this.#socket.writableNeedDrain;
     if (!more) this.#slowReader.start();
     if (!this.#options.tryResize(this.#socket.writableLength)) {
@@ -89,7 +89,7 @@ export class StreamWriter implements BodySink {
     this.#slowReader.stop();
   }
 
-  #writePiece(chunk: string | Uint8Array): void {
+  #writeChunk(chunk: string | Uint8Array): void {
     const socket = this.#socket;
     this.#cork();
     const content = typeof chunk === "string" && chunk.length > MAX_TEXT ? Buffer.from(chunk) : chunk;

@@ -6,7 +6,7 @@
 import { MAX_FRAME_SIZE } from "../../../src/http2/frames.js";
 
 /** Approximate memory of a chunk besides its bytes. */
-const PIECE_OVERHEAD = 128;
+const CHUNK_OVERHEAD = 128;
 
 export class Http2RequestBody {
   /** Bytes that have come, including bytes that were taken. */
@@ -37,8 +37,8 @@ export class Http2RequestBody {
     this.size += end - start;
     if (from === end) return true;
     const capacity = Math.max(end - from, Math.min(expected, MAX_FRAME_SIZE));
-    if (!tryReserve(capacity + PIECE_OVERHEAD)) return false;
-    this.held += capacity + PIECE_OVERHEAD;
+    if (!tryReserve(capacity + CHUNK_OVERHEAD)) return false;
+    this.held += capacity + CHUNK_OVERHEAD;
     this.#cut();
     const chunk = Buffer.allocUnsafe(capacity);
     this.#chunks.push(chunk);

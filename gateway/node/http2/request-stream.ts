@@ -74,7 +74,7 @@ export abstract class RequestStream extends ResponseStream {
   /** Maximum bytes of a body that is read to its end. */
   #maxBody: number;
   /** A reservation for finished data is being made. It may take the memory of unfinished bodies. */
-  #comesInstead = false;
+  #reservesFinished = false;
   /** Bytes of the body have arrived. */
   #isReceiving = false;
   /** The chunks that the reader stores are a part of a message. */
@@ -84,7 +84,7 @@ export abstract class RequestStream extends ResponseStream {
   /** Further bytes of the body are dropped. */
   #dropping = false;
   /** The error of a body that did not come to its end. */
-  #bodyFault: HttpError | undefined;
+  #bodyError: HttpError | undefined;
   readonly #tryReserve = (bytes: number): boolean => this.reserve(bytes);
 
   constructor(connection: Http2Owner, id: number, head: Http2RequestHead) {
@@ -123,7 +123,7 @@ export abstract class RequestStream extends ResponseStream {
 
   // A body of one frame is never unfinished.
   protected override get unfinished(): UnfinishedBody | undefined {
-    if (this.#comesInstead) return FINISHED;
+    if (this.#reservesFinished) return FINISHED;
     const isReceiving = this.#reader === undefined ? this.#isReceiving : this.#readerIsUnfinished;
     const isUnfinished = !this.remoteEnded && !this.#dropping && isReceiving;
     if (isUnfinished) this.#isUnfinished = true;
@@ -132,9 +132,9 @@ export abstract class RequestStream extends ResponseStream {
 
   override reserveInstead(): boolean {
     if (!this.remoteEnded) this.#isReceiving = true;
-    this.#comesInstead = this.remoteEnded;
+    this.#reservesFinished = this.remoteEnded;
     const isReserved = this.reserve();
-    this.#comesInstead = false;
+    this.#reservesFinished = false;
     return isReserved;
   }
 
@@ -199,7 +199,7 @@ export abstract class RequestStream extends ResponseStream {
   arrivedBody(maxBytes: number): readonly Uint8Array[] | undefined {
     this.#maxBody = maxBytes;
     if ((this.#announced ?? this.#body.size) > maxBytes) throw bodyTooLarge(maxBytes);
-    if (this.#bodyFault !== undefined) throw this.#bodyFault;
+    if (this.#bodyError !== undefined) throw this.#bodyError;
     return this.#complete ? this.#body.take() : undefined;
   }
 
@@ -215,7 +215,7 @@ export abstract class RequestStream extends ResponseStream {
     this.#continue();
     this.endUnfinished();
     this.#reader = reader;
-    this.#awaitPiece(reader);
+    this.#awaitChunk(reader);
     // The reader must have the flow before its first call.
     queueMicrotask(() => this.#deliver());
     const stop = (): void => {
@@ -226,7 +226,7 @@ export abstract class RequestStream extends ResponseStream {
     const resume = (): void => {
       if (!this.#paused) return;
       this.#paused = false;
-      this.#awaitPiece(reader);
+      this.#awaitChunk(reader);
       queueMicrotask(() => this.#deliver());
     };
     const tryReserve = (bytes: number, isUnfinished: boolean): boolean => {
@@ -238,20 +238,20 @@ export abstract class RequestStream extends ResponseStream {
     return { resume, stop, tryReserve };
   }
 
-  #awaitPiece({ allowsSilence = false }: ChunkReader): void {
+  #awaitChunk({ allowsSilence = false }: ChunkReader): void {
     this.deadlineMonotonicMs = allowsSilence ? NEVER : performance.now() + this.connection.exchangeLimits.bodyTime;
   }
 
   #deliver(): void {
     const reader = this.#reader;
     if (reader === undefined || this.#paused) return;
-    if (this.#bodyFault !== undefined) {
-      this.#failReader(reader, this.#bodyFault);
+    if (this.#bodyError !== undefined) {
+      this.#failReader(reader, this.#bodyError);
       return;
     }
     if (!this.#body.isEmpty) {
-      this.#awaitPiece(reader);
-      if (!this.#deliverPieces(reader)) return;
+      this.#awaitChunk(reader);
+      if (!this.#deliverChunks(reader)) return;
     }
     this.acknowledge();
     if (!this.#complete) return;
@@ -261,7 +261,7 @@ export abstract class RequestStream extends ResponseStream {
   }
 
   /** @returns false where the reader takes no more for now, or is stopped */
-  #deliverPieces(reader: ChunkReader): boolean {
+  #deliverChunks(reader: ChunkReader): boolean {
     const chunks = this.#body.take();
     this.#body.release();
     for (const chunk of chunks) if (!reader.onChunk(chunk)) this.#paused = true;
@@ -279,8 +279,8 @@ export abstract class RequestStream extends ResponseStream {
    * The body does not come to its end. Where the handler still reads it, the response is the error.
    */
   protected fail(error: HttpError): void {
-    if (this.#bodyFault !== undefined) return;
-    this.#bodyFault = error;
+    if (this.#bodyError !== undefined) return;
+    this.#bodyError = error;
     const taker = this.#taker;
     const reader = this.#reader;
     this.#taker = undefined;
