@@ -32,8 +32,8 @@ export interface GatewayRequestHead {
   /** The client's IP address. */
   readonly remoteAddress: string;
   /**
-   * Whether a trusted proxy has sent the request. Only then the gateway trusts headers that say how
-   * a client reached the proxy.
+   * Whether a trusted proxy has sent the request. Only then does the gateway trust headers about
+   * how a client reached the proxy.
    */
   readonly isProxied?: boolean | undefined;
   /** Whether the client asks for a WebSocket (RFC 6455) at this path. */
@@ -53,8 +53,8 @@ export interface GatewayRequestHead {
 export interface GatewayRequest extends GatewayRequestHead {
   /**
    * Reads the body to its end. May be called once.
-   * @param maxBytes for a body that contains a smaller message, and so is not bounded by the port's
-   * limit
+   * @param maxBytes default: the port's limit. It is larger where an encoded body is longer than
+   * its message
    * @returns the body in the chunks in which it arrived
    * @throws {HttpError} 413 too large, 408 too slow, 400 malformed, 499 the client has gone, 503 no
    * memory for it

@@ -159,9 +159,9 @@ function completeDetails(
 
 /**
  * Calls an endpoint whose instances have different contracts. The message is encoded by the
- * contract of the instance that is called. Where no instance of that contract has received the
- * call, the guard decides again, and the message is encoded by another contract and sent to an
- * instance of that.
+ * contract of the instance that is called. If no instance of that contract has received the call,
+ * the guard decides again. Then the message is encoded by another contract, and sent to an instance
+ * with that contract.
  */
 async function callAnyContract(
   first: AdmittedRequest,

@@ -1,6 +1,6 @@
 /**
- * A dialect is one way of writing calls in HTTP, such as Portico's own JSON or gRPC. It says how a
- * request names its endpoint and how the message and deadline are read. It also says how a
+ * A dialect is one way of writing calls in HTTP, such as Portico's own JSON or gRPC. It defines how
+ * a request names its endpoint, and how the message and deadline are read. It also defines how a
  * response, a stream and an error are written. The stages are the same for every dialect, so no
  * dialect bypasses the rules.
  *

@@ -327,7 +327,7 @@ function statusesInDocs(stage: string): number[] {
 t.test("the handler calls the stages in the order of the table", async (t) => {
   const source = readFileSync("gateway/handler.ts", "utf8");
   // The last call of each stage, because a stage that has the reply calls the last stage at once.
-  const calls = STAGES.map(([, , name]) => [...source.matchAll(new RegExp(`\\W${name}\\((?:request|\\{)`, "g"))]);
+  const calls = STAGES.map(([, , name]) => [...source.matchAll(new RegExp(`\\W${name}\\(\\s*(?:request|\\{)`, "g"))]);
   const places = calls.map((found) => found.at(-1)?.index ?? -1);
   t.notOk(places.includes(-1));
   t.same(

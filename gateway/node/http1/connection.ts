@@ -168,7 +168,8 @@ export class Http1Connection implements PortConnection, Http1Owner {
       const mayRead = this.#mayRead();
       if (!mayRead || this.#isThrottled(chunk, at)) {
         this.#unread = Buffer.from(chunk.subarray(at));
-        // A throttle does not pause: in a flood that takes 3 % of the processor (decision 44).
+        // A throttle does not pause the socket: in a flood of rejected requests that would take 3 %
+        // of the processor (decision 44).
         if (!mayRead) this.socket.pause();
         return;
       }
