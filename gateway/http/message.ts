@@ -53,8 +53,8 @@ export interface GatewayRequestHead {
 export interface GatewayRequest extends GatewayRequestHead {
   /**
    * Reads the body to its end. May be called once.
-   * @param maxBytes default: the port's limit. It is larger where an encoded body is longer than
-   * its message
+   * @param maxBytes default: the port's limit. Another limit where the endpoint has its own, or an
+   * encoded body is longer than its message
    * @returns the body in the chunks in which it arrived
    * @throws {HttpError} 413 too large, 408 too slow, 400 malformed, 499 the client has gone, 503 no
    * memory for it

@@ -47,7 +47,14 @@ for (const [how, finish, expected] of [
         {} as Target["contract"],
       );
       call = new StreamCall(
-        { target, guard, admission, deadline: undefined, begin, completeDetails() {} } as unknown as StreamCallOptions,
+        {
+          target,
+          guard,
+          admission,
+          deadlineMonotonicMs: undefined,
+          begin,
+          completeDetails() {},
+        } as unknown as StreamCallOptions,
         listener,
       );
     });

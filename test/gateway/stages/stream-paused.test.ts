@@ -48,7 +48,7 @@ async function open() {
     target,
     guard,
     admission,
-    deadline: undefined,
+    deadlineMonotonicMs: undefined,
     begin,
     completeDetails() {},
   } as unknown as StreamCallOptions;
