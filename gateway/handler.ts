@@ -1,9 +1,13 @@
 /**
- * One request, from top to bottom: seven stages, called in order. Each is a function in stages/, whose comment lists the
- * statuses with which it may end a request: by throwing an error or by giving a reply. docs/how-it-works.md draws them.
+ * The path of one request: seven stages, called in order.
  *
- * Most requests find their route by the path, have a known token and a body that is there, and get a small answer. They wait for
- * nothing but the call: `…AtOnce` does what the stage does, and gives undefined where something has to be waited for.
+ * Each stage is a function in stages/. Its comment lists the statuses with which it may end a
+ * request. A stage ends a request by throwing an error or by returning a reply.
+ * docs/how-it-works.md draws the stages.
+ *
+ * For most requests the path names the route, the token is known, the body has arrived, and the
+ * response is small. Such a request waits only for the call. A function named `…AtOnce` does the
+ * work of its stage without waiting. It returns undefined where the stage would have to wait.
  */
 import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, RequestHandler } from "./http/message.js";

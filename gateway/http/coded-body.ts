@@ -1,4 +1,7 @@
-/** Bodies of requests that have a content coding (RFC 9110 §8.4): they are decompressed when all of them has arrived. */
+/**
+ * Request bodies with a content coding (RFC 9110 §8.4). They are decompressed when the whole body
+ * has arrived.
+ */
 import { CODING_LIST, type Coding, codingNamed, DecompressError, decompress } from "./content-coding.js";
 import { HttpError, NO_MEMORY } from "./errors.js";
 import type { RequestHeaders } from "./headers.js";
@@ -6,7 +9,7 @@ import type { GatewayRequest, GatewayRequestHead } from "./message.js";
 
 /**
  * The coding of a request's body; undefined for none.
- * @throws {HttpError} 415 for one that is unknown here
+ * @throws {HttpError} 415 for an unknown coding
  */
 export function codingOf({ contentEncoding }: RequestHeaders): Coding | undefined {
   if (contentEncoding === undefined) return undefined;
@@ -15,28 +18,34 @@ export function codingOf({ contentEncoding }: RequestHeaders): Coding | undefine
   const coding = codingNamed(name);
   if (coding !== undefined) return coding;
   const shown = JSON.stringify(contentEncoding.slice(0, 32));
-  // RFC 9110 §12.5.3: in this response the header says which codings a request may have.
+  // In a 415 response this header lists the codings that a request may have (RFC 9110 §12.5.3).
   throw new HttpError(415, `The Content-Encoding ${shown} is not known here; known are ${CODING_LIST}`, {
     headers: ["Accept-Encoding", CODING_LIST],
   });
 }
 
-/** Refuses a body with a content coding, where none can be decompressed. @throws {HttpError} 415 */
+/**
+ * Rejects a body with a content coding, where the gateway cannot decompress it.
+ * @throws {HttpError} 415
+ */
 export function checkNotCoded(headers: RequestHeaders): void {
   if (codingOf(headers) === undefined) return;
   const message = "The body must not be compressed: it is sent on to the service as it arrives";
   throw new HttpError(415, message, { headers: ["Accept-Encoding", "identity"] });
 }
 
-/** Whether the body has a content coding. @throws {HttpError} 415 for one that is unknown here */
+/**
+ * Whether the body has a content coding.
+ * @throws {HttpError} 415 for an unknown coding
+ */
 export function isCoded({ headers }: GatewayRequestHead): boolean {
   return headers.contentEncoding !== undefined && codingOf(headers) !== undefined;
 }
 
 /**
- * Decompresses a body as its Content-Encoding says.
- * @param maxBytes of the body, before and after decompression
- * @throws {HttpError} (rejects) 400 where it is not so compressed, 413, 415, 503
+ * Decompresses a body by its Content-Encoding.
+ * @param maxBytes maximum size of the body, before and after decompression
+ * @throws {HttpError} (rejects) 400 where the body is not compressed so, 413, 415, 503
  */
 export async function decodeContent(
   request: GatewayRequest,

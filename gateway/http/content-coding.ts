@@ -1,13 +1,17 @@
 /**
- * Content codings of HTTP (RFC 9110 §8.4.1): which one a client accepts, compression, and decompression up to a bound. Small
- * bodies are done at once. Larger ones are done in zlib's threads, where a bounded number of bytes waits.
+ * Content codings of HTTP (RFC 9110 §8.4.1): which coding a client accepts, compression, and
+ * decompression up to a maximum size. Small bodies are processed synchronously. Larger ones are
+ * processed in zlib's threads, where a limited number of bytes may wait.
  */
 import zlib from "node:zlib";
 import { asBuffer } from "../../src/wire/buffer.js";
 
 export type Coding = "br" | "gzip" | "zstd";
 
-/** Why a body was not decompressed: it would be larger than allowed, or is not what its coding says. */
+/**
+ * Why a body was not decompressed: it would become larger than allowed, or is not in its declared
+ * coding.
+ */
 export class DecompressError extends Error {
   constructor(
     readonly reason: "too large" | "malformed",
@@ -17,23 +21,33 @@ export class DecompressError extends Error {
   }
 }
 
-/** Smallest body, in bytes, that is compressed. */
+/** Minimum size of a body, in bytes, that is compressed. */
 export const MIN_COMPRESSED = 1024;
-/** Largest body, in bytes, that is compressed at once: more would hold up other calls. */
+/**
+ * Maximum size of a body, in bytes, that is compressed synchronously. A larger one would delay
+ * other calls.
+ */
 export const MAX_AT_ONCE = 16 * 1024;
-/** Bytes of bodies that may wait for compression in zlib's threads; when there are more, others stay as they are. */
+/**
+ * Maximum bytes of bodies that wait for compression in zlib's threads. Beyond that, bodies are sent
+ * uncompressed.
+ */
 const MAX_WAITING = 16 * 1024 ** 2;
 /**
- * Bytes that bodies under way in zlib's threads may become, unless one alone may become more. What was reserved for a client is
- * free when the client has gone, and the threads go on all the same.
+ * Maximum bytes that all bodies in zlib's threads together may become when decompressed. One body
+ * alone may exceed it. The limit is needed beside the memory budget: when a client disconnects its
+ * reservation is released, but the threads continue.
  */
 const MAX_DECOMPRESSING = 256 * 1024 ** 2;
-/** Largest body, in bytes, that is decompressed at once, before and after. */
+/**
+ * Maximum size of a body, in bytes, that is decompressed synchronously, before and after
+ * decompression.
+ */
 const MAX_DECOMPRESSED_AT_ONCE = 64 * 1024;
-/** Bytes that zlib allocates together for its output. */
+/** Bytes that zlib allocates at once for its output. */
 const CHUNK = 64 * 1024;
 
-/** What a function of node:zlib gives for the option `info`. */
+/** What a function of node:zlib returns with the option `info`. */
 interface Decompressed {
   readonly buffer: Buffer;
   /** How many bytes of the input were read. */
@@ -41,15 +55,15 @@ interface Decompressed {
 }
 
 type Options = zlib.BrotliOptions & zlib.ZlibOptions & { readonly info?: true };
-type Now<Result> = (bytes: Uint8Array, options: Options) => Result;
-type Later<Result> = (bytes: Uint8Array, options: Options, done: (error: Error | null, result: Result) => void) => void;
+type Sync<Result> = (bytes: Uint8Array, options: Options) => Result;
+type Async<Result> = (bytes: Uint8Array, options: Options, done: (error: Error | null, result: Result) => void) => void;
 
 /** The functions of node:zlib for one coding. */
 interface Functions {
-  readonly compress: Later<Uint8Array>;
-  readonly compressSync: Now<Uint8Array>;
-  readonly decompress: Later<Decompressed>;
-  readonly decompressSync: Now<Decompressed>;
+  readonly compress: Async<Uint8Array>;
+  readonly compressSync: Sync<Uint8Array>;
+  readonly decompress: Async<Decompressed>;
+  readonly decompressSync: Sync<Decompressed>;
 }
 
 interface Codec extends Functions {
@@ -59,11 +73,14 @@ interface Codec extends Functions {
 
 const { brotliCompress, brotliCompressSync, brotliDecompress, brotliDecompressSync } = zlib;
 const { gzip, gzipSync, gunzip, gunzipSync } = zlib;
-/** Zstandard, which Node has from 22.15 on, and not in its types for earlier versions. */
+/** Zstandard. Node has it since 22.15, and the types for earlier versions lack it. */
 const { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } = zlib as never as Record<string, unknown>;
 const constants = zlib.constants as never as Readonly<Record<string, number>>;
 
-/** With options that make it fast rather than small: docs/performance.md has what other levels take. */
+/**
+ * The levels are chosen for speed, not for size: docs/performance.md has measurements of other
+ * levels.
+ */
 const CODECS: { readonly [coding in Coding]: Codec } = {
   br: {
     ...functions(brotliCompress, brotliCompressSync, brotliDecompress, brotliDecompressSync),
@@ -74,12 +91,12 @@ const CODECS: { readonly [coding in Coding]: Codec } = {
   zstd: {
     ...functions(zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync),
     compression: parameter("ZSTD_c_compressionLevel", 1),
-    // A window of 8 MiB, the most that senders may use (RFC 9659).
+    // A window of 8 MiB, the maximum that senders may use (RFC 9659).
     decompression: parameter("ZSTD_d_windowLogMax", 23),
   },
 };
 
-/** In the types that they have with the options used here. */
+/** Gives the functions the types that they have with the options used here. */
 function functions(compress: unknown, compressSync: unknown, decompress: unknown, decompressSync: unknown): Functions {
   return { compress, compressSync, decompress, decompressSync } as Functions;
 }
@@ -89,28 +106,35 @@ function parameter(name: string, value: number): Options {
   return key === undefined ? {} : { params: { [key]: value } };
 }
 
-/** The codings of this process, in order of preference: the first takes the least time, and gives the fewest bytes. */
+/**
+ * The codings of this process, in order of preference: the first is the fastest and compresses
+ * best.
+ */
 const CODINGS: readonly Coding[] = zstdCompress === undefined ? ["br", "gzip"] : ["zstd", "br", "gzip"];
 
-/** The codings of this process as a list in headers. */
+/** The codings of this process as a list for headers. */
 export const CODING_LIST = CODINGS.join(", ");
 
-/** The coding of a name in a header; undefined for a name that is unknown here. */
+/** The coding for a name in a header; undefined for an unknown name. */
 export function codingNamed(name: string): Coding | undefined {
-  // A receiver takes x-gzip for gzip (RFC 9110 §8.4.1.3).
+  // A recipient should treat x-gzip as gzip (RFC 9110 §8.4.1.3).
   return name === "x-gzip" ? "gzip" : CODINGS.find((coding) => coding === name);
 }
 
-/** Elements of Accept-Encoding that count: over HTTP/2 a client sends thousands of them in a few bytes. */
+/**
+ * Maximum elements of Accept-Encoding that are read: over HTTP/2 a client can send thousands of
+ * them in a few bytes.
+ */
 const MAX_ELEMENTS = 64;
 
-/** An element of Accept-Encoding, without the space around it: a name and its weight. */
+/** An element of Accept-Encoding, without surrounding whitespace: a name and its weight. */
 const ELEMENT = /^([^;\s]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i;
 
 /**
- * The coding in which a response is sent (RFC 9110 §12.5.3); undefined for none. Elements that are malformed do not count.
- * @param acceptEncoding the header, in which clients name what they accept
- * @param codings those that the response can have, best first
+ * The coding in which a response is sent (RFC 9110 §12.5.3); undefined for none. Malformed elements
+ * are ignored.
+ * @param acceptEncoding the header in which clients name the codings that they accept
+ * @param codings the codings that the response can have, best first
  */
 export function preferredCoding(acceptEncoding: string, codings: readonly Coding[] = CODINGS): Coding | undefined {
   const weights = new Map<string, number>();
@@ -120,7 +144,7 @@ export function preferredCoding(acceptEncoding: string, codings: readonly Coding
   }
   const others = weights.get("*") ?? 0;
   let best: Coding | undefined;
-  // Unless it is named, any coding that is accepted is better than none.
+  // Where `identity` is not named, any accepted coding is better than none.
   let bestWeight = weights.get("identity") ?? 0;
   for (const coding of codings) {
     const weight = weights.get(coding) ?? (coding === "gzip" ? weights.get("x-gzip") : undefined) ?? others;
@@ -136,7 +160,8 @@ let waiting = 0;
 
 /**
  * Compresses a body.
- * @returns undefined where too much waits for that, or it would not become smaller
+ * @returns undefined where too many bytes wait for compression, or the body would not become
+ * smaller
  */
 export function compress(
   coding: Coding,
@@ -156,7 +181,10 @@ export function compress(
   });
 }
 
-/** Compresses a body in this turn of the event loop. @returns undefined where it would not become smaller */
+/**
+ * Compresses a body synchronously.
+ * @returns undefined where the body would not become smaller
+ */
 export function compressAtOnce(coding: Coding, bytes: Uint8Array): Uint8Array | undefined {
   const { compressSync, compression } = CODECS[coding];
   const chunkSize = Math.max(MIN_COMPRESSED, Math.min(bytes.length, CHUNK));
@@ -169,9 +197,10 @@ function smaller(compressed: Uint8Array, bytes: Uint8Array): Uint8Array | undefi
 
 /**
  * Decompresses a body.
- * @param tryReserve reserves memory before more of it is used than for a small body, in place of what was reserved before
+ * @param tryReserve reserves memory before the body uses more than a small body does; replaces the
+ * previous reservation
  * @returns undefined where there is no memory
- * @throws {DecompressError} (or rejects with one)
+ * @throws {DecompressError} (or rejects with it)
  */
 export function decompress(
   coding: Coding,
@@ -196,7 +225,10 @@ export function decompress(
   });
 }
 
-/** Decompresses a body in this turn of the event loop. @throws {DecompressError} */
+/**
+ * Decompresses a body synchronously.
+ * @throws {DecompressError}
+ */
 export function decompressAtOnce(coding: Coding, body: Uint8Array, maxBytes: number): Uint8Array {
   const { decompressSync, decompression } = CODECS[coding];
   try {
@@ -225,7 +257,7 @@ function decompressLater(coding: Coding, body: Uint8Array, maxBytes: number): Pr
   });
 }
 
-/** Refuses bytes behind the compressed ones, which zlib does not read. */
+/** Rejects bytes after the end of the compressed data. zlib does not read these. */
 function checked({ buffer, engine }: Decompressed, body: Uint8Array): Uint8Array {
   if (engine.bytesWritten !== body.length) throw new DecompressError("malformed");
   return asBuffer(buffer);

@@ -1,7 +1,9 @@
 /**
- * Failures as the one JSON object that clients of the JSON dialect get for every error; the HTTP status is its `Code`:
+ * Writes failures as the JSON object that clients of the JSON dialect get for every error. `Code`
+ * is the HTTP status:
  *
- *     {"Id":"helloworld","Code":404,"Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
+ *     {"Id":"helloworld","Code":404,
+ *      "Detail":"No endpoint \"cal\" in helloworld","Status":"Not Found"}
  */
 import { createRegistry } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
@@ -20,14 +22,17 @@ export interface ErrorReply {
   readonly body: string;
 }
 
-/** Converts anything thrown into the reply that the client gets. Parameters as of `writeErrorReply`. */
+/**
+ * Converts anything thrown into the reply that the client gets. The parameters are explained at
+ * `writeErrorReply`.
+ */
 export function toErrorReply(id: string, thrown: unknown, target?: Typed): ErrorReply {
   return writeErrorReply(id, toFailure(thrown), target);
 }
 
 /**
  * @param id the service that the request was directed to, or `gateway`
- * @param target has the types of that service, to write the details of its errors
+ * @param target has the types of that service, for writing the details of its errors
  */
 export function writeErrorReply(id: string, failure: Failure, target?: Typed): ErrorReply {
   const { status, message, details, headers } = failure;
@@ -39,7 +44,10 @@ export function writeErrorReply(id: string, failure: Failure, target?: Typed): E
   return { status, headers, body: `${body.slice(0, -1)},"Details":[${written.join()}]}` };
 }
 
-/** What has the codec of google.protobuf.Any with a service's own types. It is asked for only where a failure has details. */
+/**
+ * An object with the codec of google.protobuf.Any for a service's own types. The codec is used only
+ * where a failure has details.
+ */
 interface Typed {
   readonly any: MessageCodec;
 }
@@ -51,7 +59,10 @@ function standardCodec(): MessageCodec {
   return standard;
 }
 
-/** An error detail as JSON; its bytes in base64 where its type is unknown or they are malformed. */
+/**
+ * An error detail as JSON. Where its type is unknown or its bytes are malformed, the bytes are
+ * written in base64.
+ */
 export function writeDetail(codec: MessageCodec, detail: Any): string {
   try {
     return codec.write(AnyMessage.encode(detail).finish());

@@ -1,6 +1,6 @@
 /**
- * Errors of the gateway, and the failure that every error becomes, whether the gateway or a service made it. Dialects write
- * failures: error-object.ts as JSON.
+ * Errors of the gateway, and the type Failure, into which every error of the gateway or a service
+ * is converted. Dialects write failures; error-object.ts writes them as JSON.
  */
 import { STATUS_CODES } from "node:http";
 import { Code, httpStatus, StatusError, withoutStack } from "../../src/errors.js";
@@ -10,7 +10,10 @@ import { JsonError } from "../../src/json/codec.js";
 import type { Status } from "../../src/rpc/channel.js";
 import { isOverload } from "../../src/rpc/status.js";
 
-/** Node still has the older phrase of 413 (RFC 9110 §15.5.14), and none for 499, which is named as in nginx. */
+/**
+ * Node still has the older phrase for 413 (RFC 9110 §15.5.14), and none for 499, whose name comes
+ * from nginx.
+ */
 const REASONS: Readonly<Record<number, string | undefined>> = {
   ...STATUS_CODES,
   413: "Content Too Large",
@@ -39,21 +42,24 @@ const CODES: Readonly<Record<number, Code | undefined>> = {
   504: Code.DEADLINE_EXCEEDED,
 };
 
-/** The code that says most nearly what an HTTP status says. */
+/** The gRPC code that is closest to an HTTP status. */
 function codeOf(status: number): Code {
   return CODES[status] ?? (status < 500 ? Code.INVALID_ARGUMENT : Code.INTERNAL);
 }
 
-/** An error with an HTTP status that no gRPC code stands for. `message` is written for the caller. */
+/**
+ * An error with an HTTP status that corresponds to no gRPC code. `message` is written for the
+ * caller.
+ */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
-  /** For dialects that have codes in place of HTTP statuses. */
+  /** For dialects that send codes instead of HTTP statuses. */
   readonly code: Code;
   /** Headers of the response: name, value, name, value … */
   readonly headers: readonly string[];
 
-  /** @param options `code` where it is not the one that stands for the HTTP status */
+  /** @param options `code` where it is not the code that corresponds to the HTTP status */
   constructor(
     status: number,
     message: string,
@@ -66,20 +72,20 @@ export class HttpError extends Error {
   }
 }
 
-/** Where the process's memory budget is used up. */
+/** The process's memory budget is used up. */
 export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received or read; try again", {
   headers: ["Retry-After", "1"],
   code: Code.RESOURCE_EXHAUSTED,
 });
 
-/** The body was given up for a later one of the same client. */
+/** The body was given up to make memory free for a later body of the same client. */
 export const GIVEN_UP = new HttpError(
   503,
   "The body was given up: too many bodies of this client are unfinished, and it was the oldest; send fewer at once",
   { headers: ["Retry-After", "1"], code: Code.RESOURCE_EXHAUSTED },
 );
 
-/** The gateway has more requests than it can answer in time. */
+/** The gateway has more requests than it can process in time. */
 export const OVERLOADED = new HttpError(
   503,
   "The gateway has more requests than it can answer in time; try again later",
@@ -89,8 +95,9 @@ export const OVERLOADED = new HttpError(
 );
 
 /**
- * Converts the status of a failed call into an error. The channel's own message is not passed on: it may name internal
- * addresses. Where the service broke the protocol, or answered with too much, the code is not the service's, so the status is 502.
+ * Converts the status of a failed call into an error. The channel's own message is not passed on,
+ * because it may contain internal addresses. Where the service broke the protocol or its response
+ * is too large, the code was not sent by the service, so the HTTP status is 502.
  */
 export function toCallError(service: string, status: Status): StatusError | HttpError {
   const { code, message, details, neverSent, protocolError, tooLarge } = status;
@@ -104,23 +111,31 @@ export function toCallError(service: string, status: Status): StatusError | Http
   return new StatusError(code, message, { details });
 }
 
-/** The error of a service whose answer exceeds a limit of the gateway. @param what is too large, and the limit */
+/**
+ * The error for a service whose response exceeds a limit of the gateway.
+ * @param what names the part that is too large, and the limit
+ */
 export function responseTooLargeError(service: string, what: string, cause?: unknown): HttpError {
   return new HttpError(502, `${service} answered with too much: ${what}`, { code: Code.RESOURCE_EXHAUSTED, cause });
 }
 
-/** The gateway did not send the call, because the service has more than it can answer. */
+/** The gateway did not send the call, because the service is overloaded. */
 export class OverloadError extends StatusError {}
 
 /** No instance has received the call, so it may be sent again. */
 export class UnreachableError extends StatusError {}
 
-/** The error of a service that must answer with one message, and answered with another number. */
+/**
+ * The error for a service that must respond with one message, and responded with none or several.
+ */
 export function notOneMessage(service: string, count: number): HttpError {
   return new HttpError(502, `${service} answered with ${count} messages instead of one`);
 }
 
-/** A message has types that should be asked for. Thrown only where the target has it completed (`Target.complete`). */
+/**
+ * A message has types that should be fetched from the service. Thrown only where `Target.complete`
+ * catches it and fetches them.
+ */
 export class MissingTypesError extends Error {
   override readonly name = "MissingTypesError";
 
@@ -129,14 +144,17 @@ export class MissingTypesError extends Error {
   }
 }
 
-/** What a client is told of an error, not yet written in a dialect. */
+/** What a client gets to know about an error, not yet written in a dialect. */
 export interface Failure {
-  /** Of HTTP. */
+  /** The HTTP status. */
   readonly status: number;
   readonly code: Code;
   /** Written for callers. */
   readonly message: string;
-  /** As the service wrote it, where a service made the error: for callers who expect gRPC's statuses as they are. */
+  /**
+   * The message exactly as the service wrote it, where a service made the error. It is for dialects
+   * that pass on gRPC's statuses unchanged.
+   */
   readonly original: string;
   readonly details: readonly Any[];
   /** Name, value, name, value … */
@@ -165,8 +183,9 @@ const DEBUG_INFO = "google.rpc.DebugInfo";
 const MAX_MESSAGE = 1024;
 
 /**
- * The part of a service's error message that a client may read. gRPC servers turn an uncaught exception into UNKNOWN, whose
- * text was not written for callers; of other errors the client gets the first line, since a stack may follow it.
+ * The part of a service's error message that a client may read. gRPC servers convert an uncaught
+ * exception into UNKNOWN, and its text was not written for callers. For other errors the client
+ * gets the first line, since a stack may follow it.
  */
 function publicMessage({ code, message }: StatusError): string {
   if (code === Code.UNKNOWN) return "Internal error";
@@ -182,7 +201,7 @@ function headersOf(status: number, details: readonly Any[]): readonly string[] {
   return status === 429 ? ["Retry-After", "1"] : [];
 }
 
-/** Whole seconds (RFC 9110 §10.2.3), rounded up, from google.rpc.RetryInfo. */
+/** The delay of google.rpc.RetryInfo in whole seconds (RFC 9110 §10.2.3), rounded up. */
 function retryDelay(details: readonly Any[]): number | undefined {
   const detail = details.find(({ typeUrl }) => typeName(typeUrl) === "google.rpc.RetryInfo");
   if (detail === undefined) return undefined;
@@ -194,7 +213,7 @@ function retryDelay(details: readonly Any[]): number | undefined {
   }
 }
 
-/** The name of a message type, of its type URL. */
+/** The name of a message type in its type URL. */
 export function typeName(typeUrl: string): string {
   return typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
 }

@@ -1,17 +1,21 @@
 /**
- * The client of a request that came through trusted proxies, as the headers `Forwarded` (RFC 7239) and `X-Forwarded-For` name it.
- * Each proxy adds at the right end by whom it was called, so hops are read from there. What stands left of the first hop that is
- * not a trusted proxy, or cannot be read, may be forged by the client.
+ * Finds the client of a request that came through trusted proxies, by the headers `Forwarded` (RFC
+ * 7239) and `X-Forwarded-For`.
+ *
+ * Each proxy appends the address that called it, so the hops are read from the right. The client
+ * may have forged what stands to the left of the first hop that is not a trusted proxy or cannot be
+ * parsed.
  */
 import { isIPv6 } from "node:net";
 import { canonicalAddress, type TrustedProxies } from "../../src/address/client-address.js";
 import { valuesOf } from "./headers.js";
 
 /**
- * The address of the client: the rightmost one that is not a trusted proxy's, else the last that is known.
+ * The address of the client: the rightmost address that is not a trusted proxy. If there is none:
+ * the last address that was read.
  *
- * Most proxies write one of the headers and pass on the other as the client sent it. So where both are there and name different
- * clients, neither counts.
+ * Most proxies write one of the two headers and pass on the other as the client sent it. So where
+ * both are present and name different clients, both are ignored.
  * @param proxy the address at the other end of the connection, which is trusted
  * @param rawHeaders name, value, name, value …
  */
@@ -22,7 +26,7 @@ export function forwardedClient(proxy: string, rawHeaders: readonly string[], pr
   return forwarded === unofficial ? forwarded : proxy;
 }
 
-/** @returns undefined where the header is not there */
+/** @returns undefined where the header is absent */
 function clientBy(
   values: readonly string[],
   read: (entry: string) => string | undefined,
@@ -40,7 +44,9 @@ function clientBy(
   return known;
 }
 
-/** The entries of a list (RFC 9110 §5.6.1) from the last to the first; empty ones are none. */
+/**
+ * The entries of a list (RFC 9110 §5.6.1) from the last to the first; empty entries are skipped.
+ */
 function* fromTheRight(values: readonly string[]): Generator<string> {
   for (let index = values.length - 1; index >= 0; index--) {
     const value = values[index] as string;
@@ -54,8 +60,9 @@ function* fromTheRight(values: readonly string[]): Generator<string> {
 }
 
 /**
- * Where the last comma before `end` stands that is not in a quoted string; -1 for none. Read backwards: so what a client has
- * written at the left cannot open a quotation that swallows what a proxy has added.
+ * The index of the last comma before `end` that is not in a quoted string; -1 for none. The value
+ * is read backwards, so that text of the client at the left cannot open a quoted string that
+ * contains the entry of a proxy.
  */
 function commaBefore(value: string, end: number): number {
   let quoted = false;
@@ -74,7 +81,10 @@ function isEscaped(value: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** A parameter of an element of `Forwarded`, or none (RFC 7239 §4), and what ends it. */
+/**
+ * A parameter of an element of `Forwarded` (RFC 7239 §4) or nothing, and the semicolon or end after
+ * it.
+ */
 const PAIR = /[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=(?:([!#$%&'*+.^_`|~\w-]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(?:;|$)/y;
 
 /** The address of an element of `Forwarded`; undefined where it names none, or more than one. */
@@ -91,7 +101,7 @@ function readElement(element: string): string | undefined {
   return node === undefined ? undefined : readNode(node);
 }
 
-/** An address and, behind it, a port or what stands for one (RFC 7239 §6). */
+/** An address, followed by an optional port or obfuscated port (RFC 7239 §6). */
 const NODE = /^(?:([\d.]+)|\[([\da-f.]*:[\da-f:.]*)\])(?::(?:\d{1,5}|_[\w.-]+))?$/i;
 
 /** The address of a node; undefined for `unknown` and `_hidden`. */
@@ -100,7 +110,7 @@ function readNode(node: string): string | undefined {
   return canonicalAddress(match?.[1] ?? match?.[2] ?? "");
 }
 
-/** An entry of `X-Forwarded-For`, where IPv6 stands without brackets too. */
+/** Reads an entry of `X-Forwarded-For`, where IPv6 addresses may also stand without brackets. */
 function readUnofficial(entry: string): string | undefined {
   return isIPv6(entry) ? canonicalAddress(entry) : readNode(entry);
 }

@@ -1,12 +1,12 @@
 /**
- * The opening handshake of a WebSocket (RFC 6455 §4.2.1). The gateway checks all that the package ws checks too, so that
- * every refusal is the gateway's own error object.
+ * The opening handshake of a WebSocket (RFC 6455 §4.2.1). The gateway itself checks everything that
+ * the package ws checks, so that every rejection is an error object of the gateway.
  */
 import { HttpError } from "./errors.js";
 import { listOf, valuesOf } from "./headers.js";
 import type { GatewayRequestHead } from "./message.js";
 
-/** @throws {HttpError} 400 malformed, 426 another version of the protocol than 13 */
+/** @throws {HttpError} 400 malformed, 426 a version of the protocol other than 13 */
 export function checkHandshake(rawHeaders: readonly string[]): void {
   if (!/^[A-Za-z0-9+/]{22}==$/.test(listOf(rawHeaders, "sec-websocket-key"))) {
     throw new HttpError(400, "Sec-WebSocket-Key must be 16 bytes in base64");
@@ -24,9 +24,10 @@ const BEARER = /^bearer\.([A-Za-z0-9._~-]+)$/;
 const LISTED = /^[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*$/;
 
 /**
- * The bearer token of a browser. It can send no header Authorization with a WebSocket, but offer subprotocols: `portico`
- * and `bearer.<token>`. The second is never sent back.
- * @throws {HttpError} 400 for more than one token, and for subprotocols that are no list
+ * The bearer token of a browser. A browser cannot send a header Authorization with a WebSocket, but
+ * it can offer subprotocols: `portico` and `bearer.<token>`. The gateway never sends the second one
+ * back.
+ * @throws {HttpError} 400 for more than one token, and for subprotocols that are not a list
  */
 export function subprotocolToken({ rawHeaders, headers }: GatewayRequestHead): string | undefined {
   const tokens = offered(rawHeaders).flatMap((name) => BEARER.exec(name)?.[1] ?? []);
@@ -36,7 +37,10 @@ export function subprotocolToken({ rawHeaders, headers }: GatewayRequestHead): s
   return tokens[0];
 }
 
-/** The subprotocols that a client offers. @throws {HttpError} 400 when they are not distinct tokens (RFC 6455 §4.1) */
+/**
+ * The subprotocols that a client offers.
+ * @throws {HttpError} 400 when they are not distinct tokens (RFC 6455 §4.1)
+ */
 function offered(rawHeaders: readonly string[]): string[] {
   const elements = valuesOf(rawHeaders, "sec-websocket-protocol").flatMap((list) => list.split(","));
   const names = elements.map((element) => LISTED.exec(element)?.[1] ?? "");

@@ -1,7 +1,10 @@
-/** The headers of a request: those that the gateway reads, and what makes them ambiguous. */
+/** The headers of a request: the ones that the gateway reads, and the checks for ambiguous ones. */
 import { HttpError } from "./errors.js";
 
-/** The request headers that the gateway reads. Of a header that came twice and must not, it never guesses which one counts. */
+/**
+ * The request headers that the gateway reads. Where a header must not be repeated and is, the
+ * gateway does not guess which value counts.
+ */
 export class RequestHeaders {
   acceptEncoding: string | undefined;
   authorization: string | undefined;
@@ -27,18 +30,21 @@ export class RequestHeaders {
   traceparent: string | undefined;
   tracestate: string | undefined;
   transferEncoding: string | undefined;
-  /** How many headers there are, those included that the gateway does not read. */
+  /** The number of all headers, including those that the gateway does not read. */
   count = 0;
   /** The name of a header that was sent more than once and must not be. */
   repeated: string | undefined;
-  /** A body follows whose length no header says, which HTTP/1.1 announces by Transfer-Encoding (RFC 9113 §8.1). */
+  /**
+   * A body follows and no header states its length. HTTP/1.1 announces that by Transfer-Encoding,
+   * HTTP/2 does not (RFC 9113 §8.1).
+   */
   streamed = false;
 }
 
 /** A header that the gateway reads. */
 export type KnownHeader = Exclude<keyof RequestHeaders, "count" | "repeated" | "streamed">;
 
-/** By their names in lower case. */
+/** The headers by their names in lower case. */
 export const HEADER_FIELDS: ReadonlyMap<string, KnownHeader> = new Map<string, KnownHeader>([
   ["accept-encoding", "acceptEncoding"],
   ["authorization", "authorization"],
@@ -88,15 +94,18 @@ export function readHeaders(raw: readonly string[]): RequestHeaders {
 export function tryAddHeader(headers: RequestHeaders, field: KnownHeader, value: string): boolean {
   const before = headers[field];
   if (before === undefined) headers[field] = value;
-  // A list may be split over several headers; of two request IDs or trace parents neither counts (W3C Trace Context
-  // §3.2.1 and §3.3.1).
+  // A list may be split over several headers. Of two request IDs or two traceparents none counts
+  // (W3C Trace Context §3.2.1 and §3.3.1).
   else if (LISTS.has(field)) headers[field] = `${before},${value}`;
   else if (field === "requestId" || field === "traceparent") headers[field] = "";
   else return false;
   return true;
 }
 
-/** All values of a header that only few requests are searched for, in the order sent. `name` is in lower case. */
+/**
+ * All values of a header, in the order sent. For headers that are needed in few requests only.
+ * `name` is in lower case.
+ */
 export function valuesOf(raw: readonly string[], name: string): string[] {
   const values: string[] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -105,7 +114,7 @@ export function valuesOf(raw: readonly string[], name: string): string[] {
   return values;
 }
 
-/** The same values joined as one list (RFC 9110 §5.3); "" for none. */
+/** The values of `valuesOf`, joined as one list (RFC 9110 §5.3); "" for none. */
 export function listOf(raw: readonly string[], name: string): string {
   return valuesOf(raw, name).join(",");
 }
@@ -119,12 +128,18 @@ export function announcesBody(headers: RequestHeaders): boolean {
   );
 }
 
-/** Refuses a second Host, even where no other header is looked at (RFC 9112 §3.2). @throws {HttpError} 400 */
+/**
+ * Rejects a second Host, even in requests whose other headers are not checked (RFC 9112 §3.2).
+ * @throws {HttpError} 400
+ */
 export function checkHost({ repeated }: RequestHeaders): void {
   if (repeated?.toLowerCase() === "host") throw new HttpError(400, "The header Host was sent more than once");
 }
 
-/** Refuses repeated headers, and transfer codings other than chunked. @throws {HttpError} 400 */
+/**
+ * Rejects repeated headers, and transfer codings other than chunked.
+ * @throws {HttpError} 400
+ */
 export function checkUnambiguous(headers: RequestHeaders): void {
   if (headers.repeated !== undefined) {
     throw new HttpError(400, `The header ${headers.repeated} was sent more than once`);

@@ -1,4 +1,7 @@
-/** Types that services may put into a google.protobuf.Any whatever their contract imports: those of google.protobuf and google.rpc. */
+/**
+ * The types that services may put into a google.protobuf.Any without importing them in their
+ * contract: the types of google.protobuf and google.rpc.
+ */
 import { createRegistry, type DescFile, type DescMessage, type Registry } from "@bufbuild/protobuf";
 import * as wkt from "@bufbuild/protobuf/wkt";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
@@ -6,7 +9,7 @@ import { readDescriptors } from "../../src/contract/endpoint.js";
 
 let standard: Registry | undefined;
 
-/** The standard type of a full name; undefined for none. */
+/** The standard type with a full name; undefined for none. */
 export function standardType(name: string): DescMessage | undefined {
   standard ??= createRegistry(
     ...(Object.values(wkt) as unknown[]).filter(isFile),

@@ -2,7 +2,10 @@
 import { withoutTokens } from "../../src/call/token.js";
 import { HttpError } from "./errors.js";
 
-/** In absolute form, which every server must accept, the host repeats the header Host (RFC 9112 §3.2.2). */
+/**
+ * The absolute form, which every server must accept. Its host repeats the header Host (RFC 9112
+ * §3.2.2).
+ */
 const ABSOLUTE = /^https?:\/\/[^/?#]+(?=[/?])/i;
 
 /** The path of a request target, as sent. */
@@ -18,17 +21,20 @@ export function queryOf(target: string): string {
   return question < 0 ? "" : target.slice(question + 1);
 }
 
-/** Most characters of a path that are logged and repeated in errors. */
+/** Maximum characters of a path that are logged and repeated in errors. */
 const MAX_SHOWN_PATH = 128;
 
-/** A path for logs and errors: shortened, and without tokens that were pasted into it by mistake. */
+/**
+ * A path for logs and errors: shortened, and without tokens that were pasted into it by mistake.
+ */
 export function printablePath(path: string): string {
   return withoutTokens(path.slice(0, MAX_SHOWN_PATH));
 }
 
 /**
- * Splits the query `a=1&b=2` into its parameters (https://url.spec.whatwg.org/#urlencoded-parsing), strictly.
- * @throws {HttpError} 400 where a percent-encoding is broken or is not UTF-8
+ * Splits the query `a=1&b=2` into its parameters (https://url.spec.whatwg.org/#urlencoded-parsing),
+ * strictly.
+ * @throws {HttpError} 400 where a percent-encoding is malformed or is not UTF-8
  */
 export function parseQuery(query: string): [name: string, value: string][] {
   const parameters: [string, string][] = [];

@@ -1,12 +1,15 @@
-/** Why the response to a request is not to be waited for any more, and who is told of it. */
+/**
+ * The reason why the response to a request is no longer needed, and the listener that is notified
+ * of it.
+ */
 import type { HttpError } from "../http/errors.js";
 
 export class Abort {
-  /** Undefined until it is aborted. */
+  /** Undefined until the request is aborted. */
   reason: HttpError | undefined;
   #listener: ((reason: HttpError) => void) | undefined;
 
-  /** Has the listener told of the reason, at once where there is one already. */
+  /** Notifies the listener of the reason when there is one: at once if it is already known. */
   listen(listener: (reason: HttpError) => void): void {
     if (this.reason === undefined) this.#listener = listener;
     else listener(this.reason);
@@ -17,7 +20,10 @@ export class Abort {
     this.#listener?.(reason);
   }
 
-  /** Drops the listener: it holds the call's messages, and the response may wait long for its client. */
+  /**
+   * Drops the listener. It refers to the messages of the call, and the response may wait a long
+   * time for its client.
+   */
   forget(): void {
     this.#listener = undefined;
   }

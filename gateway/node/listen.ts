@@ -1,4 +1,7 @@
-/** Puts a handler on an HTTP port, whose connections it reads itself: HTTP/1.1 in http1/, HTTP/2 in http2/. */
+/**
+ * Serves a handler on an HTTP port. The port reads its connections itself: HTTP/1.1 in http1/,
+ * HTTP/2 in http2/.
+ */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { Address } from "../../src/address/address.js";
 import type { TrustedProxies } from "../../src/address/client-address.js";
@@ -22,15 +25,18 @@ import { type WebSocketLimits, WebSockets } from "./websocket.js";
 type Limits = ConnectionLimits &
   Pick<Config, "maxConnections"> &
   Pick<WebSocketLimits, "heartbeatMs"> & {
-    /** The memory budget of this process; default: one of the port's own. */
+    /** The memory budget of this process; default: a budget of the port's own. */
     readonly budget?: MemoryBudget | undefined;
-    /** Is told of each connection. */
+    /** Is notified of each connection. */
     readonly callQueue?: CallQueue | undefined;
-    /** With it the port speaks TLS. */
+    /** With certificates the port speaks TLS. */
     readonly tls?: Certificates | undefined;
-    /** Whether connections begin with a PROXY header; default `none`. Any other needs `trustedProxies` and `log`. */
+    /**
+     * Whether connections begin with a PROXY header; default `none`. Any other value needs
+     * `trustedProxies` and `log`.
+     */
     readonly proxyProtocol?: Config["proxyProtocol"] | undefined;
-    /** Their headers say who the clients are. */
+    /** Proxies whose headers the port believes when they name the clients. */
     readonly trustedProxies?: TrustedProxies | undefined;
     readonly log?: Pick<Logger, "warn"> | undefined;
   };
@@ -43,17 +49,19 @@ export async function listen(handler: RequestHandler, address: Address, limits: 
 }
 
 /**
- * Connections that wait in the system until they are accepted. With more, a process that serves less than a thousand a second would
- * accept those whose clients have given up, and answer nobody.
+ * Maximum connections that wait in the operating system until they are accepted. With more, a
+ * process that serves less than a thousand connections a second would accept only connections whose
+ * clients have already given up.
  */
 const MAX_UNACCEPTED = 511;
 
-/** How often limits of time are checked, in milliseconds, where none of them is shorter. */
+/** How often time limits are checked, in milliseconds, unless one of them is shorter. */
 const CHECK_MS = 1000;
 
 /**
- * How long idle connections stay open after the port is closed, in milliseconds, for requests that are already on their way.
- * Closing at once would reset the connection, and the client could not know whether the call was made.
+ * How long idle connections stay open after the port is closed, in milliseconds. The time is for
+ * requests that are already on their way. Closing at once would reset the connection, and the
+ * client could not know whether the call was made.
  */
 const LAST_REQUEST_MS = 250;
 
@@ -66,7 +74,10 @@ export class HttpPort {
   readonly #options: Http1Options;
   readonly #connections = new Set<PortConnection>();
   readonly #checks: NodeJS.Timeout;
-  /** Closes connections that have not begun: they are not secure yet, or it is not known whom they are from. */
+  /**
+   * Closes connections that have not begun: their TLS handshake is not complete, or their PROXY
+   * header has not arrived.
+   */
   readonly #closeUnbegun: () => void;
   #address: Address = { host: "", port: 0 };
   #leaving = false;
@@ -93,8 +104,9 @@ export class HttpPort {
     this.#closeUnbegun = closeUnbegun;
     if (callQueue !== undefined) this.#server.on("connection", () => callQueue.onConnection());
     this.#server.maxConnections = limits.maxConnections;
-    // Timers run before sockets are read. If the process stood still, late bytes may have arrived meanwhile: so
-    // deadlines are compared with the time before the last read, and a stall during that read makes nothing late.
+    // Timers run before sockets are read. After this process was blocked, a request that seems late
+    // may already be waiting in its socket. So deadlines are compared with the time before the last
+    // read: a block during that read makes nothing late.
     const check = (nowMs: number): void => void setImmediate(() => this.#checkTime(nowMs));
     this.#checks = setInterval(() => check(performance.now()), checkMs).unref();
   }
@@ -111,20 +123,23 @@ export class HttpPort {
     });
   }
 
-  /** Where it listens; with the port that the system chose, for port 0. */
+  /** The address at which the port listens. For port 0 it has the port that the system chose. */
   get address(): Address {
     return this.#address;
   }
 
-  /** From now on each response is the last one of its connection. Requests are still accepted, on new connections too. */
+  /**
+   * From now on each response is the last one of its connection. Requests are still accepted, also
+   * on new connections.
+   */
   leave(): void {
     this.#leaving = true;
     for (const connection of this.#connections) connection.leave();
   }
 
   /**
-   * Stops accepting, lets requests in flight finish, and rejects the others with 503 after `drainMs`. Resolves when all
-   * connections are closed.
+   * Stops accepting, lets requests in flight finish, and rejects the others with 503 after
+   * `drainMs`. Resolves when all connections are closed.
    */
   async close(drainMs: number): Promise<void> {
     this.leave();
@@ -139,11 +154,11 @@ export class HttpPort {
     clearInterval(this.#checks);
   }
 
-  /** @returns the server, and what closes connections that have not begun */
+  /** @returns the server, and a function that closes connections that have not begun */
   #createServer(limits: Limits): { readonly server: Server; readonly closeUnbegun: () => void } {
     const { tls, headerTime, proxyProtocol = "none", trustedProxies, log } = limits;
     const isProxied = proxyProtocol !== "none" && trustedProxies !== undefined && log !== undefined;
-    /** Whom connections are from, by their TCP sockets, where PROXY headers say so. */
+    /** The peers that PROXY headers name, by the TCP socket of the connection. */
     const peers = new WeakMap<Socket, Peer>();
     const peerOf = (socket: Socket): Peer => peers.get(socket) ?? Peer.of(socket, trustedProxies);
     const accepts = {
@@ -183,7 +198,7 @@ export class HttpPort {
     this.#add(socket, new Http1Connection(socket, peer, this.#options));
   }
 
-  /** The protocol was agreed on by TLS. */
+  /** TLS has agreed on HTTP/2. */
   #acceptHttp2(socket: ClientSocket, peer: Peer): void {
     socket.on("error", () => {});
     this.#add(socket, serveHttp2(socket, peer, NOTHING_READ, this.#options));
@@ -204,7 +219,7 @@ export class HttpPort {
     for (const connection of this.#connections) connection.closeIdle();
   }
 
-  /** Aborts the requests still in flight, and a little later cuts every connection. */
+  /** Aborts the requests still in flight, and closes every connection a little later. */
   #abortAll(timers: NodeJS.Timeout[]): void {
     const cut = (): void => {
       for (const connection of this.#connections) connection.destroy();
@@ -214,7 +229,9 @@ export class HttpPort {
   }
 }
 
-/** A connection decides itself what the end of its client's bytes means. */
+/**
+ * Half-open, because each connection decides itself what it means that its client sends no more.
+ */
 const ACCEPTED = { allowHalfOpen: true, noDelay: true };
 const NOTHING_READ = Buffer.alloc(0);
 const STOPPING = new HttpError(503, "Portico is stopping");

@@ -1,11 +1,14 @@
-/** The other end of a connection: a client, or a trusted proxy, whose requests name their clients in headers. */
+/**
+ * The other end of a connection: a client, or a trusted proxy, whose requests name their clients in
+ * headers.
+ */
 import type { Socket } from "node:net";
 import type { TrustedProxies } from "../../src/address/client-address.js";
 import type { ClientMemory, ConnectionMemory, MemoryBudget } from "../../src/memory/memory-budget.js";
 import { forwardedClient } from "../http/forwarded.js";
 
 export class Peer {
-  /** Whether headers of requests say who their clients are. */
+  /** Whether the headers of requests name their clients. */
   readonly isProxy: boolean;
   readonly #proxies: TrustedProxies | undefined;
   readonly #source: Pick<Socket, "remoteAddress">;
@@ -17,35 +20,38 @@ export class Peer {
     this.isProxy = proxies !== undefined && !proxies.empty && proxies.has(this.address);
   }
 
-  /** Whom the socket is connected to. */
+  /** The peer to which the socket is connected. */
   static of(socket: Socket, proxies: TrustedProxies | undefined): Peer {
     return new Peer(socket, proxies);
   }
 
-  /** Whom a PROXY header names as the client, which may be a proxy itself. */
+  /** The client that a PROXY header names. It may be another proxy. */
   static named(address: string, proxies: TrustedProxies): Peer {
     return new Peer({ remoteAddress: address }, proxies);
   }
 
-  /** A trusted proxy that names no client: what headers say may come from anyone. */
+  /**
+   * A trusted proxy whose PROXY header names no client. Headers of its requests are not trusted,
+   * because they may come from anyone.
+   */
   static unnamed(socket: Socket): Peer {
     return new Peer(socket, undefined);
   }
 
-  /** Its IP address; empty where the connection is not IP's, or has gone. */
+  /** The IP address of the peer; empty where the connection does not use IP, or is closed. */
   get address(): string {
     this.#address ??= this.#source.remoteAddress ?? "";
     return this.#address;
   }
 
-  /** The address by which its memory is counted. */
+  /** The address under which the peer's memory is counted. */
   get memoryAddress(): string {
     return this.address || "unix";
   }
 
   /**
-   * The memory of one client of a proxy; undefined where requests draw on that of the connection, because there is no proxy, or
-   * it names none. To be closed with the request.
+   * The memory of one client of a proxy, to be closed with the request. Undefined where requests
+   * use the memory of the connection: there is no proxy, or the proxy names no client.
    */
   openClient(
     request: { readonly rawHeaders: readonly string[] },

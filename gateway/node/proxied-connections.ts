@@ -1,6 +1,6 @@
 /**
- * Connections of a port that takes the PROXY protocol, until it is known whom they are from. Only trusted proxies may say so; the
- * header is bounded in bytes and in time.
+ * Connections of a port that takes the PROXY protocol, until it is known who they are from. Only
+ * trusted proxies may send the header. The header is limited in bytes and in time.
  */
 import type { Socket } from "node:net";
 import type { TrustedProxies } from "../../src/address/client-address.js";
@@ -13,10 +13,10 @@ export interface ProxiedOptions {
   /** `accept`: a connection may begin with the header; `require`: it must. */
   readonly mode: Exclude<Config["proxyProtocol"], "none">;
   readonly proxies: TrustedProxies;
-  /** Time for the header, in milliseconds. */
+  /** Maximum time for the header, in milliseconds. */
   readonly headerTime: number;
   readonly log: Pick<Logger, "warn">;
-  /** Takes a connection, which is paused, without its PROXY header. */
+  /** Receives a paused connection, without its PROXY header. */
   readonly onPeer: (socket: Socket, peer: Peer) => void;
 }
 
@@ -51,14 +51,15 @@ export class ProxiedConnections {
       this.#options.onPeer(socket, this.#peerOf(socket, beginning));
     };
     const onEnd = (): void => {
-      // A balancer that only looks whether the port is open sends nothing.
+      // A load balancer that only checks whether the port is open sends nothing.
       if (received.length > 0) this.#refuse(socket, "it ended before its PROXY header did");
       else socket.destroy();
     };
     const onTimeout = (): void => {
       if (this.#waiting.has(socket)) this.#refuse(socket, `its PROXY header did not arrive within ${headerTime} ms`);
     };
-    // Timers run before sockets are read: where this process stood still, the header may have arrived all the same.
+    // Timers run before sockets are read. After this process was blocked, the header may already be
+    // waiting in the socket.
     const timeout = setTimeout(() => setImmediate(onTimeout), headerTime);
     const stop = (): void => {
       clearTimeout(timeout);

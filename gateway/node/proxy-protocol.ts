@@ -1,15 +1,19 @@
 /**
- * The header of the PROXY protocol, versions 1 and 2, by which a proxy that passes on bytes names the client of a connection
- * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt). It comes before everything else, TLS included.
+ * The header of the PROXY protocol, versions 1 and 2
+ * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt). With it a proxy that passes on
+ * bytes names the client of a connection. The header comes before everything else, also before TLS.
  */
 import { isIP } from "node:net";
 import { canonicalAddress } from "../../src/address/client-address.js";
 
-/** What a connection begins with. */
+/** The beginning of a connection. */
 export interface ProxyHeader {
   /** Bytes of the PROXY header; 0 where there is none. */
   readonly length: number;
-  /** The client's address; undefined where the header names none: UNKNOWN, LOCAL, AF_UNSPEC, AF_UNIX. */
+  /**
+   * The client's address; undefined where the header names none: UNKNOWN, LOCAL, AF_UNSPEC,
+   * AF_UNIX.
+   */
   readonly source: string | undefined;
 }
 
@@ -18,14 +22,17 @@ const NO_HEADER: ProxyHeader = { length: 0, source: undefined };
 const SIGNATURE_1 = Buffer.from("PROXY ");
 const SIGNATURE_2 = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 
-/** The longest header of version 1, with the end of its line (section 2.1). */
+/** Maximum size of a header of version 1 in bytes, including the end of its line (section 2.1). */
 const MAX_LINE = 107;
 /** Bytes of version 2 before the addresses: signature, version and command, family, length. */
 const FIXED = 16;
-/** The longest header of version 2 that is taken: addresses and what proxies usually tell beside them, a certificate included. */
+/**
+ * Maximum size of an accepted header of version 2 in bytes. It suffices for the addresses and the
+ * data that proxies usually add, including a certificate.
+ */
 const MAX_HEADER = 4096;
 
-/** Whether the bytes begin as a PROXY header does; undefined while more must come to tell. */
+/** Whether the bytes begin with a PROXY header; undefined while more bytes are needed to decide. */
 export function beginsProxyHeader(bytes: Buffer): boolean | undefined {
   for (const signature of [SIGNATURE_1, SIGNATURE_2]) {
     const length = Math.min(bytes.length, signature.length);
@@ -35,9 +42,9 @@ export function beginsProxyHeader(bytes: Buffer): boolean | undefined {
 }
 
 /**
- * @param bytes all that has arrived
+ * @param bytes all bytes that have arrived
  * @returns undefined while more must come
- * @throws {SyntaxError} saying what is wrong with the header
+ * @throws {SyntaxError} the defect of the header
  */
 export function readBeginning(bytes: Buffer): ProxyHeader | undefined {
   const begins = beginsProxyHeader(bytes);
@@ -66,11 +73,11 @@ function readLine(bytes: Buffer): ProxyHeader | undefined {
 
 const Command = { LOCAL: 0, PROXY: 1 } as const;
 
-/** Bytes of the addresses and ports, by the address family (section 2.2). */
+/** Bytes of the addresses and ports, by address family (section 2.2). */
 const ADDRESS_BYTES: readonly number[] = [0, 12, 36, 216];
 const IPV4 = 1;
 const IPV6 = 2;
-/** Unspecified, a stream or datagrams. */
+/** Transports below this number exist: unspecified, stream and datagram. */
 const TRANSPORTS = 3;
 
 function readBinary(bytes: Buffer): ProxyHeader | undefined {
@@ -81,7 +88,8 @@ function readBinary(bytes: Buffer): ProxyHeader | undefined {
   if (length > MAX_HEADER) throw new SyntaxError(`has ${length} bytes, more than ${MAX_HEADER}`);
   if (bytes.length < length) return undefined;
   const command = versionAndCommand & 0xf;
-  // What a header of this command says of addresses is to be ignored: the proxy has opened the connection for itself.
+  // With the command LOCAL the addresses must be ignored: the proxy has opened the connection for
+  // itself.
   if (command === Command.LOCAL) return { length, source: undefined };
   if (command !== Command.PROXY) throw new SyntaxError(`is malformed: it has the unknown command ${command}`);
   const family = familyAndTransport >> 4;
@@ -94,7 +102,10 @@ function readBinary(bytes: Buffer): ProxyHeader | undefined {
   return { length, source: sourceOf(family, bytes) };
 }
 
-/** Type, length and value, and so on: what they say is not read, but they must fill the header (section 2.2). */
+/**
+ * Checks the list of additional fields (type, length, value). They are not used, but they must fill
+ * the header exactly (section 2.2).
+ */
 function checkVectors(bytes: Buffer): void {
   let at = 0;
   while (at + 3 <= bytes.length) at += 3 + bytes.readUInt16BE(at + 1);

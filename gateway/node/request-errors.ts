@@ -1,4 +1,4 @@
-/** What may be wrong with a request, or become of it, over either version of HTTP. */
+/** The errors of requests that are the same over HTTP/1.1 and HTTP/2. */
 import { HttpError } from "../http/errors.js";
 
 export const GONE = new HttpError(499, "The client has gone");
@@ -10,7 +10,7 @@ export const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", {
 });
 export const UNKNOWN_EXPECTATION = new HttpError(417, "The only expectation understood is 100-continue");
 
-/** @param maxBytes of the body */
+/** @param maxBytes maximum size of the body */
 export function bodyTooLarge(maxBytes: number): HttpError {
   return new HttpError(413, `The body must not be larger than ${maxBytes} bytes`);
 }

@@ -1,18 +1,23 @@
 /**
- * Reads accepted connections into memory that all of them share: Node would allocate 64 KiB for each read, which is garbage at
- * once but for the bytes that have come. So those of a "data" event are valid only while it is handled.
+ * Reads accepted connections into a buffer that all of them share. Without that, Node allocates 64
+ * KiB for each read. All of it except the received bytes becomes garbage at once. In exchange, the
+ * bytes of a "data" event are valid only while the event is handled.
  *
- * For sockets that we connect, node:net has the option `onread`. A server does not offer it for those that it accepts, so what
- * the option sets is set here. A version of Node that keeps it elsewhere reads as it does without the option.
+ * For sockets that connect, node:net has the option `onread`. A server has no such option for
+ * accepted sockets, so this file sets the same internal fields itself. With a version of Node that
+ * names these fields otherwise, sockets read as they do without the option.
  */
 import { Socket } from "node:net";
 
 const input = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** The beginning of it that was read last: many requests are as long as the one before. */
+/**
+ * The part of the buffer that was read last. Many requests are as long as the one before, so it is
+ * reused.
+ */
 let lastRead = input;
 
-/** Node calls these with the socket as `this`. */
+/** Node calls these functions with the socket as `this`. */
 function emitShared(this: Socket, size: number): boolean {
   if (lastRead.length !== size) lastRead = input.subarray(0, size);
   return this.emit("data", lastRead);
@@ -21,23 +26,25 @@ function pushCopy(this: Socket, size: number): boolean {
   return this.push(Buffer.from(input.subarray(0, size)));
 }
 
-/** The types of Node have the option for `connect` alone. */
+/** In the types of Node only `connect` has this option. */
 const options: object = { onread: { buffer: input, callback: emitShared } };
 const connecting = new Socket(options);
 const BUFFER = keyOf(connecting, input);
 const CALLBACK = keyOf(connecting, emitShared);
 
-/** Under which a socket keeps a value. */
+/** The symbol under which a socket stores a value. */
 function keyOf(socket: Socket, value: unknown): symbol | undefined {
   return Object.getOwnPropertySymbols(socket).find((key) => Reflect.get(socket, key) === value);
 }
 
-/** The connection below a socket: no part of node:net's interface. */
+/** The handle below a socket: not a part of node:net's public interface. */
 interface Handle {
   useUserBuffer?(buffer: Uint8Array): void;
 }
 
-/** From now on the bytes of the socket's "data" events are valid only while they are handled. */
+/**
+ * From now on the bytes of the socket's "data" events are valid only while the events are handled.
+ */
 export function shareReads(socket: Socket & { readonly _handle?: Handle | null }): void {
   const { _handle: handle } = socket;
   if (BUFFER === undefined || CALLBACK === undefined || !handle?.useUserBuffer) return;
@@ -46,7 +53,7 @@ export function shareReads(socket: Socket & { readonly _handle?: Handle | null }
   Reflect.set(socket, CALLBACK, emitShared);
 }
 
-/** From now on they may be kept: for what reads the socket next. */
+/** From now on the bytes may be stored. Called before other code reads the socket. */
 export function unshareReads(socket: Socket): void {
   if (CALLBACK !== undefined && Reflect.get(socket, CALLBACK) === emitShared) Reflect.set(socket, CALLBACK, pushCopy);
 }

@@ -1,31 +1,36 @@
 /**
- * The timeout of clients that stop reading, because what waits for them is held in memory. Progress is measured by the bytes
- * that leave this process; Node's own timeout would count bytes that the client sends as well.
+ * The timeout of clients that stop reading, because the data that waits for them uses memory.
+ * Progress is measured by the bytes that leave this process. Node's own timeout would also count
+ * bytes that the client sends.
  */
 import type { Socket } from "node:net";
 
 /**
- * A client is cut that reads nothing for this long, and at most twice as long, while something waits for it. The system buffers
- * some 4 MiB ahead of the client: one that reads 1 KiB/s takes nothing for some twenty minutes.
+ * A connection is closed when its client reads nothing for this time while data is waiting for it,
+ * at the latest after twice the time. The system buffers about 4 MiB for a client. So a client that
+ * reads 1 KiB/s seems to read nothing for about twenty minutes.
  */
 export const SLOW_READER_MS = 30 * 60_000;
 
-/** Checks without progress before the client is cut, and while memory is short. */
+/** Checks without progress before the connection is closed: normally, and while memory is short. */
 const CHECKS = 30;
 const CHECKS_WHEN_SHORT = 1;
 
 /**
- * The part of node:net's private handle that is needed. The public figure, `bytesWritten` less `writableLength`, does not
- * change before a whole write is done: with a message of 4 MiB and a client that reads 1 KiB/s for more than an hour.
+ * The part of node:net's private handle that is needed. The public figure is `bytesWritten` minus
+ * `writableLength`. It changes only when a whole write is done. For a message of 4 MiB and a client
+ * that reads 1 KiB/s, that takes more than an hour.
  */
 interface Handle {
-  /** Bytes given to the system, or waiting to be. */
+  /** Bytes given to the system, or waiting to be given. */
   readonly bytesWritten: number;
-  /** Those of them that wait. */
+  /** The waiting part of these bytes. */
   readonly writeQueueSize: number;
 }
 
-/** Destroys a connection whose client has read nothing for `timeoutMs` while data is waiting for it. */
+/**
+ * Destroys a connection whose client has read nothing for `timeoutMs` while data is waiting for it.
+ */
 export class SlowReaderTimeout {
   readonly #socket: Socket & { readonly _handle?: Handle | null };
   readonly #timeoutMs: number;

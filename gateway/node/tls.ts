@@ -1,7 +1,8 @@
 /**
- * TLS at the HTTP port: HTTP/2 and HTTP/1.1 on one port, by ALPN (RFC 7301). Where authorities are named, clients must show a
- * certificate of one of them. Certificates may be replaced while the port is open: new connections get the new ones, and those
- * that stand go on.
+ * TLS at the HTTP port: HTTP/2 and HTTP/1.1 on one port, by ALPN (RFC 7301). Where the
+ * configuration names certificate authorities, a client must present a certificate of one of them.
+ * Certificates may be replaced while the port is open. New connections get the new certificates,
+ * and existing connections continue.
  */
 import { constants } from "node:crypto";
 import type { Socket } from "node:net";
@@ -9,15 +10,15 @@ import { createServer, type Server, type TLSSocket } from "node:tls";
 import type { Certificates } from "../../src/config/certificates.js";
 import { ALPN } from "../../src/http2/frames.js";
 
-/** In the order in which they are preferred. A client that names no protocol gets HTTP/1.1. */
+/** In order of preference. A client that offers no protocol gets HTTP/1.1. */
 const PROTOCOLS = [ALPN, "http/1.1"];
 
-/** How long a session may be resumed, in seconds. Sessions are kept by clients, in tickets. */
+/** How long a session may be resumed, in seconds. Clients store sessions as session tickets. */
 const SESSION_SECONDS = 3600;
 
 const PLAIN_TEXT = "This port speaks TLS: use https://\n";
 
-/** What a client that speaks plain HTTP gets to read. */
+/** The response to a client that speaks plain HTTP. */
 const PLAIN_RESPONSE = [
   "HTTP/1.1 400 Bad Request",
   "Connection: close",
@@ -27,14 +28,17 @@ const PLAIN_RESPONSE = [
   PLAIN_TEXT,
 ].join("\r\n");
 
-/** How long a client may take to read it, in milliseconds. */
+/** How long a client may take to read that response, in milliseconds. */
 const LINGER_MS = 1_000;
 
 export interface SecureServerOptions {
   readonly tls: Certificates;
-  /** How long a client may take for the handshake, in milliseconds. */
+  /** Maximum time for the handshake, in milliseconds. */
   readonly handshakeTime: number;
-  /** What takes a connection whose handshake is complete, by the protocol that was agreed on; `below` is its TCP socket. */
+  /**
+   * Receive a connection whose handshake is complete, by the negotiated protocol; `below` is its
+   * TCP socket.
+   */
   readonly accepts: Readonly<Record<"h2" | "http/1.1", (socket: TLSSocket, below: Socket) => void>>;
 }
 
@@ -51,7 +55,8 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
     key,
     minVersion: "TLSv1.2" as const,
     honorCipherOrder: true,
-    // A client must not make the server compute for it again and again (RFC 9113, section 9.2.1).
+    // Renegotiation would let a client cause expensive handshakes again and again (RFC 9113
+    // §9.2.1).
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     sessionTimeout: SESSION_SECONDS,
   });
@@ -63,7 +68,7 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
     ALPNProtocols: PROTOCOLS,
     handshakeTimeout: handshakeTime,
   });
-  /** TCP sockets whose handshake is not complete, by their clients. */
+  /** TCP sockets whose handshake is not complete, by the address and port of the client. */
   const handshakes = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
     const client = clientOf(socket);
@@ -74,12 +79,12 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
     const client = clientOf(socket);
     const below = handshakes.get(client);
     handshakes.delete(client);
-    // The client has gone meanwhile.
+    // The client has gone during the handshake.
     if (below === undefined) socket.destroy();
     else accepts[socket.alpnProtocol === ALPN ? "h2" : "http/1.1"](socket, below);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: ClientErrorSocket) => {
-    // TLS itself has sent the client an alert.
+    // For other errors TLS itself has sent the client an alert.
     if (error.code === "ERR_SSL_HTTP_REQUEST") respondPlain(socket);
     else socket.destroy();
   });
@@ -94,7 +99,10 @@ function clientOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** The TCP socket below is no part of Node's interface. Without it the client's connection is closed. */
+/**
+ * The TCP socket below is not a part of Node's interface. Without it the client's connection is
+ * closed.
+ */
 type ClientErrorSocket = TLSSocket & { readonly _parent?: Socket | null };
 
 function respondPlain(socket: ClientErrorSocket): void {

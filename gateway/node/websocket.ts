@@ -1,6 +1,7 @@
 /**
- * WebSockets on the HTTP port, by the package ws. This file adds a limit of messages a second, pings that must be answered,
- * writing that reports a slow client, and a little reading ahead: only by reading is it noticed that a client has gone.
+ * WebSockets on the HTTP port, by the package ws. This file adds a limit of frames per second,
+ * pings that the client must respond to, and writing that reports a slow client. It also reads a
+ * little ahead, because only reading shows that a client has gone.
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -14,22 +15,28 @@ import { GONE } from "./request-errors.js";
 import { SlowReaderTimeout } from "./slow-reader.js";
 
 export interface WebSocketLimits {
-  /** Most bytes of a message. */
+  /** Maximum size of a message in bytes. */
   readonly maxBody: number;
-  /** How often a client is pinged, and how long it has to answer, in milliseconds; default 15 s. */
+  /**
+   * The time between two pings, in which the client must respond with a pong, in milliseconds;
+   * default 15 s.
+   */
   readonly heartbeatMs?: number | undefined;
-  /** How long a client may read nothing while data is waiting for it, in milliseconds; default 30 min. */
+  /**
+   * How long a client may read nothing while data is waiting for it, in milliseconds; default 30
+   * min.
+   */
   readonly stallMs?: number | undefined;
 }
 
 const HEARTBEAT_MS = 15_000;
-/** A client that sends more frames in a second is read again in the next. */
+/** When a client sends more frames in a second, it is not read again until the next second. */
 const MAX_FRAMES_PER_SECOND = 10_000;
-/** Bytes that are read ahead while the service takes nothing; then the client has to wait. */
+/** Bytes that are read ahead while the service reads nothing. Then the client has to wait. */
 const MAX_HELD = 65_536;
-/** Memory that a message takes beside its bytes, about. */
+/** Approximate memory of a message besides its bytes. */
 const MESSAGE_OVERHEAD = 128;
-/** Bytes of a control frame beside its data, as a client sends it (RFC 6455 §5.2). */
+/** Bytes of a control frame besides its data, as a client sends it (RFC 6455 §5.2). */
 const CONTROL_HEADER = 6;
 
 export class WebSockets {
@@ -47,7 +54,7 @@ export class WebSockets {
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
-      // Compression would let a few bytes become many, and holds memory for each connection.
+      // Compression would let a few bytes become many, and needs memory for each connection.
       perMessageDeflate: false,
       maxPayload: maxBody,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
@@ -57,7 +64,10 @@ export class WebSockets {
     });
   }
 
-  /** Answers an upgrade with 101. `onAbort` is called when the WebSocket fails before the session has closed it. */
+  /**
+   * Responds to an upgrade with 101. `onAbort` is called when the WebSocket fails before the
+   * session has closed it.
+   */
   accept(
     upgrade: Upgrade,
     headers: readonly string[],
@@ -66,7 +76,8 @@ export class WebSockets {
   ): void {
     this.#headers = headers;
     const { req, socket, head, client } = upgrade;
-    // A client may offer other protocols, too (RFC 9110 §7.8), at which the package would refuse.
+    // A client may offer other protocols too (RFC 9110 §7.8). The package would reject such a
+    // request.
     req.headers.upgrade = "websocket";
     this.#server.handleUpgrade(req as IncomingMessage, socket, head, (opened) => {
       const memory = this.#budget.open(client || "unix");
@@ -91,21 +102,24 @@ class OpenWebSocket implements MessageSocket {
   /** Bytes that this WebSocket has reserved. */
   #reserved = 0;
   readonly #heartbeat: NodeJS.Timeout;
-  /** Decides about a client whose pong has not been read. */
-  #verdict: NodeJS.Immediate | undefined;
+  /**
+   * Runs after the ping timer has expired, when sockets have been read: only then a missing pong
+   * counts.
+   */
+  #lateCheck: NodeJS.Immediate | undefined;
   /** Runs while the client is not read because it has sent too many frames in this second. */
   #throttle: NodeJS.Timeout | undefined;
   /** Whether anything has arrived since the last ping. */
   #isAlive = true;
-  /** The session takes no messages for now; those that arrived meanwhile, and their size. */
+  /** While the session takes no messages: the messages that have arrived, and their size. */
   #paused = false;
   readonly #held: (Uint8Array | undefined)[] = [];
   #heldBytes = 0;
-  /** Bytes that have arrived of an incomplete message. */
+  /** Bytes of an incomplete message that have arrived. */
   #partialBytes = 0;
-  /** There was no memory for what the client sends, or does not read. */
+  /** There was no memory for data that the client sent or does not read. */
   #outOfMemory = false;
-  /** Frames of this second, and when it began. */
+  /** Frames of this second, and when the second began. */
   #frames = 0;
   #second = performance.now();
 
@@ -161,7 +175,7 @@ class OpenWebSocket implements MessageSocket {
 
   close(code: number, reason: string): void {
     this.opened.close(code, reason);
-    // Until the client's own close arrives, what it sends is read and dropped.
+    // Until the client's own close frame arrives, its messages are read and dropped.
     this.resume();
   }
 
@@ -170,13 +184,19 @@ class OpenWebSocket implements MessageSocket {
     if (this.#partialBytes > MIN_RESERVED) this.#reserve();
   }
 
-  /** A control frame, with its header and mask, may stand between the frames of a message. */
+  /**
+   * Subtracts a control frame with its header and mask, because it may stand between the frames of
+   * a message.
+   */
   #control(bytes: number): void {
     this.#partialBytes = Math.max(this.#partialBytes - bytes - CONTROL_HEADER, 0);
     this.#count();
   }
 
-  /** Reserves memory for what is held now. Where there is none the call ends, and a little later the connection. */
+  /**
+   * Reserves memory for the data that waits now. Without memory the call ends, and a little later
+   * the connection.
+   */
   #reserve(): void {
     const held = this.#heldBytes + this.#partialBytes + this.socket.writableLength;
     const reserved = held > MIN_RESERVED ? held : 0;
@@ -229,18 +249,22 @@ class OpenWebSocket implements MessageSocket {
     this.#readOn();
   }
 
-  /** Pings the client, but not where one side does not keep up: the ping, or the pong, would wait behind all the rest. */
+  /**
+   * Pings the client, unless one side is too slow: then the ping or the pong would wait behind all
+   * other data.
+   */
   #beat(): void {
     if (this.socket.writableNeedDrain) {
-      this.slowReader.start(); // What waits may be pongs, which the package sends.
+      this.slowReader.start(); // The waiting data may be pongs, which the package itself sends.
       return;
     }
     if (this.#isAlive || this.opened.isPaused) {
       this.#ping();
       return;
     }
-    // Timers run before sockets are read: where this process stood still, the pong may have arrived all the same.
-    this.#verdict = setImmediate(() => (this.#isAlive ? this.#ping() : this.#giveUp()));
+    // Timers run before sockets are read. After this process was blocked, the pong may already be
+    // waiting in the socket.
+    this.#lateCheck = setImmediate(() => (this.#isAlive ? this.#ping() : this.#giveUp()));
   }
 
   #giveUp(): void {
@@ -256,7 +280,7 @@ class OpenWebSocket implements MessageSocket {
 
   #closed(): void {
     clearInterval(this.#heartbeat);
-    clearImmediate(this.#verdict);
+    clearImmediate(this.#lateCheck);
     clearTimeout(this.#throttle);
     this.slowReader.stop();
     this.onAbort(GONE);
@@ -267,7 +291,10 @@ function sizeOf(text: Uint8Array | undefined): number {
   return (text?.length ?? 0) + MESSAGE_OVERHEAD;
 }
 
-/** Converts an error of the package, which has closed the WebSocket already: with 1009, 1008, 1007 or 1002. */
+/**
+ * Converts an error of the package. The package has already closed the WebSocket with 1009, 1008,
+ * 1007 or 1002.
+ */
 function toHttpError({ code, message }: Error & { code?: string }): HttpError {
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") return new HttpError(413, "The message is too large");
   if (code?.startsWith("WS_ERR_")) return new HttpError(400, `The frames are no WebSocket's: ${message}`);

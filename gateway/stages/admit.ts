@@ -1,8 +1,11 @@
 /**
- * Stage 5, admit: the guard decides whether the caller may call the endpoint; the body is received here.
+ * Stage 5, admit: the guard decides whether the caller may call the endpoint. The body is received
+ * here.
  *
- * Where a body is still on its way the guard decides twice. Before it is received: who may not call must not make the gateway hold
- * a body. After its last byte: a rule deleted meanwhile does not admit the call. Only the body of an admitted call is parsed.
+ * Where the body has not arrived yet, the guard decides twice. It decides before the body is
+ * received, so that a caller without permission cannot make the gateway store a body. It decides
+ * again after the last byte, so that a rule deleted meanwhile does not admit the call. The body is
+ * parsed only after the call is admitted.
  */
 import type { Admission, Credentials } from "../../src/call/admission.js";
 import type { Route } from "../catalog/target.js";
@@ -14,15 +17,15 @@ import { queueAfterBody } from "./request-queue.js";
 
 export interface AdmitResult {
   readonly admission: Admission;
-  /** The body, in the pieces in which it arrived; empty where the call itself reads it. */
+  /** The body, in the chunks in which it arrived. Empty where the stage `call` reads the body. */
   readonly body: readonly Uint8Array[];
 }
 
 const NO_BODY: readonly Uint8Array[] = [];
 
 /**
- * As `admit`, where nothing has to be waited for: the token is known, and the body is there, plain.
- * @returns undefined where something has
+ * As `admit`, where the token is known and the body has arrived and is not encoded.
+ * @returns undefined where `admit` would have to wait
  */
 export function admitAtOnce(
   request: GatewayRequest,
@@ -38,20 +41,21 @@ export function admitAtOnce(
   const admission = options.guard.admitAtOnce(credentials, target.endpoint);
   if (admission === undefined) return undefined;
   const maxBody = dialect.maxBody(maxMessageOf(route, options));
-  // A body that was there already came before the decision.
+  // The body had already arrived, so this one decision is later than its last byte.
   const body = readsBody ? request.arrivedBody(maxBody) : (route.body ?? NO_BODY);
   return body && { admission, body };
 }
 
 /**
  * Ends a request with:
- * - 400 a malformed body, or one that cannot be decompressed
- * - 401 no rule admits the caller, or a token is needed and there is no valid one
+ * - 400 the body is malformed, or cannot be decompressed
+ * - 401 no rule admits the caller, or the call needs a valid token and has none
  * - 403 a rule denies the caller, or the token is limited to other resources
  * - 408 the body took too long to arrive
- * - 413 the body is too large, or its chunk extensions
- * - 499 the client has gone
- * - 503 the guard cannot decide, there is no memory for the body, or the gateway has too many requests when it has come
+ * - 413 the body or its chunk extensions are too large
+ * - 499 the client has closed the connection or cancelled the request
+ * - 503 the guard cannot decide, there is no memory for the body, or the gateway is overloaded when
+ *   the body has arrived
  */
 export async function admit(
   request: GatewayRequest,

@@ -1,6 +1,8 @@
 /**
- * Stage 6, call: reads the request message and calls the endpoint, in the way that its shape needs: one message each way,
- * a stream of answers, a body sent on piece by piece, or a WebSocket.
+ * Stage 6, call: reads the request message and calls the endpoint.
+ *
+ * The shape of the endpoint determines how: one message each way, a stream of responses, a body
+ * that is passed on chunk by chunk, or a WebSocket.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Admission, Credentials } from "../../src/call/admission.js";
@@ -20,12 +22,12 @@ import type { AdmittedStart, StreamCallOptions } from "./stream-call.js";
 
 const HEARTBEAT_MS = 15_000;
 
-/** An admitted request, without its body: a stream keeps this for as long as it is open. */
+/** An admitted request without its body. A stream keeps this object as long as it is open. */
 export interface AdmittedRequest {
   readonly request: GatewayRequest;
   readonly state: RequestState;
   readonly route: Route;
-  /** The endpoint as the instance has it that is called. */
+  /** The endpoint, by the contract of the instance that is called. */
   readonly target: Target;
   readonly credentials: Credentials;
   readonly admission: Admission;
@@ -35,16 +37,19 @@ export interface AdmittedRequest {
 
 /**
  * Ends a request with:
- * - 101 a WebSocket
- * - 204 a client that comes back to a stream of events that it has had to its end
- * - 400 the message does not fit the endpoint, or a query where none is read
+ * - 101 a WebSocket is opened
+ * - 204 a client reconnects to an event stream that it has already received to the end
+ * - 400 the message does not fit the endpoint, or the endpoint reads no query and the request has
+ *   one
  * - 426 the endpoint takes a stream of messages, and the request asks for no WebSocket
- * - 499 the client has gone
- * - 502 the service broke the protocol, did not answer with one message, or answered with more than the gateway takes
- * - 503 the service cannot be reached, or has more calls than it can answer, or the gateway stops
- * - 504 the deadline has passed, or the service took nothing of an upload for too long
+ * - 499 the client has closed the connection or cancelled the request
+ * - 502 the service broke the protocol, did not respond with one message, or responded with more
+ *   than the gateway accepts
+ * - 503 the service cannot be reached or is overloaded, or the gateway stops
+ * - 504 the deadline has passed, or the service read nothing of an upload for too long
  * - any error of the service, by its gRPC code
- * @returns the one answer in wire bytes; the reply where the call goes on after the response has begun
+ * @returns the response message in wire bytes, or the reply where the call continues after the
+ * response has begun
  */
 export function call(
   admitted: AdmittedRequest,
@@ -62,7 +67,7 @@ export function call(
   return callOnce(admitted, message, startOf(admitted, admission, options));
 }
 
-/** Calls with a message for which types have to be asked for first. */
+/** Calls with a message whose types must first be fetched from the service. */
 async function callWithTypes(
   admitted: AdmittedRequest,
   body: readonly Uint8Array[],
@@ -73,12 +78,15 @@ async function callWithTypes(
     () => state.dialect.readMessage(request, target, body, route),
     admitted.deadlineMonotonicMs,
   );
-  // Meanwhile changes may have been acknowledged.
+  // Changes of the rules may have been acknowledged while the types were fetched.
   const admission = await options.guard.admit(credentials, target.endpoint);
   return callOnce(admitted, message, startOf(admitted, admission, options));
 }
 
-/** When a call must have ended, in milliseconds of `performance.now()`. A stream has no deadline but one that the client sets. */
+/**
+ * When a call must have ended, in milliseconds of `performance.now()`. A stream has a deadline only
+ * where the client sets one.
+ */
 export function deadlineOf(
   { shape }: Endpoint,
   timeout: number | undefined,
@@ -138,7 +146,10 @@ class UnaryListener implements CallListener {
   }
 }
 
-/** Resolves when the types of an error's details have been asked for; undefined where none is missing, or needed. */
+/**
+ * Resolves when the types in the error's details have been fetched. Undefined where none is
+ * missing, or the dialect writes no details.
+ */
 function completeDetails(
   { state, target, deadlineMonotonicMs }: AdmittedRequest,
   { details }: Status,
@@ -147,8 +158,10 @@ function completeDetails(
 }
 
 /**
- * Where instances differ in their contract: calls an instance by its contract. Where no instance of that contract has seen the
- * call, calls one of another contract, with the message encoded by that, once the guard has admitted the call again.
+ * Calls an endpoint whose instances have different contracts. The message is encoded by the
+ * contract of the instance that is called. If no instance of that contract has received the call,
+ * the guard decides again. Then the message is encoded by another contract, and sent to an instance
+ * with that contract.
  */
 async function callAnyContract(
   first: AdmittedRequest,
@@ -170,14 +183,14 @@ async function callAnyContract(
     } catch (error) {
       const next = error instanceof UnreachableError ? alternatives.next(tried) : undefined;
       if (next === undefined || next.endpoint.shape !== target.endpoint.shape) throw error;
-      // Changes may have been acknowledged since the first attempt.
+      // Changes of the rules may have been acknowledged since the first attempt.
       const admission = await options.guard.admit(admitted.credentials, next.endpoint);
       admitted = { ...admitted, target: next, admission };
     }
   }
 }
 
-/** How an admitted call begins at its service. */
+/** The metadata, deadline and admission with which a call is opened at its service. */
 export function startOf(
   admitted: Omit<AdmittedRequest, "admission" | "route">,
   admission: Admission,
@@ -198,8 +211,9 @@ export function startOf(
 }
 
 /**
- * A stream begins at its service with its first message, however late that comes; the guard decides again then. Where the
- * message was received before the stage `admit` ended, the admission is as new as the message.
+ * Options of a streaming call. The call is opened at the service with its first message, however
+ * late that message arrives. The guard decides again at that time, unless the message was received
+ * before the stage `admit` ended: then the admission is already newer than the message.
  */
 function streamOptions(admitted: AdmittedRequest, options: StageOptions): StreamCallOptions {
   const { request, state, route, target, credentials, admission, deadlineMonotonicMs: deadline } = admitted;
@@ -219,8 +233,9 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
 }
 
 /**
- * The metadata that a service gets with a call, but for the signed context. The list is closed: no header of a client becomes metadata under its own
- * name, so no client can speak in the gateway's name.
+ * The metadata that a service gets with a call, except the caller assertion. The list is closed: no
+ * header of a client becomes metadata under its own name, unless the service is configured to
+ * receive it. So no client can send metadata that looks like the gateway's.
  */
 function metadataOf(
   {
@@ -245,7 +260,7 @@ function metadataOf(
   if (target.metadata.isAny) metadata.push(...target.metadata.read(request.rawHeaders));
   switch (target.identity) {
     case "token":
-      // A token without a caller here has none at the authority either.
+      // A token that belongs to no caller here belongs to no caller at the authority either.
       if (token !== undefined && admission.caller !== undefined) metadata.push(["authorization", `Bearer ${token}`]);
       if (enrolment !== undefined && target.endpoint.service === "auth") {
         metadata.push(["x-portico-gateway", enrolment], [CLIENT_ADDRESS, request.remoteAddress]);
@@ -263,7 +278,10 @@ function metadataOf(
   return metadata;
 }
 
-/** Version, trace ID, parent ID, flags, and what versions after 00 may add (W3C Trace Context §3.2.2). */
+/**
+ * Version, trace ID, parent ID, flags, and additions of versions after 00 (W3C Trace Context
+ * §3.2.2).
+ */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[\x21-\x7e]*)?$/;
 const TRACESTATE = /^[\x20-\x7e\t]{1,512}$/;
 

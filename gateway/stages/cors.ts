@@ -1,10 +1,13 @@
 /**
- * Stage 1, cors: which hosts are served, and which web pages may send requests: those of the gateway's own origin, and of the
- * origins in `PORTICO_CORS` (https://fetch.spec.whatwg.org/#http-cors-protocol), never with credentials.
+ * Stage 1, cors: checks the host, and which web pages may send requests
+ * (https://fetch.spec.whatwg.org/#http-cors-protocol). Pages of the gateway's own origin and of the
+ * origins in `PORTICO_CORS` may. They never send credentials.
  *
- * CORS keeps a page from reading a response, not from sending a request, such as an image or a form. So requests of pages of
- * other origins are rejected, by `Sec-Fetch-Site` (https://www.w3.org/TR/fetch-metadata/), which browsers send to https and
- * loopback addresses, else `Origin`, which they send with all requests but GET and HEAD without CORS.
+ * CORS prevents a page from reading a response. It does not prevent a page from sending a request,
+ * for example by an image or a form. So the gateway itself rejects requests of cross-origin pages.
+ * It recognizes them by `Sec-Fetch-Site` (https://www.w3.org/TR/fetch-metadata/), which browsers
+ * send to https and loopback addresses. Without that header it uses `Origin`, which browsers send
+ * with all requests except GET and HEAD without CORS.
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -16,8 +19,8 @@ import type { BareResponse, GatewayRequest } from "../http/message.js";
 
 /**
  * Ends a request with:
- * - 204 a preflight, whatever its path: a page that calls a path that does not exist should get to read the 404
- * - 403 a page of an origin that may not call made the request, and it is not a navigation
+ * - 204 a preflight for any path, so that a page that calls a missing path can read the 404
+ * - 403 a page of an origin that may not call sent the request, and it is not a navigation
  * - 421 the host is not served here (DNS rebinding)
  * @returns the reply to a preflight; undefined for any other request
  */
@@ -27,12 +30,15 @@ export function checkCors(
 ): BareResponse | undefined {
   hosts.check(headers);
   if (cors.isCrossOrigin(headers) && !isNavigation(method, headers)) throw crossOriginRefused(headers);
-  // A CORS-preflight request asks whether a page may send a request.
+  // These headers together make a CORS-preflight request: may a page send this request?
   if (method !== "OPTIONS" || headers.origin === undefined || headers.requestMethod === undefined) return undefined;
   return { status: 204, headers: cors.preflight(headers), body: "" };
 }
 
-/** `*` is for metadata: without credentials it stands for every name (https://fetch.spec.whatwg.org/#http-access-control-expose-headers). */
+/**
+ * `*` exposes the service's metadata. In a response without credentials it stands for every name
+ * (https://fetch.spec.whatwg.org/#http-access-control-expose-headers).
+ */
 const EXPOSED = "X-Request-Id, Retry-After, *";
 const ANY = ["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers", EXPOSED];
 const VARY = ["Vary", "Origin"];
@@ -40,9 +46,10 @@ const NONE: readonly string[] = [];
 const PREFLIGHT = [
   ...["Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE"],
   "Access-Control-Allow-Headers",
-  // `*` is for metadata and for what gRPC-Web and Connect send; it does not stand for Authorization.
+  // `*` allows metadata and the headers of gRPC-Web and Connect. It does not stand for
+  // Authorization.
   "Authorization, Content-Type, Platform-Namespace, X-Request-Id, Grpc-Timeout, Traceparent, Tracestate, *",
-  ...["Access-Control-Max-Age", "7200"], // Two hours, the most that browsers keep.
+  ...["Access-Control-Max-Age", "7200"], // Two hours, the maximum in browsers.
 ];
 
 /** The origins whose pages may call. */
@@ -53,7 +60,10 @@ export class Cors {
     this.#origins = origins === "*" ? "*" : new Set(origins);
   }
 
-  /** Headers of a response. `Vary: Origin` is left out where all origins get the same headers: no response may be stored. */
+  /**
+   * Headers of every response. `Vary: Origin` is left out where all origins get the same headers.
+   * That is safe because responses have `no-store`.
+   */
   headers({ origin }: RequestHeaders): readonly string[] {
     if (this.#origins === "*") return origin === undefined ? NONE : ANY;
     if (this.#origins.size === 0) return NONE;
@@ -61,14 +71,16 @@ export class Cors {
     return [...VARY, "Access-Control-Allow-Origin", origin, "Access-Control-Expose-Headers", EXPOSED];
   }
 
-  /** Whether, by its headers, a page of an origin that may not call made the request. */
+  /** Whether the headers show that a page of an origin that may not call sent the request. */
   isCrossOrigin(headers: RequestHeaders): boolean {
     const { fetchSite, origin } = headers;
     if (fetchSite === undefined && origin === undefined) return false;
     return isOfAnotherOrigin(headers) && !this.#allows(origin);
   }
 
-  /** A request for an image or a script has no Origin, so it is allowed only where every origin is. */
+  /**
+   * A request for an image or a script has no Origin, so it is allowed only where every origin is.
+   */
   #allows(origin: string | undefined): boolean {
     return this.#origins === "*" || (origin !== undefined && this.#origins.has(origin));
   }
@@ -79,12 +91,15 @@ export class Cors {
   }
 }
 
-/** Whether a browser follows a link. The response becomes a page of its own, which the page before cannot read. */
+/**
+ * Whether a browser follows a link. The response becomes a new page, which the page with the link
+ * cannot read.
+ */
 function isNavigation(method: string, { fetchMode }: RequestHeaders): boolean {
   return method === "GET" && fetchMode === "navigate";
 }
 
-/** The refusal of a request that a page of another origin made. */
+/** The error for a request of a page of another origin. */
 export function crossOriginRefused({ origin }: RequestHeaders): HttpError {
   const pages = origin === undefined ? "other origins" : origin.slice(0, MAX_ORIGIN);
   return new HttpError(403, `Pages of ${pages} may not call here; PORTICO_CORS names the origins that may`);
@@ -92,7 +107,10 @@ export function crossOriginRefused({ origin }: RequestHeaders): HttpError {
 
 const MAX_ORIGIN = 128;
 
-/** Whether a page of another origin made the request. A proxy may speak TLS for the gateway, so the scheme of the gateway's own origin is not known. */
+/**
+ * Whether a page of another origin sent the request. Schemes are not compared: a proxy may
+ * terminate TLS, so the gateway does not know the scheme of its own origin.
+ */
 export function isOfAnotherOrigin({ fetchSite, origin, host }: RequestHeaders): boolean {
   if (fetchSite === "same-origin" || fetchSite === "none") return false;
   if (fetchSite === "cross-site" || fetchSite === "same-site") return true;
@@ -100,16 +118,21 @@ export function isOfAnotherOrigin({ fetchSite, origin, host }: RequestHeaders): 
 }
 
 /**
- * The host names that a port serves, as a defence against DNS rebinding: the owner of a name has it resolve to this machine
- * after the browser has loaded a page from it; then the browser takes the page and this port for one origin, and only `Host`
- * still has the foreign name. So a port bound to loopback serves loopback names and configured names only. A port that others reach
- * serves addresses as well: rebinding needs a name, and probes and Prometheus know a container by its address alone.
+ * The host names that a port serves, as a defence against DNS rebinding.
+ *
+ * In that attack a browser loads a page from a name. Then the owner of the name makes it resolve to
+ * this computer. The browser now takes the page and this port for one origin. Only the header
+ * `Host` still has the attacker's name. So a port bound to loopback serves only loopback names and
+ * configured names. A port that other computers can reach also serves IP addresses: rebinding needs
+ * a name, and probes and Prometheus know a container only by its address.
  */
 export class Hosts {
   readonly #names: ReadonlySet<string>;
   readonly #any: boolean;
   readonly #addresses: boolean;
-  /** The last `Host` that was accepted, since clients repeat it. */
+  /**
+   * The last `Host` that was accepted. Clients repeat it, so most requests need no further check.
+   */
   #accepted: string | undefined;
 
   private constructor(names: readonly string[], isOpen: boolean) {
@@ -119,7 +142,8 @@ export class Hosts {
   }
 
   /**
-   * The host names of a port that listens at `address`: any name, where that is no loopback address and none is configured.
+   * The host names of a port that listens at `address`. Any name is served where the address is not
+   * a loopback address and no names are configured.
    * @param names configured ones, in lower case and without ports; `*` means any
    */
   static async of({ host }: Address, names: Config["httpHosts"]): Promise<Hosts> {
@@ -127,7 +151,10 @@ export class Hosts {
     return new Hosts(names, !(await isLoopback(host)));
   }
 
-  /** Refuses a request for another host. One without Host is HTTP/1.0, which no browser speaks. @throws {HttpError} 421 */
+  /**
+   * Rejects a request for another host. A request without Host is HTTP/1.0, which no browser sends.
+   * @throws {HttpError} 421
+   */
   check({ host }: RequestHeaders): void {
     if (this.#any || host === undefined || host === this.#accepted) return;
     const name = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/.exec(host)?.[1]?.toLowerCase();
@@ -144,7 +171,7 @@ export class Hosts {
 
 const MAX_SHOWN_HOST = 128;
 
-/** Whether a header Host has a loopback name or address. */
+/** Whether the value of a header Host is a loopback name or address. */
 export function isLoopbackHost(host: string): boolean {
   return isLoopbackName(host.replace(/:\d*$/, "").toLowerCase());
 }
@@ -156,12 +183,15 @@ function isLoopbackName(name: string): boolean {
   return LOOPBACK.test(name);
 }
 
-/** Whether it is an address as `Host` has it: IPv6 in brackets (RFC 3986 §3.2.2). */
+/** Whether `name` is an address as written in `Host`: IPv6 in brackets (RFC 3986 §3.2.2). */
 function isAddress(name: string): boolean {
   return isIP(name) === 4 || (name.startsWith("[") && isIP(name.slice(1, -1)) === 6);
 }
 
-/** A name that does not resolve counts as not loopback: listening at it fails anyway, with an error that says so. */
+/**
+ * A name that does not resolve counts as not loopback. Listening at it fails anyway, with an error
+ * that names it.
+ */
 async function isLoopback(host: string): Promise<boolean> {
   const literal = isIP(host) === 6 ? `[${host}]` : host;
   if (isLoopbackName(literal) || isIP(host) !== 0) return isLoopbackName(literal);

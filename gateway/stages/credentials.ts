@@ -1,4 +1,7 @@
-/** Stage 4, credentials: what the caller shows, and the namespace in which it calls. Nothing is decided yet. */
+/**
+ * Stage 4, credentials: reads the token that the caller sent, and the namespace of the call.
+ * Nothing is decided yet.
+ */
 import type { Credentials } from "../../src/call/admission.js";
 import { bearerOf } from "../../src/call/token.js";
 import { NAME } from "../../src/contract/names.js";
@@ -9,8 +12,9 @@ import type { GatewayRequestHead } from "../http/message.js";
 
 /**
  * Ends a request with:
- * - 400 a malformed Platform-Namespace, malformed subprotocols of a WebSocket, more than one token
- * @param route whose paths `/v1/…` need a valid token, which alone names the namespace
+ * - 400 a malformed Platform-Namespace, malformed WebSocket subprotocols, or more than one token
+ * @param route `versioned` for a path `/v1/…`: it needs a valid token, and only the token names the
+ * namespace
  */
 export function readCredentials(
   request: GatewayRequestHead,

@@ -1,11 +1,13 @@
 /**
- * A dialect is one way of writing calls in HTTP, such as Portico's own JSON or gRPC: how a request names its endpoint, how its
- * message and deadline are read, and how an answer, a stream and an error are written. The stages are the same for every
- * dialect, so none is a way round the rules.
+ * A dialect is one way of writing calls in HTTP, such as Portico's own JSON or gRPC. It defines how
+ * a request names its endpoint, and how the message and deadline are read. It also defines how a
+ * response, a stream and an error are written. The stages are the same for every dialect, so no
+ * dialect bypasses the rules.
  *
- * No dialect reads a body before the guard has decided who calls: until then its functions are given the head of the request
- * alone, and the stages receive the body. The functions are properties, because TypeScript lets a method take more than the
- * interface gives it.
+ * No dialect reads a body before the guard has decided who calls. Until then its functions get only
+ * the head of the request, and the stages receive the body. These functions are properties and not
+ * methods, because TypeScript checks the parameters of properties more strictly: a method could
+ * declare that it takes the whole request.
  *
  * The stages know no socket.
  */
@@ -21,32 +23,50 @@ import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../http/m
 import type { StreamCallOptions } from "./stream-call.js";
 
 export interface Dialect {
-  /** In the log. */
+  /** Written to the log. */
   readonly name: string;
-  /** The roots of the paths that are this dialect's alone: no service may have them. */
+  /** The path roots that belong to this dialect alone. No service may have them. */
   readonly roots: readonly BuiltInRoot[];
-  /** Whether details of errors are written as JSON, for which their types are needed; else as bytes. */
+  /**
+   * Whether error details are written as JSON, for which their types are needed. Otherwise they are
+   * written as bytes.
+   */
   readonly writesDetails: boolean;
   /**
-   * The route of the endpoint that the request names, or the reply to a request that calls none; undefined where the path is
-   * none of this dialect's. It may be asked twice. @throws {Error} at a path of this dialect without an endpoint
+   * The route of the endpoint that the request names, or the reply to a request that calls no
+   * endpoint. Undefined where the path does not belong to this dialect. It may be called twice for
+   * a request.
+   * @throws {Error} for a path of this dialect that has no endpoint
    */
   readonly findRoute: (request: GatewayRequestHead, routes: Routes) => Route | BodyRoute | BareResponse | undefined;
   /** The methods with which the endpoint can be called at the path of the request. */
   readonly methods: (request: GatewayRequestHead, endpoint: Endpoint, route: Route) => Allow;
-  /** Refuses, by its headers, a body in which the endpoint's request cannot be sent. @throws {HttpError} 400, 415 */
+  /**
+   * Rejects, by its headers, a body that cannot contain the endpoint's request.
+   * @throws {HttpError} 400, 415
+   */
   readonly checkBody: (request: GatewayRequestHead, target: Target, route: Route) => void;
-  /** How long the call may take, in milliseconds; undefined where no header says so. @throws {HttpError} 400 */
+  /**
+   * How long the call may take, in milliseconds; undefined where no header sets a limit.
+   * @throws {HttpError} 400
+   */
   readonly readTimeout: (headers: RequestHeaders) => number | undefined;
-  /** Whether the body is sent on to the service piece by piece instead of being read to its end first. */
+  /**
+   * Whether the body is passed on to the service chunk by chunk instead of being read to its end
+   * first.
+   */
   readonly takesChunks: (request: GatewayRequestHead, target: Target, route: Route) => boolean;
-  /** Most bytes of the body in which a message of `maxMessage` bytes is sent. */
+  /** Maximum size of a body, in bytes, that carries a message of `maxMessage` bytes. */
   readonly maxBody: (maxMessage: number) => number;
-  /** Whether the message has to be decompressed, or taken out of an envelope: then it is made of the body by `decodeBody`. */
+  /**
+   * Whether the message has to be decompressed or taken out of an envelope. Then `decodeBody` reads
+   * it from the body.
+   */
   readonly isEncoded: (request: GatewayRequestHead) => boolean;
   /**
-   * @param maxMessage bytes of the message, before and after decompression
-   * @throws {HttpError} (rejects) 400 for what is not encoded so, 413 too large, 503 no memory
+   * @param maxMessage maximum size of the message in bytes, before and after decompression
+   * @throws {HttpError} (rejects) 400 for a body that is not encoded so, 413 too large, 503 no
+   * memory
    */
   decodeBody(
     request: GatewayRequest,
@@ -56,13 +76,15 @@ export interface Dialect {
   ): Promise<readonly Uint8Array[]>;
   /**
    * The request message in wire bytes.
-   * @param route as `findRoute` gave it, of this dialect
-   * @throws {HttpError} 400 @throws {JsonError} 400
+   * @param route returned by `findRoute` of this dialect
+   * @throws {HttpError} 400
+   * @throws {JsonError} 400
    */
   readMessage(request: GatewayRequest, target: Target, body: readonly Uint8Array[], route: Route): Uint8Array;
   /**
    * The reply of a unary call, or of an upload.
-   * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or too large
+   * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or
+   * too large
    */
   writeMessage(
     request: GatewayRequest,
@@ -72,42 +94,61 @@ export interface Dialect {
     route: Route,
   ): Written;
   /**
-   * Calls an endpoint that streams. Resolves when the response may begin, or with the one message of an upload.
-   * @throws {Error} (or rejects with one) what the call failed with before the response began
+   * Calls a streaming endpoint. Resolves when the response may begin, or with the one message of an
+   * upload.
+   * @throws {Error} (or rejects with it) the error with which the call failed before the response
+   * began
    */
   openStream(
     request: GatewayRequest,
     body: readonly Uint8Array[],
     options: StreamCallOptions,
   ): BareResponse | Promise<BareResponse | Uint8Array>;
-  /** The reply of a request that failed before its response began. */
+  /** The reply to a request that failed before its response began. */
   readonly writeError: (request: GatewayRequestHead, failure: Failure, about: FailedRequest) => BareResponse;
 }
 
-/** A reply; where its message has to be compressed first, a function that gives the reply with the compressed message. */
+/**
+ * A reply. Where its message has to be compressed first: a function that returns the reply with the
+ * compressed message.
+ */
 export type Written = BareResponse | (() => Promise<BareResponse>);
 
-/** What a path leads to where the body names the endpoint: it is received once the guard has admitted its sender. */
+/**
+ * The route of a path where the body names the endpoint. The body is received after the guard has
+ * admitted its sender.
+ */
 export interface BodyRoute {
-  /** What the guard decides on, and what it says of the callers. */
+  /** The permission to send the body: what the guard decides on. */
   readonly sending: Guarded;
-  /** Most bytes of the body, before and after decompression. */
+  /** Maximum size of the body in bytes, before and after decompression. */
   readonly maxBody: number;
-  /** The route, or the reply to a body that calls no endpoint. @throws {Error} (rejects) */
+  /**
+   * The route, or the reply to a body that calls no endpoint.
+   * @throws {Error} (rejects)
+   */
   readonly findRoute: (body: readonly Uint8Array[], sender: Admission) => Promise<Route | BareResponse>;
 }
 
 /** The dialects of a port. */
 export interface Dialects {
-  /** The dialect that a request is written in by its method and headers; the first of `byPath` where only its path tells. */
+  /**
+   * The dialect that the method and headers of a request show. Where only the path can show it: the
+   * first dialect of `byPath`.
+   */
   readonly of: (request: GatewayRequestHead) => Dialect;
-  /** The dialect of the error that a request gets whose route is not searched for. That of REST writes JSON's errors. */
+  /**
+   * The dialect that writes the error of a request that is rejected before its route is searched.
+   * REST has the same errors as JSON, so the path is not needed.
+   */
   readonly ofRefused: (request: GatewayRequestHead) => Dialect;
-  /** Dialects of which only the path tells, in the order in which they are searched. */
+  /** Dialects that only the path shows, in the order in which they are searched. */
   readonly byPath: readonly Dialect[];
 }
 
-/** The metadata that a service sent with its answer, as far as its configuration lets it pass. */
+/**
+ * The metadata that a service sent with its response, limited to what its configuration passes on.
+ */
 export interface ResponseMetadata {
   readonly headers: Metadata;
   readonly trailers: Metadata;
@@ -115,19 +156,19 @@ export interface ResponseMetadata {
 
 export const NO_RESPONSE_METADATA: ResponseMetadata = { headers: NO_METADATA, trailers: NO_METADATA };
 
-/** What is known of a request that failed. */
+/** What is known about a request that failed. */
 export interface FailedRequest {
   /** The service that the request is directed to; `gateway` where none was found. */
   readonly service: string;
   readonly target: Target | undefined;
-  /** As the dialect's `findRoute` gave it. */
+  /** Returned by the dialect's `findRoute`. */
   readonly route: Route | undefined;
-  /** Whether the guard had admitted the call. */
+  /** Defined where the guard had admitted the call. */
   readonly admission: Admission | undefined;
   readonly response: ResponseMetadata;
 }
 
-/** The methods that a path takes, and the header Allow that says so. */
+/** The methods that a path takes, and the header Allow with these methods. */
 export interface Allow {
   readonly methods: readonly string[];
   readonly header: readonly [string, string];

@@ -1,4 +1,4 @@
-/** Stage 3, headers: refuses headers that are ambiguous, or do not go with the endpoint. */
+/** Stage 3, headers: rejects headers that are ambiguous or do not fit the endpoint. */
 import type { Route } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
 import { checkHandshake } from "../http/handshake.js";
@@ -9,11 +9,12 @@ import type { RequestState } from "./record.js";
 
 /**
  * Ends a request with:
- * - 400 a repeated header, a transfer coding other than chunked, a malformed timeout, a body with another method than
- *   the dialect's, a WebSocket to an endpoint that does not stream, a malformed Sec-WebSocket-Key
+ * - 400 a repeated header, a transfer coding other than chunked, a malformed timeout, a body with a
+ *   method that is not the dialect's, a WebSocket to an endpoint that does not stream, a malformed
+ *   Sec-WebSocket-Key
  * - 415 a body of a content type or coding that the endpoint does not take
- * - 426 another version of the WebSocket protocol than 13
- * @returns how long the call may take, in milliseconds; undefined where no header says so
+ * - 426 a version of the WebSocket protocol other than 13
+ * @returns how long the call may take, in milliseconds; undefined where no header sets a limit
  */
 export function checkHeaders(request: GatewayRequest, route: Route, { dialect }: RequestState): number | undefined {
   const { headers } = request;
@@ -29,7 +30,8 @@ export function checkHeaders(request: GatewayRequest, route: Route, { dialect }:
 }
 
 /**
- * Refuses, before the first stage, what is no acceptable HTTP request, as the port found it. Ends a request with:
+ * Runs before the first stage: rejects a request that the port could not read as acceptable HTTP.
+ * Ends a request with:
  * - 400 malformed HTTP, no Host, or two
  * - 405 CONNECT
  * - 408 the headers took too long to arrive

@@ -1,4 +1,4 @@
-/** What the stages work with: one object for all requests of a port. */
+/** The options of the stages: one object for all requests of a port. */
 import type { SigningGuard } from "../../src/call/admission.js";
 import type { Config } from "../../src/config/config.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
@@ -16,7 +16,7 @@ export interface StageOptions {
   readonly hosts: Hosts;
   readonly cors: Cors;
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };
-  /** Searched in this order, where no service has the path. */
+  /** The built-in routes. They are searched in this order where no service has the path. */
   readonly own: readonly BuiltInRoutes[];
   readonly dialects: Dialects;
   readonly guard: SigningGuard;
@@ -24,7 +24,10 @@ export interface StageOptions {
   readonly callQueue?: CallQueue | undefined;
   /** The gateway's enrolment token, where the authority is another process. */
   readonly enrolment?: string | undefined;
-  /** After how much silence a stream over plain HTTP gets a heartbeat, in milliseconds; default 15 s. */
+  /**
+   * A stream over plain HTTP gets a heartbeat after this time without data, in milliseconds;
+   * default 15 s.
+   */
   readonly heartbeatMs?: number | undefined;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -34,7 +37,7 @@ export interface StageOptions {
 /** Counts calls for the authority. */
 export interface CallCounter {
   /**
-   * @param namespace in which the call was admitted; undefined for a refused call
+   * @param namespace in which the call was admitted; undefined for a rejected call
    * @param requested the namespace that the request names
    */
   record(

@@ -1,4 +1,7 @@
-/** What is known of one request, and what is recorded of it when it ends: a line in the log, counts in metrics and usage. */
+/**
+ * The state of one request, and its record when it ends: a line in the log, and counts in metrics
+ * and usage.
+ */
 import { randomBytes } from "node:crypto";
 import type { Admission } from "../../src/call/admission.js";
 import { isRequestId } from "../../src/call/metadata.js";
@@ -13,7 +16,10 @@ import type { StreamEnd } from "./stream-call.js";
 
 const PROBES: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
 
-/** Begins every request ID that this process makes; random IDs for each request would cost more than a counter. */
+/**
+ * The first part of every request ID that this process makes. A counter follows, because a random
+ * ID for each request would cost more.
+ */
 const PROCESS = randomBytes(9).toString("base64url");
 let requests = 0;
 
@@ -21,23 +27,35 @@ let requests = 0;
 export class RequestState implements FailedRequest {
   /** When the request arrived, in milliseconds of `performance.now()`. */
   readonly started = performance.now();
-  /** The client's X-Request-Id where it is well-formed, else a new one: unique, among gateways too, but not secret. */
+  /**
+   * The client's X-Request-Id where it is well-formed, otherwise a new one. A new ID is unique,
+   * also among several gateways, but not secret.
+   */
   readonly requestId: string;
   /** The service that the request is directed to; `gateway` until one is found. */
   service = "gateway";
   /** The endpoint that is called, from the stage `route` on. */
   target: Target | undefined;
-  /** The route to it. */
+  /** The route to the endpoint. */
   route: Route | undefined;
-  /** The dialect of the request; from the stage `route` on for one that only its path tells. */
+  /**
+   * The dialect of the request. Where only the path shows it, it is final from the stage `route`
+   * on.
+   */
   dialect: Dialect;
-  /** The metadata of the service's answer. */
+  /** The metadata of the service's response. */
   response: ResponseMetadata = NO_RESPONSE_METADATA;
   /** The guard's decision, from the stage `admit` on. */
   admission: Admission | undefined;
-  /** Why the gateway or a service failed, for the operator: the caller is told less. */
+  /**
+   * Why the gateway or a service failed. It is written for the operator; the caller gets less
+   * detail.
+   */
   failure: string | undefined;
-  /** Whether the log has a line for it. A call that the gateway refuses for overload is only counted: a flood of them must be cheap. */
+  /**
+   * Whether the request gets a line in the log. A call that is rejected because of overload is only
+   * counted, because a flood of such calls must cost little.
+   */
   isLogged = true;
 
   constructor({ headers: { requestId } }: GatewayRequest, dialect: Dialect) {
@@ -47,13 +65,16 @@ export class RequestState implements FailedRequest {
   }
 }
 
-/** Whether a request asked for the gateway's health and got it: load balancers ask all the time, and no caller waits for it. */
+/**
+ * Whether a request is a successful health probe. Load balancers send probes all the time, and no
+ * caller waits for them.
+ */
 function isProbe({ target }: GatewayRequest, endpoint: Endpoint | undefined, status: number): boolean {
   if (endpoint !== undefined) return endpoint.grpcService === HEALTH_SERVICE;
   return (status === 200 || status === 503) && PROBES.has(pathOf(target));
 }
 
-/** Probes of health are not recorded. */
+/** Records a request that has ended. Health probes are not recorded. */
 export function record(
   request: GatewayRequest,
   state: RequestState,
@@ -72,12 +93,13 @@ export function record(
     method: request.method,
     dialect: state.dialect.name,
     endpoint: target?.endpoint.name,
-    // Without an endpoint the path tells what was wanted. A query may hold anything, so it is never logged.
+    // Without an endpoint the path shows what the caller wanted. A query may contain anything, so
+    // it is never logged.
     path: target === undefined ? printablePath(pathOf(request.target)) : undefined,
     status,
     ms: Math.round(ms * 1000) / 1000,
     account: admission?.caller?.account,
-    // A caller that was refused is known by nothing else.
+    // Only the address identifies a caller that was rejected.
     address: status === 401 || status === 403 || status === 429 ? request.remoteAddress : undefined,
     namespace: admission?.namespace,
     bytes: length,

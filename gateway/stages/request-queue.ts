@@ -1,6 +1,6 @@
 /**
- * Puts requests into the queue for the processor (src/overload/call-queue.ts), and answers 503 to those that it refuses. The whole
- * of what happens in an overload is drawn in docs/overload.md.
+ * Puts requests into the queue for the processor (src/overload/call-queue.ts), and responds with
+ * 503 to requests that the queue refuses. docs/overload.md draws all that happens in an overload.
  */
 import { RESERVED_NAMES } from "../../src/contract/names.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
@@ -13,10 +13,10 @@ interface Routes {
   serviceAt(method: string, path: string): string | undefined;
 }
 
-/** The response to a request that is not handled. */
+/** Makes the response to a request that is not handled. */
 type Refuse = (request: GatewayRequest, reason: HttpError) => GatewayResponse;
 
-/** A handler that calls another one when it is the turn of the request. */
+/** Returns a handler that calls `handler` when it is the turn of the request. */
 export function queueRequests(
   callQueue: CallQueue,
   routes: Routes,
@@ -29,7 +29,7 @@ export function queueRequests(
     if (callQueue.tryBegin(group)) return handler(request);
     if (callQueue.mustRefuse(group)) {
       request.throttle?.();
-      // As a promise it is written together with others.
+      // A promise, so that this response is written together with other responses.
       return Promise.resolve(refuse(request, OVERLOADED));
     }
     return new Promise((resolve) => {
@@ -40,10 +40,12 @@ export function queueRequests(
 }
 
 /**
- * Waits for the turn of a request whose body came after it had begun: only now it takes most of what it takes of the processor.
- * @param service that it calls
- * @returns undefined where it goes on at once
- * @throws {HttpError} (or rejects with one) 503 where it has waited for too long, or would have to; 499 where the client has gone
+ * Waits for the turn of a request whose body arrived after the request had begun. Most of the
+ * processor time of such a request is still to come.
+ * @param service that the request calls
+ * @returns undefined where the request continues at once
+ * @throws {HttpError} (or rejects with it) 503 where the request has waited for too long or would
+ * have to; 499 where the client has gone
  */
 export function queueAfterBody(
   callQueue: CallQueue,
@@ -58,7 +60,7 @@ export function queueAfterBody(
   return new Promise((begin, reject) => waitForTurn(callQueue, service, request, { begin, end: reject }));
 }
 
-/** What becomes of a request that waits: it begins, or ends without having begun. */
+/** The two ways in which waiting ends: the request begins, or it ends without having begun. */
 interface Waiting {
   begin(): void;
   end(reason: HttpError): void;
@@ -70,15 +72,17 @@ function waitForTurn(callQueue: CallQueue, group: string, request: GatewayReques
     end(OVERLOADED);
   };
   const place = callQueue.wait(group, { begin, refuse });
-  // Once the request has begun the listener is the handler's, which may register it later.
+  // Once the request has begun, this listener does nothing. The handler may register its own,
+  // later.
   request.onAbort((reason) => {
     if (place.tryCancel()) end(reason);
   });
 }
 
 /**
- * Requests to one service take turns as one group, whatever the path. Those for Portico's own paths do so by the first segment, and
- * all others together, so that a client which varies its paths gets no more turns.
+ * The group in which a request takes its turns. All requests to one service are one group, whatever
+ * their paths. Requests to built-in routes are grouped by the first segment of the path. All other
+ * requests are one group. So a client that varies its paths gets no additional turns.
  */
 function groupOf({ method, target }: GatewayRequest, routes: Routes): string {
   const path = pathOf(target);

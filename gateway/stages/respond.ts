@@ -1,6 +1,6 @@
 /**
- * Stage 7, respond: writes the answer, and completes every response with the headers that all responses have. Errors of
- * every stage become responses here, too.
+ * Stage 7, respond: writes the response of the service, and adds the headers that every response
+ * has. It also converts the errors of every stage into responses.
  */
 import { mayQuoteSecrets } from "../../src/contract/secrets.js";
 import { Code, StatusError } from "../../src/errors.js";
@@ -22,12 +22,17 @@ import type { Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import { RequestState, record } from "./record.js";
 
-/** Largest response, in bytes, for which no memory is reserved: the system most likely takes it at once. */
+/**
+ * Maximum size of a response, in bytes, for which no memory is reserved: the operating system most
+ * likely accepts it at once.
+ */
 const MAX_UNRESERVED = 16 * 1024;
 
 /**
- * The reply to an answer, where no types have to be asked for. @returns undefined where they have: then `write` writes it
- * @param response a unary call's answer in wire bytes, or a reply from an earlier stage
+ * The reply to a call, where no types have to be fetched from the service first.
+ * @param response the response message of a unary call in wire bytes, or a reply from an earlier
+ * stage
+ * @returns undefined where types have to be fetched: then `write` writes the reply
  */
 export function writeAtOnce(
   request: GatewayRequest,
@@ -42,7 +47,7 @@ export function writeAtOnce(
 }
 
 /**
- * The same, where types have to be asked for first.
+ * As `writeAtOnce`, where types have to be fetched first.
  * @param deadlineMonotonicMs of the call, in milliseconds of `performance.now()`
  */
 export async function write(
@@ -61,7 +66,10 @@ export async function write(
   );
 }
 
-/** As `respond`, where the reply is not compressed. @returns undefined where it may be */
+/**
+ * As `respond`, where the reply is not compressed.
+ * @returns undefined where the reply may have to be compressed
+ */
 export function respondAtOnce(
   request: GatewayRequest,
   state: RequestState,
@@ -73,10 +81,10 @@ export function respondAtOnce(
 
 /**
  * Ends a request with:
- * - 200 the answer
- * - 502 the answer is not a message of the endpoint's type, or too large
+ * - 200 the response of the service
+ * - 502 the response is not a message of the endpoint's type, or too large
  * - 503 there is no memory for the response while the client reads it
- * @param written to an answer as `write` gives it, or the reply of an earlier stage
+ * @param written a reply returned by `write`, or by an earlier stage
  */
 export async function respond(
   request: GatewayRequest,
@@ -112,7 +120,10 @@ export function reject(
   return recorded(request, state, response, failure.status, options);
 }
 
-/** The response to a request that is not handled. It is counted but not logged, because a flood of refusals must be cheap. */
+/**
+ * The response to a request that is not handled. It is counted but not logged, because a flood of
+ * rejected requests must cost little.
+ */
 export function refuse(request: GatewayRequest, reason: HttpError, options: StageOptions): GatewayResponse {
   const state = new RequestState(request, options.dialects.ofRefused(request));
   options.metrics.request(undefined, reason.status, 0);
@@ -120,8 +131,9 @@ export function refuse(request: GatewayRequest, reason: HttpError, options: Stag
 }
 
 /**
- * Records a request that has ended. A stream is recorded when it ends: that of a call by the call itself.
- * @param status of HTTP, also where the dialect has its own
+ * Records a request that has ended. A stream is recorded when it ends. The stream of a call is
+ * recorded by the call itself.
+ * @param status the HTTP status, also where the dialect has its own statuses
  */
 function recorded(
   request: GatewayRequest,
@@ -137,7 +149,10 @@ function recorded(
   return response;
 }
 
-/** Converts an error into what the client is told, and keeps for the log what only the operator may read. */
+/**
+ * Converts an error into what the client gets, and stores for the log what only the operator may
+ * read.
+ */
 export function reportFailure(thrown: unknown, state: RequestState, log: Logger): Failure {
   const failure = toFailure(thrown);
   const { status } = failure;
@@ -168,8 +183,8 @@ function messageWithCause(thrown: unknown): string {
 const NO_HEADERS: readonly string[] = [];
 const NO_SNIFFING = ["X-Content-Type-Options", "nosniff"];
 /**
- * A browser speaks no plain HTTP to this host name for a year (RFC 6797). Not for loopback names: on other ports of theirs other
- * programs may speak it.
+ * For a year browsers send no plain HTTP to this host name (RFC 6797). Not sent for loopback names,
+ * because another program may serve plain HTTP at another port of the same name.
  */
 const STRICT_TRANSPORT = ["Strict-Transport-Security", "max-age=31536000"];
 const STANDARD = ["Cache-Control", "no-store", ...NO_SNIFFING];

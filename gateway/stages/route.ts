@@ -1,6 +1,7 @@
 /**
- * Stage 2, route: which endpoint a path names, and with which methods it may be called there. From here on the gateway
- * decides, logs and calls by the endpoint, never by the path. Paths that are no service's are answered by Portico itself.
+ * Stage 2, route: finds the endpoint that a path names, and the methods with which it may be called
+ * there. From here on the gateway decides, logs and calls by the endpoint, never by the path. A
+ * path that belongs to no service may be a built-in route.
  */
 import type { Admission, Guard, Guarded } from "../../src/call/admission.js";
 import { Code, StatusError } from "../../src/errors.js";
@@ -17,17 +18,18 @@ import type { RequestState } from "./record.js";
 
 /**
  * Ends a request with:
- * - 200 one of Portico's own paths
+ * - 200 a built-in route
  * - 204 OPTIONS
- * - 302 `/`, which leads to the pages
- * - 304 a page that the client has already
- * - 400 no URI has such a path
+ * - 302 `/`, which redirects to the pages
+ * - 304 a page that the client already has
+ * - 400 no URI can have such a path
  * - 403 a link from another origin leads to an endpoint: following a link must not call anything
  * - 404 no endpoint, page or document has the path
- * - 405 the method is not one of those in the header Allow
- * - 415 a gRPC path, and a content type that is neither gRPC's nor Connect's
+ * - 405 the method is not one of the methods in the header Allow
+ * - 415 a gRPC path with a content type that is neither gRPC's nor Connect's
  * - 503 the catalog of services has not arrived yet; `/readyz` says that the gateway is not ready
- * @returns the route, its target being the endpoint as the instance whose turn it is has it; the reply where there is no route
+ * @returns the route, whose target is the endpoint by the contract of the instance whose turn it
+ * is; the reply where there is no route
  */
 export async function findRoute(
   request: GatewayRequest,
@@ -37,27 +39,33 @@ export async function findRoute(
   const found = find(request, state, options);
   if (found === undefined) {
     const path = pathOf(request.target);
-    return (await replyFromOwn(request, path, options.own)) ?? noRoute(request, path, state, options.catalog);
+    return (await replyFromBuiltIn(request, path, options.own)) ?? noRoute(request, path, state, options.catalog);
   }
   const route = "sending" in found ? await routeByBody(request, found, options) : found;
-  return isRoute(route) ? follow(route, request, state, options) : route;
+  return isRoute(route) ? resolveRoute(route, request, state, options) : route;
 }
 
-/** As `findRoute`, where a dialect finds it by the head of the request alone. @returns undefined where none does */
+/**
+ * As `findRoute`, where a dialect finds the route by the head of the request alone.
+ * @returns undefined where no dialect does
+ */
 export function findRouteAtOnce(
   request: GatewayRequestHead,
   state: RequestState,
   options: StageOptions,
 ): Route | BareResponse | undefined {
   const found = find(request, state, options);
-  return found !== undefined && "target" in found ? follow(found, request, state, options) : undefined;
+  return found !== undefined && "target" in found ? resolveRoute(found, request, state, options) : undefined;
 }
 
 export function isRoute(found: Route | BareResponse): found is Route {
   return "target" in found;
 }
 
-/** What the dialect of the request finds. Where only the path tells the dialect, the first that finds something is it. */
+/**
+ * The route that the dialect of the request finds. Where only the path shows the dialect, the first
+ * dialect that finds a route becomes the dialect of the request.
+ */
 function find(
   request: GatewayRequestHead,
   state: RequestState,
@@ -87,9 +95,11 @@ async function routeByBody(
 }
 
 /**
- * Who sends a body that names the endpoint. A token that is not valid is refused even where everyone may send one: else its
- * holder would not learn why endpoints are missing.
- * @throws {StatusError} (rejects) as the guard does, and UNAUTHENTICATED @throws {HttpError} (rejects) 400
+ * Admits the sender of a body that names the endpoint. An invalid token is rejected even where
+ * callers without a token may send such a body. Otherwise the owner of the token would not learn
+ * why endpoints are missing.
+ * @throws {StatusError} (rejects) as the guard does, and UNAUTHENTICATED
+ * @throws {HttpError} (rejects) 400
  */
 export async function admitSender(request: GatewayRequestHead, sending: Guarded, guard: Guard): Promise<Admission> {
   const credentials = readCredentials(request, { versioned: false });
@@ -98,8 +108,8 @@ export async function admitSender(request: GatewayRequestHead, sending: Guarded,
   throw new StatusError(Code.UNAUTHENTICATED, "The token is not valid, or not in this namespace");
 }
 
-/** Checks the method, and chooses the instance's own form of the endpoint. */
-function follow(
+/** Checks the method, and chooses the contract of the instance whose turn it is. */
+function resolveRoute(
   known: Route,
   request: GatewayRequestHead,
   state: RequestState,
@@ -129,7 +139,7 @@ function options({ header }: Allow): BareResponse {
   return { status: 204, headers: header, body: "" };
 }
 
-function replyFromOwn(
+function replyFromBuiltIn(
   request: GatewayRequest,
   path: string,
   own: readonly BuiltInRoutes[],
@@ -139,7 +149,8 @@ function replyFromOwn(
     const reply = paths.reply(path, request);
     if (reply === undefined) continue;
     if (request.method === "GET" || request.method === "HEAD") return reply;
-    // It is not sent, but it may fail, and a rejection that is not handled ends the process.
+    // The reply is not sent. But its promise may reject, and an unhandled rejection ends the
+    // process.
     Promise.resolve(reply).catch(() => {});
     checkMethod(request.method, GET_ONLY);
     return options(GET_ONLY);
@@ -147,7 +158,9 @@ function replyFromOwn(
   return undefined;
 }
 
-/** Not JSON: clients of Connect and gRPC-Web would take that for an error of their own. */
+/**
+ * Not JSON: clients of Connect and gRPC-Web would take a JSON body for an error of their protocol.
+ */
 const NOT_RPC: BareResponse = {
   status: 415,
   contentType: "text/plain; charset=utf-8",
@@ -155,7 +168,7 @@ const NOT_RPC: BareResponse = {
   body: "This path takes the content types of gRPC, gRPC-Web and Connect.\n",
 };
 
-/** Only with Connect-Protocol-Version is JSON at a gRPC path a call. */
+/** At a gRPC path, JSON is a call only with the header Connect-Protocol-Version. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
 function noRoute(

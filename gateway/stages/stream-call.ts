@@ -1,11 +1,13 @@
 /**
- * One streaming call over a channel, in wire bytes. It ends with the service's status, when the guard no longer admits the
- * caller, or when the gateway stops it.
+ * One streaming call over a channel, in wire bytes. It ends with the service's status, when the
+ * guard no longer admits the caller, or when the gateway stops it.
  *
- * The call is opened at the service with its first message, however late that comes, and the guard decides again then: what the
- * service is told of its caller must not be older than the message.
+ * The call is opened at the service with its first message, however late that message arrives. The
+ * guard decides again at that time, because the caller that the service sees must not be older than
+ * the message.
  *
- * While the guard lets no message of the stream pass, those that have come wait here, and neither side is asked for more.
+ * While the guard lets no message of the stream pass, messages that have arrived wait here, and
+ * neither side is asked for more.
  */
 import type { Admission, FollowedStream, Guard } from "../../src/call/admission.js";
 import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
@@ -17,10 +19,10 @@ import { type Failure, toCallError } from "../http/errors.js";
 /** How an admitted call begins. */
 export type AdmittedStart = CallStart & { readonly admission: Admission };
 
-/** What a dialect needs to make a streaming call, and to tell how it went. */
+/** What a dialect needs to make a streaming call, and to report how it went. */
 export interface StreamCallOptions {
   readonly route: Route;
-  /** The endpoint as the instance has it that is called. */
+  /** The endpoint, by the contract of the instance that is called. */
   readonly target: Target;
   readonly guard: Guard;
   /** The decision by which the stream was opened. */
@@ -28,25 +30,34 @@ export interface StreamCallOptions {
   /** When the call must have ended, in milliseconds of `performance.now()`; undefined for never. */
   readonly deadlineMonotonicMs: number | undefined;
   /**
-   * Says how the call begins, after the guard has decided again where the first message came later than the last decision.
-   * @throws {StatusError} (rejects) for a call that is refused
+   * Returns how the call begins. Where the first message came later than the last decision, the
+   * guard decides again first.
+   * @throws {StatusError} (rejects) for a call that is rejected
    */
   readonly begin: () => Promise<AdmittedStart>;
-  /** Resolves when the details of an error can be written; undefined where they can be at once. */
+  /**
+   * Resolves when the details of an error can be written; undefined where they can be written at
+   * once.
+   */
   readonly completeDetails: (status: Status) => Promise<void> | undefined;
-  /** Converts an error into what the client is told, and keeps the rest for the log. */
+  /** Converts an error into what the client gets, and stores the rest for the log. */
   readonly toFailure: (error: Error) => Failure;
-  /** Keeps the service's metadata, as far as it may pass, for a reply that is no stream: an error, or the answer of an upload. */
+  /**
+   * Stores the service's metadata, limited to what may pass, for a reply that is not a stream: an
+   * error, or the response to an upload.
+   */
   readonly onMetadata: (headers: Metadata, trailers: Metadata) => void;
-  /** Called when a stream ends, but not where it failed before its response began. */
+  /** Called when a stream ends, unless it failed before its response began. */
   readonly onEnd: (end: StreamEnd) => void;
-  /** A silent stream over plain HTTP gets a heartbeat each time this has passed, in milliseconds. */
+  /**
+   * A stream over plain HTTP gets a heartbeat each time this many milliseconds pass without data.
+   */
   readonly heartbeatMs: number;
 }
 
 /** How a stream ended. */
 export interface StreamEnd {
-  /** The HTTP status of the end, which may differ from the one that the response began with. */
+  /** The final HTTP status. It may differ from the status with which the response began. */
   readonly status: number;
   /** Bytes sent to the client. */
   readonly bytes: number;
@@ -56,9 +67,12 @@ export interface StreamEnd {
   readonly received?: number;
 }
 
-/** Told of the call's events; never called from within the constructor, `send` or `end`. */
+/**
+ * Receives the events of the call. Its methods are never called from within the constructor, `send`
+ * or `end`.
+ */
 export interface StreamCallListener {
-  /** The service's headers, which come before its first message; at most once. */
+  /** The service's headers, before its first message; called at most once. */
   onHeaders?(headers: Metadata): void;
   onMessage(message: Uint8Array): void;
   /** More may be sent, after a `send` that returned false. */
@@ -74,22 +88,32 @@ export class StreamCall implements CallListener {
   #followed: FollowedStream;
   #call: OutgoingCall | undefined;
   #begun = false;
-  /** Messages for the service that wait until the guard has decided, or lets messages pass again. */
+  /**
+   * Messages for the service that wait until the guard has decided, or lets messages pass again.
+   */
   #unsent: Uint8Array[] = [];
   /** Headers of the service that wait until the guard lets messages pass again. */
   #headers: Metadata | undefined;
-  /** Messages of the service that wait until the guard lets messages pass again, and the end that came after them. */
+  /**
+   * Messages of the service that wait until the guard lets messages pass again. The end that came
+   * after them waits in `#status`.
+   */
   #received: Uint8Array[] = [];
   #status: Status | undefined;
-  /** Ends a call at its deadline as long as no message was sent; from the first message on, the channel does. */
+  /**
+   * Ends a call at its deadline before the first message is sent. From then on the channel does.
+   */
   readonly #timer: NodeJS.Timeout | undefined;
   #ended = false;
-  /** The first message in `#received` is passed on once types in it have been asked for. */
-  #learning = false;
-  /** How many times that was so for this message. */
-  #rounds = 0;
+  /**
+   * Types in the first message of `#received` are being fetched. The message is passed on
+   * afterwards.
+   */
+  #fetchingTypes = false;
+  /** How many times types have been fetched for this message. */
+  #fetches = 0;
   #paused = false;
-  #over = false;
+  #isOver = false;
 
   constructor(options: StreamCallOptions, listener: StreamCallListener) {
     const { admission, deadlineMonotonicMs } = options;
@@ -105,7 +129,7 @@ export class StreamCall implements CallListener {
 
   /** @returns false to ask for no more until `onDrain` */
   send(message: Uint8Array): boolean {
-    if (this.#over) return true;
+    if (this.#isOver) return true;
     if (this.#call === undefined) this.#begin();
     if (this.#call !== undefined && this.#unsent.length === 0 && this.#followed.mayPass())
       return this.#call.send(message);
@@ -115,7 +139,7 @@ export class StreamCall implements CallListener {
 
   /** No more messages will be sent. */
   end(): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#ended = true;
     if (this.#call === undefined) this.#begin();
     if (this.#unsent.length === 0) this.#call?.end();
@@ -131,50 +155,56 @@ export class StreamCall implements CallListener {
     if (this.#received.length === 0) this.#call?.resume();
   }
 
-  /** Ends the call at once, on both sides; the listener's `onClose` has been called with the error when this returns. */
+  /**
+   * Ends the call at once, on both sides. When this returns, the listener's `onClose` has been
+   * called with the error.
+   */
   stop(error: Error): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#call?.cancel();
     this.#finish(error);
   }
 
   onHeaders(headers: Metadata): void {
-    if (this.#over || this.#listener.onHeaders === undefined) return;
+    if (this.#isOver || this.#listener.onHeaders === undefined) return;
     if (this.#followed.mayPass()) this.#listener.onHeaders(headers);
     else this.#headers = headers;
   }
 
   onMessage(message: Uint8Array): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     if (this.#received.length === 0 && this.#followed.mayPass() && this.#pass(message)) return;
     this.#received.push(message);
     this.#call?.pause();
   }
 
-  /** Passes a message on. @returns false where it has to wait, because types in it are being asked for */
+  /**
+   * Passes a message on.
+   * @returns false where the message has to wait, because types in it are being fetched
+   */
   #pass(message: Uint8Array): boolean {
-    if (this.#learning) return false;
+    if (this.#fetchingTypes) return false;
     const { target, deadlineMonotonicMs } = this.#options;
-    const asked = target.attempt(() => this.#listener.onMessage(message), this.#rounds, deadlineMonotonicMs);
+    const asked = target.attempt(() => this.#listener.onMessage(message), this.#fetches, deadlineMonotonicMs);
     if (asked === undefined) {
-      this.#rounds = 0;
+      this.#fetches = 0;
       return true;
     }
-    this.#learning = true;
-    this.#rounds++;
+    this.#fetchingTypes = true;
+    this.#fetches++;
     void asked.then(() => {
-      this.#learning = false;
-      if (!this.#over) this.onResumed();
+      this.#fetchingTypes = false;
+      if (!this.#isOver) this.onResumed();
     });
     return false;
   }
 
   onDrain(): void {
-    if (!this.#over) this.#listener.onDrain();
+    if (!this.#isOver) this.#listener.onDrain();
   }
 
   onEnd(status: Status): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#status = status;
     if (this.#received.length > 0) return;
     const completed = this.#options.completeDetails(status);
@@ -183,12 +213,12 @@ export class StreamCall implements CallListener {
   }
 
   #end(status: Status): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     const error = status.code === Code.OK ? undefined : toCallError(this.#admission.endpoint.service, status);
     this.#finish(error, status.trailers);
   }
 
-  /** A service of ours asks its own guard too, but a foreign one has none. */
+  /** A registered service also asks its own guard, but an external service has none. */
   onRefused(error: Error): void {
     this.stop(error);
   }
@@ -205,7 +235,7 @@ export class StreamCall implements CallListener {
       this.#received.unshift(message);
       break;
     }
-    if (this.#over || this.#received.length > 0) return;
+    if (this.#isOver || this.#received.length > 0) return;
     if (this.#status !== undefined) this.onEnd(this.#status);
     else if (!this.#paused) this.#call?.resume();
   }
@@ -231,9 +261,9 @@ export class StreamCall implements CallListener {
       .catch((error) => this.stop(error));
   }
 
-  /** Opens the call, and sends the messages held meanwhile. */
+  /** Opens the call, and sends the messages that have waited for it. */
   #open(start: AdmittedStart): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     clearTimeout(this.#timer);
     if (start.admission !== this.#admission) {
       this.#followed.end();
@@ -247,7 +277,7 @@ export class StreamCall implements CallListener {
   }
 
   #finish(error: Error | undefined, trailers = NO_METADATA): void {
-    this.#over = true;
+    this.#isOver = true;
     clearTimeout(this.#timer);
     this.#followed.end();
     this.#unsent = [];
@@ -256,5 +286,5 @@ export class StreamCall implements CallListener {
   }
 }
 
-/** The longest delay that `setTimeout` takes, in milliseconds. */
+/** The maximum delay of `setTimeout`, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1;

@@ -1,4 +1,5 @@
-// The names that no service may have are exactly the roots that dialects and other parts of the gateway declare as their own.
+// The names that no service may have are exactly the roots that dialects and other parts of the
+// gateway declare.
 import { join } from "node:path";
 import t from "tap";
 import { ADMIN_ROOTS } from "../../gateway/built-in/admin.js";
@@ -10,7 +11,7 @@ import { loadConfig } from "../../src/config/config.js";
 import { BUILT_IN_ROOTS, NAME, RESERVED_NAMES } from "../../src/contract/names.js";
 import { deploy } from "./deployment.js";
 
-t.test("what dialects and parts of the gateway declare is what is reserved", async (t) => {
+t.test("the reserved roots are those that dialects and parts of the gateway declare", async (t) => {
   const built = { "index.html": "page", "index.html.br": "", "index.html.gz": "", "files.json": "{}", assets: {} };
   const folder = t.testdir({ built });
   const it = await deploy(folder);
@@ -23,7 +24,7 @@ t.test("what dialects and parts of the gateway declare is what is reserved", asy
   t.same([...roots].sort(), [...BUILT_IN_ROOTS].sort());
 });
 
-t.test("no service gets the name of such a root", async (t) => {
+t.test("no service can have the name of a reserved root", async (t) => {
   const names = BUILT_IN_ROOTS.map((root) => root.slice(1)).filter((name) => NAME.test(name));
   t.same([...RESERVED_NAMES].sort(), names.sort());
   t.same(

@@ -1,4 +1,5 @@
-// Content codings (RFC 9110 §8.4.1 and §12.5.3): which is chosen, and how far compression and decompression go.
+// Content codings (RFC 9110 §8.4.1 and §12.5.3): which one is chosen, and the limits of compression
+// and decompression.
 import { randomBytes } from "node:crypto";
 import zlib from "node:zlib";
 import t from "tap";
@@ -47,7 +48,7 @@ t.test("the coding of a response", async (t) => {
     ["gzip;q", undefined],
     ["gzip;level=1", undefined],
     [";;,,gzip,,", "gzip"],
-    // Nor do those behind 64.
+    // Elements after the 64th do not count either.
     [`${",".repeat(63)}gzip`, "gzip"],
     [`${",".repeat(64)}gzip`, undefined],
   ];
@@ -61,7 +62,7 @@ t.test("a header takes time in proportion to its length", async (t) => {
     t.equal(preferredCoding(accepted), undefined);
   }
   t.equal(preferredCoding(`gzip${spaces};${spaces}q=1${spaces}`), "gzip");
-  // A pattern that goes back for each space takes minutes.
+  // A regular expression that backtracks for each space takes minutes.
   t.ok(performance.now() - began < 10_000);
 });
 
@@ -102,7 +103,7 @@ for (const coding of CODINGS) {
   });
 }
 
-t.test("memory is reserved for what is decompressed", async (t) => {
+t.test("memory is reserved for a body that is decompressed", async (t) => {
   const held: number[] = [];
   const hold = (bytes: number): boolean => held.push(bytes) > 0;
   await decompress("gzip", zlib.gzipSync(text(5_000)), 4_000_000, hold);
@@ -113,14 +114,14 @@ t.test("memory is reserved for what is decompressed", async (t) => {
   t.equal(await decompress("gzip", zlib.gzipSync(text(500_000)), 4_000_000, () => false), undefined);
 });
 
-t.test("16 MiB of zeros in 16 KiB stop at the bound", async (t) => {
+t.test("decompressing 16 KiB into 16 MiB of zeros stops at the maximum size", async (t) => {
   const bomb = zlib.gzipSync(Buffer.alloc(16 * 1024 ** 2));
   const error = await Promise.resolve(decompress("gzip", bomb, 1024 ** 2, anyMemory)).catch((thrown) => thrown);
   t.type(error, DecompressError);
   t.equal(error.reason, "too large");
 });
 
-t.test("where too much waits to be compressed, the next is not", async (t) => {
+t.test("a body is not compressed while too many bytes wait for compression", async (t) => {
   const body = text(3 * 1024 ** 2);
   const all = Array.from({ length: 8 }, () => compress("gzip", body));
   t.equal(all.filter((one) => one === undefined).length, 3, "five of 3 MiB wait");
@@ -129,18 +130,22 @@ t.test("where too much waits to be compressed, the next is not", async (t) => {
 });
 
 t.test(
-  "where too much is being decompressed, there is no memory for the next, whoever has gone meanwhile",
+  "a body is not decompressed while others together may become too large, even if their clients have gone",
   async (t) => {
     const body = zlib.gzipSync(text(100_000));
-    const most = 64 * 1024 ** 2;
-    const all = Array.from({ length: 6 }, () => decompress("gzip", body, most, anyMemory));
+    const maxBytes = 64 * 1024 ** 2;
+    const all = Array.from({ length: 6 }, () => decompress("gzip", body, maxBytes, anyMemory));
     t.equal(all.filter((one) => one === undefined).length, 2, "four that may become 64 MiB are under way");
-    t.type(decompress("gzip", zlib.gzipSync(text(5_000)), most, anyMemory), Uint8Array, "small ones are done at once");
+    t.type(
+      decompress("gzip", zlib.gzipSync(text(5_000)), maxBytes, anyMemory),
+      Uint8Array,
+      "small ones are done at once",
+    );
     for (const one of await Promise.all(all)) if (one !== undefined) t.equal(one.length, 100_000);
     const malformed = body.subarray(0, 200);
     for (let count = 0; count < 6; count++) {
-      await t.rejects(async () => decompress("gzip", malformed, most, anyMemory), /malformed/);
+      await t.rejects(async () => decompress("gzip", malformed, maxBytes, anyMemory), /malformed/);
     }
-    t.ok((await decompress("gzip", body, most, anyMemory)) !== undefined, "later there is");
+    t.ok((await decompress("gzip", body, maxBytes, anyMemory)) !== undefined, "later there is");
   },
 );

@@ -1,5 +1,5 @@
-// The HTTP contract, row by row: against the handler as a function, and as bytes over a socket. Whatever a path looks
-// like, what was decided on is what is called.
+// The HTTP contract, row by row: against the handler as a function, and as bytes over a socket.
+// However a path is written, the endpoint that the guard decides on is the endpoint that is called.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -27,7 +27,7 @@ for (const [group, rows] of Object.entries(groups)) {
   });
 }
 
-/** The accounts and rules that test/cases/http/case.ts tells of. */
+/** Creates the accounts and rules that test/cases/http/case.ts describes. */
 async function prepare({ handler }: Deployment): Promise<Record<string, string>> {
   const admin = await login(handler, "admin");
   const password = "a password for tests";
@@ -77,7 +77,7 @@ async function askSocket(row: HttpCase): Promise<Answer> {
   let response = "";
   socket.on("data", (text) => {
     response = (response + text).replace("HTTP/1.1 100 Continue\r\n\r\n", "");
-    // As clients do after an answer that closes the connection.
+    // Clients also close after a response that closes the connection.
     if (response.includes("Connection: close") && response.endsWith("}")) socket.end();
   });
   socket.write(bytesOf(row));
@@ -97,7 +97,7 @@ async function check(t: Test, row: HttpCase, way: string, run: () => Promise<Ans
   const { decided, dispatched } = deployment;
   decided.length = dispatched.length = 0;
   const response = await run();
-  // Where there is a body, the same is decided on before and after it.
+  // A request with a body is decided before and after the body, on the same resource.
   const seen = { ...seenIn(row, response), decided: [...new Set(decided)], dispatched: [...dispatched] };
   t.same(
     seen,
@@ -106,7 +106,10 @@ async function check(t: Test, row: HttpCase, way: string, run: () => Promise<Ans
   );
 }
 
-/** The calls that a row makes; a refused one makes none. The service `gone` is not of this process. */
+/**
+ * The calls that a row makes. A rejected request makes none. The service `gone` is not in this
+ * process.
+ */
 function called({ calls }: HttpCase): string[] {
   return calls === undefined || calls.startsWith("service:gone:") ? [] : [calls];
 }
@@ -120,19 +123,22 @@ function wanted(row: HttpCase): Record<string, unknown> {
     Detail: row.detail ?? SOMETHING,
     Status: reason(status),
   };
-  const fault = response === undefined ? error : { ...error, Details: response };
+  const detailed = response === undefined ? error : { ...error, Details: response };
   const success = JSON.parse(filled(JSON.stringify(response ?? {})));
   const bodiless = method === "HEAD" || status === 204;
   return {
     status,
     headers: { "x-request-id": REQUEST_ID, ...has },
-    body: bodiless ? undefined : status < 300 ? success : fault,
+    body: bodiless ? undefined : status < 300 ? success : detailed,
     length: bodiless ? undefined : "right",
     exactly,
   };
 }
 
-/** The same of an answer; where a pattern is wanted and fits, the pattern. */
+/**
+ * The same fields of a response. Where a pattern is wanted and matches, the result contains the
+ * pattern.
+ */
 function seenIn(row: HttpCase, { status, headers, body }: Answer): Record<string, unknown> {
   const { has = {}, method, response = {}, exactly } = row;
   const names = Object.entries({ "x-request-id": REQUEST_ID, ...has });

@@ -1,6 +1,7 @@
 /**
- * A whole Portico in this process, for tests of the gateway: the real authority, registry, guard and dispatcher behind a
- * gateway, with the services helloworld and probe, and one, `gone`, whose address nobody listens at.
+ * A whole Portico in this process, for tests of the gateway: the real authority, registry, guard
+ * and dispatcher behind a gateway. It has the services helloworld and probe. A third one, `gone`,
+ * has an address at which no server listens.
  */
 
 import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
@@ -55,13 +56,13 @@ export interface Deployment {
   readonly health: HealthRoutes;
   readonly guard: OpenGuard;
   readonly metrics: Metrics;
-  /** What the log says, one object a line. */
+  /** The log, one object for each line. */
   readonly logged: Record<string, unknown>[];
-  /** Canonical resources that the guard was asked about by the gateway, in order. */
+  /** Canonical resources that the gateway asked the guard about, in order. */
   readonly decided: string[];
   /** Canonical resources of the endpoints that the gateway opened calls to, in order. */
   readonly dispatched: string[];
-  /** How those calls were opened. */
+  /** The options with which these calls were opened. */
   readonly starts: CallStart[];
   /** Registers another service of this process. */
   add(instance: Partial<Instance>): () => void;
@@ -71,31 +72,33 @@ export interface Deployment {
 export interface DeployOptions {
   readonly flags?: Flags;
   readonly level?: string;
-  /** Of the service probe. */
+  /** Notified of the calls to the service probe. */
   readonly events?: Parameters<typeof createProbe>[0];
-  /** Paths that Portico answers itself, beside health and documents. */
+  /** Built-in routes besides health and documents. */
   readonly own?: readonly BuiltInRoutes[];
-  /** Whether each endpoint has a binding of `google.api.http`: POST at `/bound` and its gRPC path. */
+  /**
+   * Whether each endpoint has a binding of `google.api.http`: POST at `/bound` and its gRPC path.
+   */
   readonly bound?: boolean;
-  /** Others than helloworld and probe. */
+  /** Services besides helloworld and probe. */
   readonly services?: readonly Service[];
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
-  /** Of the port. */
+  /** An option of the port. */
   readonly maxThrottleMs?: number;
   readonly budget?: MemoryBudget;
-  /** With it the port speaks TLS. */
+  /** With certificates the port speaks TLS. */
   readonly tls?: Certificates | undefined;
   /** Default: requests begin at once. */
   readonly callQueue?: CallQueue;
-  /** Of the catalog. */
+  /** An option of the catalog. */
   readonly maxMessage?: number;
-  /** How instances with an address are reached; default over our own HTTP/2. */
+  /** How instances with an address are reached; default: by our own HTTP/2. */
   readonly connect?: (address: Address, verify?: Verify, ip?: string) => Channel;
-  /** Of the catalog. */
+  /** An option of the catalog. */
   readonly lookup?: (host: string) => Promise<readonly string[]>;
   readonly lookMs?: number;
-  /** Of the catalog; default by reflection. */
+  /** An option of the catalog; default: by reflection. */
   readonly readTypes?: CatalogOptions["readTypes"];
 }
 
@@ -139,7 +142,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   });
   const services: Service[] = [authority.service, registry.service, helloworld, createProbe(options.events)];
   services.push(...(options.services ?? []));
-  // Small bodies at the door do not make the registry's messages smaller.
+  // A small limit for bodies at the gateway must not limit the messages of the registry.
   const inside = { ...config, maxBody: 4 * 1024 ** 2 };
   const dispatcher = new Dispatcher({ services, guard: lateGuard, limits: inside, log });
   const own = new InProcessChannel(dispatcher);
@@ -251,7 +254,10 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   };
 }
 
-/** Resolves when the catalog has arrived. It comes in process, so within a few turns of the event loop. */
+/**
+ * Resolves when the catalog has arrived. It comes in process, so that takes only a few turns of the
+ * event loop.
+ */
 async function arrival(catalog: Catalog): Promise<void> {
   await until(() => catalog.ready);
 }
@@ -294,7 +300,7 @@ export async function ask(
     body: () => [body],
     arrivedBody: () => [body],
     chunks() {
-      throw new Error("what takes a body in pieces is called over HTTP");
+      throw new Error("an endpoint that reads a body in chunks must be called over HTTP");
     },
     tryReserveResponse: () => true,
     tryReserveBody: () => true,
@@ -308,15 +314,15 @@ function readable({ status, headers, body }: GatewayResponse): Answer {
   for (let at = 0; at < headers.length; at += 2) {
     const name = (headers[at] as string).toLowerCase();
     const value = headers[at + 1] as string;
-    // Vary is a list, and several lines of it are one (RFC 9110 §5.3).
-    if (name in byName && name !== "vary") throw new Error(`the answer has two headers ${name}`);
+    // Vary is a list, so several lines of it count as one (RFC 9110 §5.3).
+    if (name in byName && name !== "vary") throw new Error(`the response has two headers ${name}`);
     byName[name] = name in byName ? `${byName[name]}, ${value}` : value;
   }
-  if (isStream(body)) throw new Error("the answer is a stream");
+  if (isStream(body)) throw new Error("the response is a stream");
   return { status, headers: byName, body: typeof body === "string" ? body : Buffer.from(body).toString() };
 }
 
-/** A JSON POST, as function call; the answer parsed. */
+/** A JSON POST, as a function call. Returns the parsed response. */
 export async function post(
   handler: RequestHandler,
   target: string,
@@ -333,7 +339,7 @@ export async function post(
   return JSON.parse(body);
 }
 
-/** Logs in; gives the access token. */
+/** Logs in, and returns the access token. */
 export async function login(
   handler: RequestHandler,
   account: string,

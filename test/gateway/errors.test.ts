@@ -1,4 +1,4 @@
-/** What an error costs that has many details. */
+/** The cost of an error with many details. */
 import { createRegistry, type DescMessage } from "@bufbuild/protobuf";
 import { AnySchema, anyPack, DurationSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
@@ -6,7 +6,7 @@ import { toErrorReply } from "../../gateway/http/error-object.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { compileCodecs } from "../../src/json/compile.js";
 
-t.test("a service's codec is made once, however many errors and details there are", async (t) => {
+t.test("a service's codec is looked up once for each error, not for each detail", async (t) => {
   let times = 0;
   const detail = anyPack(DurationSchema, { $typeName: DurationSchema.typeName, seconds: 1n, nanos: 0 });
   const details = Array(20).fill({ typeUrl: detail.typeUrl, value: Buffer.from(detail.value) });

@@ -1,4 +1,5 @@
-// Whom the headers of trusted proxies name as the client of a request, and that nothing a client forges counts.
+// The client that the headers of trusted proxies name for a request. Entries that a client has
+// forged do not count.
 import t from "tap";
 import { forwardedClient } from "../../gateway/http/forwarded.js";
 import { TrustedProxies } from "../../src/address/client-address.js";
@@ -8,7 +9,7 @@ const proxies = TrustedProxies.parse("10.0.0.0/8, 2001:db8:ff::/48");
 const CLIENT = "192.0.2.7";
 const FORGED = "203.0.113.66";
 
-/** Headers as lines, and the address that they give. */
+/** Headers as lines, and the resulting address. */
 const cases: [what: string, lines: readonly string[], address: string][] = [
   ["no header", [], PROXY],
   ["one proxy", ["X-Forwarded-For: 192.0.2.7"], CLIENT],
@@ -24,16 +25,16 @@ const cases: [what: string, lines: readonly string[], address: string][] = [
   ["an unreadable hop behind a trusted one", ["X-Forwarded-For: 203.0.113.66, nonsense, 10.0.0.2"], "10.0.0.2"],
   ["a name", ["X-Forwarded-For: client.example"], PROXY],
   ["half an address", ["X-Forwarded-For: 192.0.2"], PROXY],
-  ["an octal address", ["X-Forwarded-For: 0300.0.2.7"], PROXY], // other programs read it as another one
+  ["an octal address", ["X-Forwarded-For: 0300.0.2.7"], PROXY], // other programs read it as another address
   ["a port", ["X-Forwarded-For: 192.0.2.7:4711"], CLIENT],
   ["bare IPv6", ["X-Forwarded-For: 2001:db8::1"], "2001:db8::1"],
   ["IPv6 with a port", ["X-Forwarded-For: [2001:db8::1]:4711"], "2001:db8::1"],
   ["IPv6 in another form", ["X-Forwarded-For: 2001:0DB8:0:0::0001"], "2001:db8::1"],
   ["IPv4-mapped IPv6", ["X-Forwarded-For: ::ffff:192.0.2.7"], CLIENT],
   ["IPv4-mapped IPv6 in hexadecimal", ["X-Forwarded-For: ::ffff:c000:207"], CLIENT],
-  ["IPv6 with a zone", ["X-Forwarded-For: fe80::1%eth0"], PROXY], // the zone is another machine's
+  ["IPv6 with a zone", ["X-Forwarded-For: fe80::1%eth0"], PROXY], // the zone is valid only on another computer
   ["a trusted proxy with IPv6", ["X-Forwarded-For: 192.0.2.7, 2001:db8:ff::2"], CLIENT],
-  ["an opened quotation", ['X-Forwarded-For: ", 192.0.2.7'], CLIENT],
+  ["an opened quoted string", ['X-Forwarded-For: ", 192.0.2.7'], CLIENT],
 
   ["Forwarded", ["Forwarded: for=192.0.2.7"], CLIENT],
   ["parameters beside it", ["Forwarded: by=10.0.0.1;FOR=192.0.2.7;proto=https;host=x"], CLIENT],
@@ -42,28 +43,41 @@ const cases: [what: string, lines: readonly string[], address: string][] = [
   ["a quoted, obfuscated port", ['Forwarded: for="192.0.2.7:_port"'], CLIENT],
   ["quoted IPv6 with a port", ['Forwarded: for="[2001:db8::1]:4711"'], "2001:db8::1"],
   ["quoted IPv6", ['Forwarded: for="[2001:db8::1]"'], "2001:db8::1"],
-  ["an escape in the quotation", ['Forwarded: for="192.0.\\2.7"'], CLIENT],
+  ["an escape in the quoted string", ['Forwarded: for="192.0.\\2.7"'], CLIENT],
   ["IPv6 without brackets", ['Forwarded: for="2001:db8::1"'], PROXY],
   ["IPv6 without quotation marks", ["Forwarded: for=[2001:db8::1]"], PROXY],
   ["IPv4 in brackets", ['Forwarded: for="[192.0.2.7]"'], PROXY],
   ["unknown", ["Forwarded: for=203.0.113.66, for=unknown"], PROXY],
   ["hidden", ["Forwarded: for=203.0.113.66, for=_hidden"], PROXY],
   ["hidden behind a trusted proxy", ['Forwarded: for=203.0.113.66, for=_SEVKISEK, for="10.0.0.2"'], "10.0.0.2"],
-  ["a hop that names nobody", ["Forwarded: for=203.0.113.66, proto=https"], PROXY],
-  ["a hop that names two", ["Forwarded: for=203.0.113.66;for=192.0.2.7"], PROXY],
+  ["a hop that names no client", ["Forwarded: for=203.0.113.66, proto=https"], PROXY],
+  ["a hop that names two clients", ["Forwarded: for=203.0.113.66;for=192.0.2.7"], PROXY],
   ["a hop that is malformed behind its address", ["Forwarded: for=192.0.2.7;proto"], PROXY],
   ["a forged element", ["Forwarded: for=203.0.113.66, for=192.0.2.7"], CLIENT],
-  ["a quotation that the client opens", ['Forwarded: for="203.0.113.66, for=192.0.2.7'], CLIENT],
-  ["a quotation that it opens with an escape", ['Forwarded: for="\\, for=192.0.2.7'], CLIENT],
-  ["a quotation that it opens before a trusted hop", ['Forwarded: for=203.0.113.66;x=", for=10.0.0.2'], "10.0.0.2"],
-  ["a quotation over two hops", ['Forwarded: for=203.0.113.66;x=", for="10.0.0.2"'], "10.0.0.2"],
-  ["a comma in what the proxy quotes", ['Forwarded: for=192.0.2.7;host="a, for=203.0.113.66"'], CLIENT],
-  ["a quotation mark in what the proxy quotes", ['Forwarded: for=192.0.2.7;host="a\\", for=203.0.113.66"'], CLIENT],
-  ["the same behind a comma", ['Forwarded: for=192.0.2.7;host="a, for=203.0.113.66\\""'], CLIENT],
+  ["a quoted string that the client opens", ['Forwarded: for="203.0.113.66, for=192.0.2.7'], CLIENT],
+  ["a quoted string that the client opens with an escape", ['Forwarded: for="\\, for=192.0.2.7'], CLIENT],
+  [
+    "a quoted string that the client opens before a trusted hop",
+    ['Forwarded: for=203.0.113.66;x=", for=10.0.0.2'],
+    "10.0.0.2",
+  ],
+  ["a quoted string over two hops", ['Forwarded: for=203.0.113.66;x=", for="10.0.0.2"'], "10.0.0.2"],
+  ["a comma in a quoted string of the proxy", ['Forwarded: for=192.0.2.7;host="a, for=203.0.113.66"'], CLIENT],
+  [
+    "a quotation mark in a quoted string of the proxy",
+    ['Forwarded: for=192.0.2.7;host="a\\", for=203.0.113.66"'],
+    CLIENT,
+  ],
+  [
+    "a quotation mark after a comma in a quoted string of the proxy",
+    ['Forwarded: for=192.0.2.7;host="a, for=203.0.113.66\\""'],
+    CLIENT,
+  ],
 
   ["both headers, of one client", ["Forwarded: for=192.0.2.7", "X-Forwarded-For: 192.0.2.7"], CLIENT],
   ["one client, by way of other hops", ["Forwarded: for=192.0.2.7", "X-Forwarded-For: 192.0.2.7, 10.0.0.2"], CLIENT],
-  // One of them the proxy has passed on as the client sent it, and it is not known which.
+  // The proxy has passed on one of the two as the client sent it, and the gateway cannot know
+  // which.
   ["both headers, of two clients", ["Forwarded: for=203.0.113.66", "X-Forwarded-For: 192.0.2.7"], PROXY],
   ["an unreadable header beside a good one", ["Forwarded: for=unknown", "X-Forwarded-For: 192.0.2.7"], PROXY],
 ];
@@ -77,7 +91,7 @@ for (const [what, lines, address] of cases) {
   });
 }
 
-t.test("nothing that stands left of what a trusted proxy has added changes the address", async (t) => {
+t.test("text to the left of the trusted proxy's entry never changes the address", async (t) => {
   const chunks = ['"', "\\", ",", ";", "for=", "203.0.113.66", "10.0.0.2", "unknown", "[::1]", " ", "="];
   for (const [header, entry] of [
     ["Forwarded", 'for="192.0.2.7:80"'],
@@ -93,5 +107,5 @@ t.test("nothing that stands left of what a trusted proxy has added changes the a
       }
     }
   }
-  t.pass("for all texts of three pieces");
+  t.pass("for all texts of three parts");
 });

@@ -1,5 +1,6 @@
-// The lifecycle of a request in docs/how-it-works.md is that of the code: the table names the statuses that the comments of
-// the stages name, and for each of them there is a request here that ends in that stage.
+// The lifecycle of a request in docs/how-it-works.md agrees with the code. Its table has the
+// statuses that the comments of the stages list. For each status there is a request here that ends
+// in that stage.
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import t from "tap";
@@ -17,7 +18,7 @@ import { rawService } from "../rpc/raw-service.js";
 import { ask } from "./deployment.js";
 import { createRule, dial, open, type Scene, scene } from "./dialects/json/streams/client.js";
 
-/** The function of each stage, whose comment lists the statuses. */
+/** The function of each stage. Its comment lists the statuses. */
 const STAGES: readonly [stage: string, file: string, name: string][] = [
   ["port", "headers", "checkWellFormed"],
   ["cors", "cors", "checkCors"],
@@ -75,7 +76,7 @@ const send =
     return toEnd({ status: Number(/^HTTP\/1.1 (\d+)/.exec(head)?.[1]), body });
   };
 
-/** Sends bytes, and goes away when `when` resolves; the log tells the end. */
+/** Sends bytes, and closes the connection when `when` resolves. The log has the status. */
 const leave =
   (bytes: string, when: (it: Scene) => Promise<unknown>) =>
   async (it: Scene): Promise<End> => {
@@ -109,7 +110,7 @@ async function notArrived(): Promise<End> {
   return toEnd(await ask(handler, { target: "/helloworld" }));
 }
 
-/** A large answer, where there is no memory for it. */
+/** A large response, for which there is no memory. */
 async function noMemory({ handler }: Scene): Promise<End> {
   const text = "a".repeat(20_000);
   const rawHeaders = [...HOST, ...JSON_TYPE, "Content-Length", "1"];
@@ -137,7 +138,7 @@ async function webSocket(it: Scene): Promise<End> {
   return { status: 101 };
 }
 
-/** What the client is told of a stream that it has had to its end. */
+/** The response to a client that reconnects to a stream which it has received to the end. */
 async function complete(it: Scene): Promise<End> {
   const headers = { accept: "text/event-stream", "last-event-id": "complete" };
   return { status: (await open(it, "/feed/count", { headers })).status };
@@ -148,7 +149,7 @@ async function pageInCache({ handler }: Scene): Promise<End> {
   return toEnd(await ask(handler, { target: "/explore", headers: ["If-None-Match", headers.etag as string] }));
 }
 
-/** A call of the administrator, where a rule denies it to everyone. */
+/** A call of the administrator, where a rule denies everyone. */
 const denied = (it: Scene): Promise<End> =>
   call({ target: "/probe/closed/call", headers: ["Authorization", `Bearer ${it.admin}`] })(it);
 
@@ -295,7 +296,7 @@ const CASES: readonly Case[] = [
   { stage: "respond", status: 502, detail: /what is no probe.Fields/, run: call({ target: "/probe/break" }) },
   { stage: "respond", status: 503, detail: /Too much is waiting/, run: noMemory },
 
-  // The last one: nothing is decided after it.
+  // The last case: the guard decides nothing after it.
   {
     stage: "admit",
     status: 503,
@@ -325,7 +326,7 @@ function statusesInDocs(stage: string): number[] {
 
 t.test("the handler calls the stages in the order of the table", async (t) => {
   const source = readFileSync("gateway/handler.ts", "utf8");
-  // The last call of each: a stage that has the reply calls the last stage at once.
+  // The last call of each stage, because a stage that has the reply calls the last stage at once.
   const calls = STAGES.map(([, , name]) => [...source.matchAll(new RegExp(`\\W${name}\\(\\s*(?:request|\\{)`, "g"))]);
   const places = calls.map((found) => found.at(-1)?.index ?? -1);
   t.notOk(places.includes(-1));
@@ -348,7 +349,7 @@ for (const [stage, file, name] of STAGES) {
   });
 }
 
-t.test("requests", async (t) => {
+t.test("each request ends in the stage of the table", async (t) => {
   const folder = t.testdir({
     "index.html": "page",
     "index.html.br": "",

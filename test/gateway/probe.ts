@@ -1,4 +1,7 @@
-/** The service of probe.proto. Messages stay bytes where it only hands them back, so that it can answer with bad ones. */
+/**
+ * The service of probe.proto. Messages that it only returns stay bytes, so that it can respond with
+ * malformed ones.
+ */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { CLIENT_ADDRESS, CONTEXT } from "../../src/call/metadata.js";
 import { readDescriptors } from "../../src/contract/endpoint.js";
@@ -26,7 +29,10 @@ const method = (path: string) => ({ path, requestStream: false, responseStream: 
 
 const NOTHING = Buffer.alloc(0);
 
-/** Makes the service. `onCall` hears of every call, by its canonical name; `onCancel` of every cancelled one. */
+/**
+ * Makes the service. `onCall` is called for every call, with its canonical name, and `onCancel` for
+ * every cancelled call.
+ */
 export function createProbe(
   events: { onCall?: (endpoint: string) => void; onCancel?: (endpoint: string) => void } = {},
 ): Service {
@@ -76,7 +82,10 @@ export function createProbe(
   };
 }
 
-/** The value of metadata: a context is another one every few seconds, and a client has an address over a socket and one without. */
+/**
+ * The value of metadata. Two values are replaced. A caller assertion changes every few seconds, and
+ * a client has an address only over a socket.
+ */
 function shown(name: string, value: string): string {
   if (name === CONTEXT) return "signed";
   return name === CLIENT_ADDRESS && ["127.0.0.1", "192.0.2.1"].includes(value) ? "its address" : value;

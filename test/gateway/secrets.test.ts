@@ -1,5 +1,6 @@
-// What is sent in a secret field (`debug_redact`) is found nowhere, in whatever protocol it was sent: not in errors, the log,
-// the audit trail or the metrics. What describes such a field to others marks it.
+// The content of a secret field (`debug_redact`) appears nowhere, whatever protocol it was sent by:
+// not in errors, the log, the audit trail or the metrics. Descriptions of such a field mark it as
+// secret.
 import { once } from "node:events";
 import { create, type DescField, type DescMessage, toBinary } from "@bufbuild/protobuf";
 import { FieldDescriptorProto_Type, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
@@ -25,7 +26,7 @@ import { send } from "./dialects/mcp/client.js";
 const CANARY = "hunter2canary";
 const LONG = CANARY.repeat(30);
 
-/** A service of somebody else, whose contract marks a secret, and whose errors quote it. */
+/** An external service, whose contract marks a secret, and whose errors quote it. */
 const Vault = {
   open: { path: "/vault.Vault/Open", requestStream: false, responseStream: false, ...BYTES },
   guess: { path: "/vault.Vault/Guess", requestStream: true, responseStream: true, ...BYTES },
@@ -110,13 +111,16 @@ t.teardown(async () => {
   await store.close();
 });
 const { handler, logged, catalog, metrics, gateway } = deployment;
-// A key, because a password that is set ends logins.
+// An API key, because setting a password ends logins.
 const { secret } = await post(handler, "/v1/auth/Keys/Create", { name: "test" }, await login(handler, "admin"));
 const token = String(secret);
 
 const JSON_HEADERS = ["Content-Type", "application/json", "Authorization", `Bearer ${token}`];
 
-/** Bodies in which the field holds the canary: one that fits, and others that are refused in each way. */
+/**
+ * Bodies in which the field has the canary: one that is valid, and others that are rejected for
+ * different reasons.
+ */
 function bodiesFor({ jsonName, name }: Pick<DescField, "jsonName" | "name">): string[] {
   return [
     JSON.stringify({ [jsonName]: CANARY }),
@@ -128,19 +132,19 @@ function bodiesFor({ jsonName, name }: Pick<DescField, "jsonName" | "name">): st
     `{"${jsonName}":"${CANARY}`,
     `{"${jsonName}":"\\ud800${CANARY}"}`,
     `{"${jsonName}":"${CANARY}","${jsonName}":"${CANARY}"}`,
-    // Whom a code is for; no field of the others.
+    // `subject` is the account that a code is for. The other messages have no such field.
     JSON.stringify({ subject: "ada", [jsonName]: CANARY }),
   ];
 }
 
-// Endpoints for enrolled callers are not to be reached through the gateway.
+// Endpoints for enrolled callers cannot be reached through the gateway.
 const targets = ["auth", "registry", "otp", "vault"].flatMap((service) => catalog.routes.targetsOf(service) ?? []);
 const secrets = targets.flatMap(({ endpoint, input }) =>
   endpoint.callers === Callers.ENROLLED ? [] : input.fields.filter(isSecret).map((field) => ({ endpoint, field })),
 );
 t.equal(secrets.length, 8, "Login, Refresh, Create, SetPassword twice, Validate, Open, Guess");
 
-/** The secret fields of a message and of those within it. */
+/** The secret fields of a message and of its nested messages. */
 function secretsWithin(type: DescMessage, seen = new Set<DescMessage>()): DescField[] {
   if (seen.has(type)) return [];
   seen.add(type);
@@ -150,7 +154,7 @@ function secretsWithin(type: DescMessage, seen = new Set<DescMessage>()): DescFi
   ]);
 }
 
-t.test("every secret that a contract of Portico asks for is sent here", async (t) => {
+t.test("this test sends every secret field of Portico's contracts", async (t) => {
   const nameOf = ({ parent, name }: DescField): string => `${parent.typeName}.${name}`;
   const asked = [...readDescriptors(descriptorsOf())].flatMap((type) =>
     type.kind === "service" ? type.methods.flatMap(({ input }) => secretsWithin(input)) : [],
@@ -163,7 +167,7 @@ t.test("every secret that a contract of Portico asks for is sent here", async (t
 });
 
 for (const { endpoint, field } of secrets) {
-  t.test(`${endpoint.name}: ${field.name} is repeated in no error`, async (t) => {
+  t.test(`${endpoint.name}: ${field.name} no error repeats it`, async (t) => {
     const [, grpcService, method] = endpoint.path.split("/");
     const paths = [`/v1/${endpoint.service}/${grpcService?.split(".").at(-1)}/${method}`, endpoint.path];
     for (const target of paths) {
@@ -171,7 +175,7 @@ for (const { endpoint, field } of secrets) {
         const headers = target === endpoint.path ? [...JSON_HEADERS, "Connect-Protocol-Version", "1"] : JSON_HEADERS;
         const response = await ask(handler, { method: "POST", target, headers, body });
         t.not(response.status, 404, target);
-        // A service's own words to its own caller are passed on.
+        // What a service writes to its own caller is passed on.
         if (endpoint.service !== "vault" || response.status === 400)
           t.notMatch(response.body, CANARY, `${target} ${body}`);
       }
@@ -181,12 +185,12 @@ for (const { endpoint, field } of secrets) {
   });
 }
 
-t.test("a name that no account has, typed in place of the password", async (t) => {
+t.test("a password typed as the account name appears nowhere", async (t) => {
   const message = { account: CANARY, password: CANARY, namespace: "" };
   await t.rejects(post(handler, "/v1/auth/Login", message, token), /Wrong account or password/);
 });
 
-t.test("errors and bugs of a service that quote a secret", async (t) => {
+t.test("errors and bugs of a service do not reveal the secret that they quote", async (t) => {
   for (const kind of ["bug", "internal", "unavailable"]) {
     const body = JSON.stringify({ pin: `${kind} ${CANARY}` });
     const { status } = await ask(handler, { method: "POST", target: "/vault/Open", headers: JSON_HEADERS, body });
@@ -202,7 +206,7 @@ t.test("errors and bugs of a service that quote a secret", async (t) => {
   );
 });
 
-t.test("a body of an agent that is not JSON", async (t) => {
+t.test("a body that is not JSON, sent by MCP, is not quoted", async (t) => {
   for (const [body, where] of [
     [`{"jsonrpc":"2.0","params":{"arguments":{"password":${CANARY}}}}`, /JSON/],
     [`{"password":"x"${CANARY}"}`, /at position 15/],
@@ -210,12 +214,12 @@ t.test("a body of an agent that is not JSON", async (t) => {
     const response = await ask(handler, { method: "POST", target: "/mcp", headers: JSON_HEADERS, body });
     t.equal(response.status, 400);
     t.match(response.body, where);
-    // Errors of JSON.parse quote some ten characters.
+    // Errors of JSON.parse quote about ten characters.
     t.notMatch(response.body, CANARY.slice(0, 5));
   }
 });
 
-/** What an endpoint answers over gRPC, as bytes in latin1: the error, or the message. */
+/** The response of an endpoint over gRPC, as bytes in latin1: the error, or the message. */
 async function overGrpc(path: string, message: Buffer): Promise<string> {
   const client = new Client(`127.0.0.1:${gateway.address.port}`, credentials.createInsecure());
   const metadata = new Metadata();
@@ -235,7 +239,7 @@ const onWire = (number: number, value: Buffer): Buffer =>
   Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]);
 
 for (const { endpoint, field } of secrets.filter(({ endpoint }) => endpoint.shape === "unary")) {
-  t.test(`${endpoint.name}: ${field.name} is repeated in no error of gRPC`, async (t) => {
+  t.test(`${endpoint.name}: ${field.name} no error of gRPC repeats it`, async (t) => {
     const messages = {
       "a value that fits": onWire(field.number, Buffer.from(CANARY)),
       "no UTF-8": onWire(field.number, Buffer.from(`\xff${CANARY}`, "latin1")),
@@ -250,7 +254,7 @@ for (const { endpoint, field } of secrets.filter(({ endpoint }) => endpoint.shap
   });
 }
 
-/** What a WebSocket answers to a frame, until it is closed. */
+/** The response of a WebSocket to a frame, until it is closed. */
 async function overWebSocket(frame: string | Buffer): Promise<string> {
   const headers = { authorization: `Bearer ${token}` };
   const socket = new WebSocket(`ws://127.0.0.1:${gateway.address.port}/v1/vault/Guess`, { headers });
@@ -261,7 +265,7 @@ async function overWebSocket(frame: string | Buffer): Promise<string> {
   return [...frames, `${code} ${reason}`].join("\n");
 }
 
-t.test("a WebSocket repeats it in no error of the gateway", async (t) => {
+t.test("no error of the gateway over a WebSocket repeats it", async (t) => {
   for (const frame of bodiesFor({ name: "pin", jsonName: "pin" }).slice(2)) {
     const response = await overWebSocket(frame);
     t.match(response, /"Code":400/, frame);
@@ -274,7 +278,7 @@ t.test("a WebSocket repeats it in no error of the gateway", async (t) => {
   t.notMatch(response, CANARY);
 });
 
-t.test("the command line repeats it in no error of the gateway", async (t) => {
+t.test("no error of the gateway on the command line repeats it", async (t) => {
   const env = { PORTICO_URL: `http://127.0.0.1:${gateway.address.port}`, PORTICO_TOKEN: token };
   const wrong = bodiesFor({ name: "pin", jsonName: "pin" }).slice(2);
   const rows: [args: string[], stdin: string][] = [
@@ -293,19 +297,19 @@ t.test("the command line repeats it in no error of the gateway", async (t) => {
   }
 });
 
-t.test("what describes a request marks it, for people and for models", async (t) => {
+t.test("descriptions of a request mark it, for people and for models", async (t) => {
   const target = "/openapi/vault.json";
   const { schemas } = JSON.parse((await ask(handler, { target, headers: JSON_HEADERS.slice(2) })).body).components;
   t.match(schemas["vault.Secret-input"].properties.pin, { format: "password", writeOnly: true });
   const { pin } = schemas["vault.Secret-output"].properties;
-  t.strictSame([pin.format, pin.writeOnly], ["password", undefined], "an answer has it");
+  t.strictSame([pin.format, pin.writeOnly], ["password", undefined], "responses contain the field");
   const { body } = await send(handler, "tools/list", {}, { token });
   const tool = body.result.tools.find(({ name }: { name: string }) => name === "vault.Open");
   t.match(tool.inputSchema.properties.pin, { format: "password", writeOnly: true });
   t.equal(tool.outputSchema.properties.pin.writeOnly, undefined);
 });
 
-t.test("nothing of it stands in the log, the audit trail or the metrics", async (t) => {
+t.test("no part of it is in the log, the audit trail or the metrics", async (t) => {
   const { records } = await post(handler, "/v1/auth/Audit/List", { limit: 1000 }, token);
   t.notMatch(JSON.stringify(records), CANARY);
   t.ok((records as unknown[]).length > 0);

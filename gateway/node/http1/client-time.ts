@@ -1,11 +1,14 @@
-/** How long a client may take to send what it has to. Connections are checked together, so a time is a number of checks. */
+/**
+ * The time in which a client must send its next bytes. One timer checks all connections, so a time
+ * is a number of checks.
+ */
 export class ClientTime {
   readonly #checkMs: number;
   #checks = 0;
-  /** 0 for any number. */
+  /** 0 for no limit. */
   #maxChecks = 0;
 
-  /** @param checkMs how often `isOver` is asked, in milliseconds */
+  /** @param checkMs how often `isOver` is called, in milliseconds */
   constructor(checkMs: number) {
     this.#checkMs = checkMs;
   }
@@ -16,22 +19,22 @@ export class ClientTime {
     this.extend(ms);
   }
 
-  /** Time counts from now on, whether or not it is limited. */
+  /** Counts time from now on, whether or not it is limited. */
   restart(): void {
     this.#checks = 0;
   }
 
-  /** Limits the time since it began to count, in milliseconds. */
+  /** Limits the time since the count began, in milliseconds. */
   extend(ms: number): void {
     this.#maxChecks = Math.ceil(ms / this.#checkMs);
   }
 
-  /** The client has sent what it had to. */
+  /** The client has sent all that was due. */
   end(): void {
     this.#maxChecks = 0;
   }
 
-  /** Whether the client has taken too long; true once. */
+  /** Whether the client has taken too long. Returns true only once. */
   isOver(): boolean {
     if (this.#maxChecks === 0 || ++this.#checks <= this.#maxChecks) return false;
     this.#maxChecks = 0;

@@ -1,7 +1,8 @@
 /**
- * A connection that speaks HTTP/1.1 (RFC 9112). Its requests are read by llhttp and given to the handler as they arrive; their
- * responses are written in the same order. Every error is answered by the handler, even of bytes that never became a request:
- * so all errors look the same, are logged and are counted.
+ * A connection that speaks HTTP/1.1 (RFC 9112). llhttp parses its requests. The handler gets each
+ * one as soon as it arrives, and the responses are written in order. The handler also responds to
+ * every error, even for bytes that never became a request. So all errors look the same, are logged
+ * and are counted.
  */
 import type { ClientMemory, ConnectionMemory } from "../../../src/memory/memory-budget.js";
 import { Throttle } from "../../../src/overload/throttle.js";
@@ -26,21 +27,21 @@ import type { Http1RequestHead } from "./request-head.js";
 import { OTHER_VERSION, ParseOutcome, RequestParser } from "./request-parser.js";
 import type { ResponseBatch } from "./response-batch.js";
 
-/** Most requests of a connection that are served at once; the next ones are read later. */
+/** Maximum requests of a connection that are served at once. Further requests are read later. */
 const MAX_PIPELINED = 64;
-/** Bytes of responses that wait for those before them; while there are more no further request is read. */
+/** Maximum bytes of responses that wait for earlier ones. While more wait, no request is read. */
 const MAX_WAITING = 16 * 1024;
 /** The preface of HTTP/2 (RFC 9113 §3.4). */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 export interface Http1Options extends HttpConnectionOptions {
-  /** The headers that keep a connection, each with the end of its line. */
+  /** The headers of a persistent connection, each with its line end. */
   readonly keepAlive: string;
   readonly webSockets: WebSockets;
   readonly responses: ResponseBatch;
   /** How often `checkTime` is called, in milliseconds. */
   readonly checkMs: number;
-  /** The client speaks HTTP/2: takes over the connection's socket, which is paused, and all that has been read of it. */
+  /** The client speaks HTTP/2: takes over the paused socket, and all bytes read from it. */
   onHttp2(connection: Http1Connection, firstBytes: Buffer): void;
 }
 
@@ -50,19 +51,19 @@ export class Http1Connection implements PortConnection, Http1Owner {
   isLeaving = false;
   readonly #options: Http1Options;
   readonly #parser: RequestParser;
-  /** Requests whose responses have not been sent, in their order. */
+  /** Requests whose responses have not been sent, in order of arrival. */
   readonly #exchanges: Exchange[] = [];
-  /** The request whose body is arriving, and how many bytes of it are still to come; undefined for a chunked one. */
+  /** The request whose body is arriving, and the bytes to come; undefined for a chunked body. */
   #receiving: Exchange | undefined;
   #bodyLeft: number | undefined;
-  /** What has arrived and is not read yet, because the connection can take no more for now. */
-  #held: Buffer | undefined;
-  /** Bytes read before the end of the first head: HTTP/2 begins with the first byte of a connection. */
+  /** Bytes that have arrived and wait, because the connection cannot process more for now. */
+  #unread: Buffer | undefined;
+  /** Bytes read before the end of the first head: HTTP/2 must begin with the first byte. */
   #bytesBefore: number | undefined = 0;
-  /** A request was refused in an overload: the next one like it is read when this ends. */
+  /** After a rejection in an overload: delays the next request of its method and endpoint. */
   #throttle: Throttle | undefined;
-  /** What still arrives is dropped. */
-  #isDeaf = false;
+  /** Further bytes are dropped. */
+  #ignoresInput = false;
   /** Runs after the last response, until the client has closed its side. */
   #linger: NodeJS.Timeout | undefined;
   #memory: ConnectionMemory | undefined;
@@ -90,11 +91,11 @@ export class Http1Connection implements PortConnection, Http1Owner {
     return this.#options.keepAlive;
   }
 
-  /** Made when the connection first reserves anything, since most never do; closed with the connection. */
+  /** Created at the first reservation, since most connections make none. */
   get memory(): ConnectionMemory {
     if (this.#memory === undefined) {
       this.#memory = this.#options.budget.open(this.remotePeer.memoryAddress);
-      // The event "close" of a destroyed socket may be over.
+      // The event "close" of a destroyed socket may already have been emitted.
       if (this.socket.destroyed) this.#memory.close();
     }
     return this.#memory;
@@ -139,35 +140,36 @@ export class Http1Connection implements PortConnection, Http1Owner {
   }
 
   destroy(): void {
-    this.#isDeaf = true;
+    this.#ignoresInput = true;
     this.socket.destroy();
   }
 
   checkTime(): void {
-    if (!this.#clientTime.isOver() || this.#isDeaf) return;
+    if (!this.#clientTime.isOver() || this.#ignoresInput) return;
     const isIdle = this.#receiving === undefined && !this.#parser.isInRequest;
-    // A client that has sent nothing at all is answered.
+    // A client that has sent nothing at all gets an error response.
     if (isIdle && this.#bytesBefore === undefined) this.destroy();
     else if (!this.#receiving?.requestBody?.readsChunks) this.#fail(TOO_SLOW);
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    if (this.#isDeaf) return;
-    if (this.#held === undefined) this.#read(chunk);
+    if (this.#ignoresInput) return;
+    if (this.#unread === undefined) this.#read(chunk);
     else {
-      this.#held = Buffer.concat([this.#held, chunk]);
+      this.#unread = Buffer.concat([this.#unread, chunk]);
       this.readOn();
     }
   };
 
-  /** Reads a chunk, as far as the connection can take it for now. */
+  /** Reads a chunk, as far as the connection can process it for now. */
   #read(chunk: Buffer): void {
     let at = 0;
-    while (at < chunk.length && !this.#isDeaf) {
+    while (at < chunk.length && !this.#ignoresInput) {
       const mayRead = this.#mayRead();
       if (!mayRead || this.#isThrottled(chunk, at)) {
-        this.#held = Buffer.from(chunk.subarray(at));
-        // For a throttle the socket is not paused: in a flood of refusals that would take 3 % of the processor (decision 44).
+        this.#unread = Buffer.from(chunk.subarray(at));
+        // A throttle does not pause the socket: in a flood of rejected requests that would take 3 %
+        // of the processor (decision 44).
         if (!mayRead) this.socket.pause();
         return;
       }
@@ -193,14 +195,14 @@ export class Http1Connection implements PortConnection, Http1Owner {
   }
 
   readOn(): void {
-    if (this.#isDeaf || !this.#mayRead()) return;
-    const held = this.#held;
-    this.#held = undefined;
-    if (held !== undefined) this.#read(held);
-    if (this.#held === undefined && this.socket.isPaused()) this.socket.resume();
+    if (this.#ignoresInput || !this.#mayRead()) return;
+    const unread = this.#unread;
+    this.#unread = undefined;
+    if (unread !== undefined) this.#read(unread);
+    if (this.#unread === undefined && this.socket.isPaused()) this.socket.resume();
   }
 
-  /** Reads a request, and what has arrived of its body. @returns where it stopped */
+  /** Reads a request and its arrived body. @returns the position where it stopped */
   #readRequest(chunk: Buffer, from: number): number {
     const parser = this.#parser;
     const isNew = !parser.isInRequest;
@@ -222,7 +224,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
     return this.#begin(head, chunk, parser.end);
   }
 
-  /** Serves a request whose head has arrived. @returns where the request ends, or what has arrived of it */
+  /** Serves a request. @returns the position where it ends, or its arrived part ends */
   #begin(head: Http1RequestHead, chunk: Buffer, headEnd: number): number {
     const isLater = this.#exchanges.length > 0;
     const upgrade = head.upgrade && asksForWebSocket(head);
@@ -231,7 +233,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
     const exchange = new Exchange(this, head, { error: errorOf(head), bodyLength: length, upgrade });
     if (unclear !== undefined) {
       exchange.fail(unclear);
-      this.#isDeaf = true;
+      this.#ignoresInput = true;
       this.#parser.release();
     }
     if (isLater && !exchange.tryReservePipelined()) {
@@ -250,9 +252,9 @@ export class Http1Connection implements PortConnection, Http1Owner {
       this.#receiving = exchange;
       this.#bodyLeft = length === CHUNKED ? undefined : length;
       if (end < chunk.length) end = this.#readBody(exchange, chunk, end);
-      // The body has its time beside that of the head, both from the beginning of the request.
+      // Head and body each have their time. Both count from the beginning of the request.
       if (!exchange.isComplete) this.#clientTime.extend(this.limits.headerTime + this.limits.bodyTime);
-    } else this.#isDeaf ||= !exchange.keepsAlive;
+    } else this.#ignoresInput ||= !exchange.keepsAlive;
     this.#serve(exchange);
     return end;
   }
@@ -270,7 +272,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
     const outcome = parser.parse(chunk, from);
     const { end, chunks } = parser;
     if (chunks.length > 0) parser.chunks = [];
-    for (const piece of chunks) body.receive(piece, 0, piece.length);
+    for (const part of chunks) body.receive(part, 0, part.length);
     if (outcome === ParseOutcome.END) this.#endBody(exchange, body);
     if (outcome !== ParseOutcome.FAULT) return end;
     this.#fail(parser.error as HttpError);
@@ -281,7 +283,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
     this.#receiving = undefined;
     this.#bodyLeft = undefined;
     this.#clientTime.end();
-    this.#isDeaf ||= !exchange.keepsAlive;
+    this.#ignoresInput ||= !exchange.keepsAlive;
     body.end();
     if (this.#linger !== undefined) this.socket.destroySoon();
     else if (this.#exchanges.length === 0) this.#clientTime.limit(this.limits.keepAlive);
@@ -292,14 +294,14 @@ export class Http1Connection implements PortConnection, Http1Owner {
     void Promise.resolve(handler(exchange)).then((response) => responses.answer(exchange, response));
   }
 
-  /** Serves a request for a WebSocket, once those before it are answered. What is held then is already the WebSocket's. */
+  /** Serves a request for a WebSocket. Unread bytes then already belong to the WebSocket. */
   async #upgrade(exchange: Exchange): Promise<void> {
     const response = await this.#options.handler(exchange);
     exchange.failed = true;
     if (response.session === undefined || this.socket.destroyed) return void exchange.answer(response);
     exchange.responded = true;
-    const head = this.#held ?? Buffer.alloc(0);
-    this.#held = undefined;
+    const head = this.#unread ?? Buffer.alloc(0);
+    this.#unread = undefined;
     this.#detach();
     unshareReads(this.socket);
     this.#memory?.close();
@@ -311,7 +313,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
     this.socket.resume();
   }
 
-  /** Gives the connection to HTTP/2 where its preface is the first that has arrived. */
+  /** Hands the connection over to HTTP/2 if the preface has arrived before anything else. */
   #readHttp2(chunk: Buffer, from: number): number {
     const { end } = this.#parser;
     const isFirst = this.#bytesBefore !== undefined && this.#bytesBefore + end - from === PREFACE.length;
@@ -325,18 +327,18 @@ export class Http1Connection implements PortConnection, Http1Owner {
     return chunk.length;
   }
 
-  /** From now on the socket is read by others. */
+  /** From now on other code reads the socket. */
   #detach(): void {
-    this.#isDeaf = true;
+    this.#ignoresInput = true;
     this.#clientTime.end();
     const { socket } = this;
     socket.off("data", this.#onData).off("end", this.#onEnd);
     socket.off("drain", this.#onDrain).off("timeout", this.#onTimeout);
   }
 
-  /** What has arrived is no HTTP, or it has arrived too late. */
+  /** The bytes that have arrived are not HTTP, or have arrived too late. */
   #fail(error: HttpError): void {
-    this.#isDeaf = true;
+    this.#ignoresInput = true;
     this.#parser.release();
     if (!this.socket.writable) return void this.destroy();
     const last = this.#exchanges.at(-1);
@@ -363,25 +365,25 @@ export class Http1Connection implements PortConnection, Http1Owner {
   linger(): void {
     const { socket, limits } = this;
     // The rest of the request may be on its way, and is read.
-    this.#isDeaf ||= this.#receiving === undefined;
-    this.#held = undefined;
+    this.#ignoresInput ||= this.#receiving === undefined;
+    this.#unread = undefined;
     this.#linger = setTimeout(() => socket.destroySoon(), LINGER_MS);
     socket.setTimeout(limits.maxCallTime + limits.bodyTime);
     socket.end();
     if (socket.isPaused()) socket.resume();
   }
 
-  /** The client sends no more. One that has closed its side is taken for gone. */
+  /** The client sends no more. A client that closes its side during a request counts as gone. */
   readonly #onEnd = (): void => {
     if (this.#linger !== undefined || this.#receiving !== undefined || this.#parser.isInRequest)
       return void this.destroy();
-    // Of this turn's requests some are answered already.
+    // Some requests of this turn already have a response, which waits in the batch.
     this.#options.responses.flush();
     this.socket.end();
   };
 
   readonly #onClose = (): void => {
-    this.#isDeaf = true;
+    this.#ignoresInput = true;
     clearTimeout(this.#linger);
     this.#throttle?.end();
     this.#parser.release();

@@ -1,4 +1,7 @@
-/** One request over HTTP/1.1 and its response, which is written no faster than the client reads it. */
+/**
+ * One request over HTTP/1.1 and its response. The response is written no faster than the client
+ * reads it.
+ */
 import {
   type ClientMemory,
   type ConnectionMemory,
@@ -19,9 +22,12 @@ import type { Http1RequestHead } from "./request-head.js";
 import { responseHead } from "./response-head.js";
 import { StreamWriter } from "./stream-writer.js";
 
-/** Largest unread body, in bytes, that is dropped to keep the connection; with a larger one the connection is closed. */
+/**
+ * Maximum unread body, in bytes, that is dropped to keep the connection. With a larger one the
+ * connection is closed.
+ */
 const MAX_DROPPED_BODY = 64 * 1024;
-/** Memory that a request and its response take beside their bytes, about. */
+/** Approximate memory of a request and its response besides their bytes. */
 const EXCHANGE_OVERHEAD = 8 * 1024;
 
 const CLOSE = "Connection: close\r\n";
@@ -29,13 +35,13 @@ const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 const NO_BODY_WANTED = new HttpError(400, "The request for a WebSocket must have no body");
 const NO_BODY: readonly Uint8Array[] = [];
 
-/** The part of a request's head that an exchange needs; a malformed request has none of it. */
+/** The part of a request's head that an exchange needs. For a malformed request it is `NO_HEAD`. */
 export type ExchangeHead = Pick<
   Http1RequestHead,
   "method" | "target" | "minor" | "keepAlive" | "headers" | "rawHeaders"
 >;
 
-/** Stands for the head of a request where the bytes that arrived are none. */
+/** The head of a request whose bytes are not HTTP. */
 export const NO_HEAD: ExchangeHead = {
   method: "",
   target: "",
@@ -53,13 +59,16 @@ export interface Http1Owner {
   readonly remotePeer: Peer;
   /** The memory of the client that a proxy names; undefined where it names none. */
   openClient(head: ExchangeHead): ClientMemory | undefined;
-  /** The headers that keep the connection, each with the end of its line. */
+  /** The headers of a persistent connection, each with its line end. */
   readonly keepAlive: string;
   readonly isLeaving: boolean;
-  /** Whether the exchange is the one whose response is written now: responses go in the order of their requests. */
+  /**
+   * Whether the response of this exchange is the one that is written now. Responses are sent in the
+   * order of their requests.
+   */
   isFirst(exchange: Exchange): boolean;
   readOn(): void;
-  /** Delays the next request that is like this one. */
+  /** Delays the next request of the same method and endpoint. */
   throttle(exchange: Exchange): void;
   /** The response has been sent. */
   onSent(exchange: Exchange): void;
@@ -70,15 +79,15 @@ export interface Http1Owner {
   destroy(): void;
 }
 
-/** A body of any length, which comes in chunks. */
+/** The length of a chunked body, which may be any. */
 export const CHUNKED = -1;
 
 export interface ExchangeOptions {
-  /** What the connection found wrong. */
+  /** The error that the connection found. */
   readonly error: HttpError | undefined;
   /** Bytes of the body, or `CHUNKED`. */
   readonly bodyLength: number;
-  /** Whether a WebSocket is asked for. */
+  /** Whether the client asks for a WebSocket. */
   readonly upgrade: boolean;
 }
 
@@ -88,23 +97,26 @@ export class Exchange implements GatewayRequest {
   readonly headers: ExchangeHead["headers"];
   readonly error: HttpError | undefined;
   readonly upgrade: boolean;
-  /** Whether the handler has answered. */
+  /** Whether the handler has responded. */
   responded = false;
-  /** Whether the response is the last one of the connection, because something went wrong. */
+  /** Whether the response is the last one of the connection because of an error. */
   failed = false;
   readonly requestBody: Http1RequestBody | undefined;
   readonly #connection: Http1Owner;
   readonly #head: ExchangeHead;
-  /** Whether the client waits for "100 Continue" before it sends the body; and whether the body has been asked for. */
+  /**
+   * Whether the client waits for "100 Continue" before it sends the body, and whether the handler
+   * has asked for the body.
+   */
   readonly #expectsContinue: boolean;
   #asked = false;
-  /** The response, until those before it have been sent. */
+  /** The response, until the responses before it have been sent. */
   #waiting: GatewayResponse | undefined;
   /** Writes a body that is a stream. */
   #writer: StreamWriter | undefined;
   /** Bytes reserved for the response, until the client has read it. */
   #reserved = 0;
-  /** The memory of the client, where a proxy names one; until the exchange is over. */
+  /** The memory of the client, where a proxy names one. Kept until the exchange is over. */
   #client: ClientMemory | undefined;
   #isOver = false;
   readonly #abort = new Abort();
@@ -147,7 +159,7 @@ export class Exchange implements GatewayRequest {
     return this.#client ?? connection.memory;
   }
 
-  /** Whether all of the request has arrived. */
+  /** Whether the whole request has arrived. */
   get isComplete(): boolean {
     return this.requestBody === undefined || this.requestBody.isComplete;
   }
@@ -162,7 +174,7 @@ export class Exchange implements GatewayRequest {
     return this.failed || this.#connection.isLeaving || !this.keepsAlive;
   }
 
-  /** Bytes of the response, while it waits for those before it. */
+  /** Bytes of the response while it waits for responses before it. */
   get waitingLength(): number {
     return this.#waiting?.length ?? 0;
   }
@@ -192,13 +204,16 @@ export class Exchange implements GatewayRequest {
     this.#connection.readOn();
   }
 
-  /** The body is asked for. A client that waits for that is told, but not before the responses to earlier requests. */
+  /**
+   * The handler asks for the body. A client that waits for that gets "100 Continue", but not before
+   * the responses to earlier requests.
+   */
   onAsked(): void {
     this.#asked = true;
     if (this.#expectsContinue && this.#connection.isFirst(this)) this.#connection.socket.write(CONTINUE, "latin1");
   }
 
-  /** Reserves memory for a pipelined request, which waits until those before it are answered. */
+  /** Reserves memory for a pipelined request, which waits for the responses before it. */
   tryReservePipelined(): boolean {
     if (this.#tryResize(EXCHANGE_OVERHEAD)) return true;
     this.#closeMemory();
@@ -224,7 +239,10 @@ export class Exchange implements GatewayRequest {
     this.#abort.notify(reason);
   }
 
-  /** Makes the response the last one of the connection, and the fault the response where the body has not arrived yet. */
+  /**
+   * Makes the response the last one of the connection. Where the body has not arrived completely,
+   * the response is the error.
+   */
   fail(error: HttpError): void {
     this.failed = true;
     if (!this.isComplete) this.requestBody?.fail(error);
@@ -240,10 +258,10 @@ export class Exchange implements GatewayRequest {
     this.#closeMemory();
   }
 
-  /** The handler has answered. */
+  /** The handler has responded. */
   answer(response: GatewayResponse): void {
     this.responded = true;
-    // A service that answers with a stream may hold the request to the end.
+    // With a stream the request stays in use, because the service may still read its body.
     if (!isStream(response.body)) {
       this.#abort.forget();
       this.requestBody?.release();
@@ -267,7 +285,7 @@ export class Exchange implements GatewayRequest {
     }
   }
 
-  /** The system takes more of the response. */
+  /** The system accepts more of the response. */
   onDrain(): void {
     this.#writer?.onDrain();
   }
@@ -282,12 +300,12 @@ export class Exchange implements GatewayRequest {
     const head = responseHead(response, this.isLast ? CLOSE : keepAlive, isEmpty ? undefined : length);
     if (!hasBody || length === 0) socket.write(head, "latin1");
     else writeWhole(socket, head, body, length);
-    // The system takes most responses at once.
+    // The system accepts most responses at once, so memory is reserved only where it does not.
     if (socket.writableLength > 0 && !this.tryReserveResponse(length)) return void this.#connection.destroy();
     this.#end();
   }
 
-  /** Ends the exchange when the system has taken all of the response. */
+  /** Ends the exchange when the system has accepted the whole response. */
   #end(): void {
     const { socket, limits } = this.#connection;
     if (this.failed && !this.isComplete) return void this.#connection.linger();
@@ -300,7 +318,7 @@ export class Exchange implements GatewayRequest {
     });
   }
 
-  /** The response has been sent: what was reserved for it is released. */
+  /** The response has been sent, so its reservation is released. */
   release(): void {
     this.requestBody?.release();
     this.#tryResize(0);
@@ -342,7 +360,10 @@ export class Exchange implements GatewayRequest {
     else this.#connection.onSent(this);
   }
 
-  /** Whether the rest of the body is too long, or of unknown length, to be dropped and the connection kept. */
+  /**
+   * Whether the connection must end because the rest of the body is too long to be dropped, or of
+   * unknown length.
+   */
   #mustLinger(): boolean {
     if (this.isComplete) return false;
     const { transferEncoding, contentLength } = this.headers;
@@ -358,7 +379,7 @@ export class Exchange implements GatewayRequest {
   }
 }
 
-/** Writes head and body, in one piece where that is cheap. */
+/** Writes head and body, in one write where that is cheap. */
 function writeWhole(socket: ClientSocket, head: string, body: string | Uint8Array, length: number): void {
   const isLatin1 = length === body.length;
   if (typeof body === "string" && isLatin1 && length <= MAX_TEXT) return void socket.write(head + body, "latin1");

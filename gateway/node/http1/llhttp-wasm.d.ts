@@ -1,4 +1,5 @@
-// What TypeScript's libraries for Node lack of WebAssembly (https://webassembly.github.io/spec/js-api/), and undici's types.
+// Types that Node's TypeScript libraries lack: WebAssembly
+// (https://webassembly.github.io/spec/js-api/) and undici's file.
 
 declare namespace WebAssembly {
   class Module {

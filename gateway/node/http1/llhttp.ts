@@ -1,11 +1,15 @@
 /**
- * llhttp, the parser of node:http (https://github.com/nodejs/llhttp), in the WebAssembly that the package undici carries. One
- * instance serves all connections: of each request in progress it holds some 80 bytes. scripts/build.mjs checks the file's hash.
+ * llhttp, the parser of node:http (https://github.com/nodejs/llhttp), compiled to WebAssembly by
+ * the package undici. One instance serves all connections. It uses about 80 bytes for each request
+ * in progress. scripts/build.mjs checks the file's hash.
  */
 import { setFlagsFromString } from "node:v8";
 import program from "undici/lib/llhttp/llhttp-wasm.js";
 
-/** llhttp's functions that are used here (llhttp.h); `parser` is the address of a parser's state. */
+/**
+ * The functions of llhttp that are used here (llhttp.h); `parser` is the address of a parser's
+ * state.
+ */
 interface Llhttp {
   readonly memory: WebAssembly.Memory;
   malloc(bytes: number): number;
@@ -21,7 +25,10 @@ interface Llhttp {
   llhttp_method_name(method: number): number;
 }
 
-/** What llhttp has found, by address and length in its memory; a span may come in several pieces. Anything but 0 stops it. */
+/**
+ * The parts of a request that llhttp has found, by address and length in its memory. A span may
+ * come in several parts. A result other than 0 stops llhttp.
+ */
 export interface Callbacks {
   onBegin(): void;
   onUrl(at: number, length: number): number;
@@ -40,13 +47,14 @@ export const USER_ERROR = 24;
 /** Result of `onHeadersComplete`: no body follows. */
 export const SKIP_BODY = 1;
 
-/** llhttp_type_t */
+/** A value of llhttp_type_t. */
 const REQUEST = 1;
 
-/** Most bytes that are given to the parser at once. */
+/** Maximum bytes that the parser gets at once. */
 export const MAX_INPUT = 64 * 1024;
 
-// V8 would compile the parser a second time while calls come in. That takes 30 MiB for a moment, and calls are not faster then.
+// Without this flag V8 compiles the parser a second time while calls come in. That needs 30 MiB for
+// a moment, and calls do not become faster.
 setFlagsFromString("--liftoff-only");
 
 export class ParserMemory {
@@ -83,7 +91,7 @@ export class ParserMemory {
     this.#view = Buffer.from(this.llhttp.memory.buffer, this.input, MAX_INPUT);
   }
 
-  /** The state of a new request, to be given back by `release`. */
+  /** The state for a new request. The caller must return it by `release`. */
   acquire(): number {
     const parser = this.#free.pop() ?? this.llhttp.llhttp_alloc(REQUEST);
     this.llhttp.llhttp_reset(parser);
@@ -94,9 +102,12 @@ export class ParserMemory {
     this.#free.push(parser);
   }
 
-  /** Parses bytes of a chunk. @returns the result of `llhttp_execute` */
+  /**
+   * Parses bytes of a chunk.
+   * @returns the result of `llhttp_execute`
+   */
   execute(parser: number, chunk: Buffer, from: number, to: number): number {
-    // A memory that has grown is another one.
+    // When a WebAssembly memory grows, its old buffer is detached and has the length 0.
     if (this.#view.length === 0) this.#view = Buffer.from(this.llhttp.memory.buffer, this.input, MAX_INPUT);
     chunk.copy(this.#view, 0, from, to);
     return this.llhttp.llhttp_execute(parser, this.input, to - from);
@@ -108,7 +119,7 @@ export class ParserMemory {
     return this.#methods[number] as string;
   }
 
-  /** Why bytes were refused; "" where llhttp does not say. */
+  /** Why bytes were rejected; "" where llhttp gives no reason. */
   reason(parser: number): string {
     return this.#text(this.llhttp.llhttp_get_error_reason(parser));
   }

@@ -1,4 +1,7 @@
-/** The body of a request, received within limits of size, time and memory, and no faster than its reader takes it. */
+/**
+ * The body of a request. It is received within limits of size, time and memory, and no faster than
+ * its reader takes it.
+ */
 import type { RequestMemory, UnfinishedBody } from "../../../src/memory/memory-budget.js";
 import type { ChunkFlow, ChunkReader } from "../../http/body.js";
 import { GIVEN_UP, type HttpError, NO_MEMORY } from "../../http/errors.js";
@@ -6,29 +9,29 @@ import { type ConnectionLimits, MIN_RESERVED } from "../connection.js";
 import { bodyTooLarge, CHUNK_TOO_SLOW, STALLED } from "../request-errors.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 
-/** Bytes that are received before the body is asked for; then the client has to wait. */
+/** Bytes that are received before the handler asks for the body. Then the client has to wait. */
 const MAX_UNASKED = 16 * 1024;
-/** Memory that a piece of a body takes beside its bytes, at least: a body may arrive a byte at a time. */
-const PIECE_OVERHEAD = 128;
-/** Bytes that may be waiting of a body that is read in pieces while the service takes none. */
+/** Minimum memory of a chunk of a body besides its bytes. A body may arrive one byte at a time. */
+const CHUNK_OVERHEAD = 128;
+/** Bytes of a body that is read in chunks that may wait while the service reads nothing. */
 const PAUSED_UPLOAD = 128 * 1024;
 
 export interface BodyOwner {
   readonly limits: Pick<ConnectionLimits, "maxBody" | "bodyTime" | "stallMs">;
   readonly memory: RequestMemory;
-  /** The body is wanted. */
+  /** The handler asks for the body. */
   onAsked(): void;
   /** More may be received, after `takesMore` was false. */
   readOn(): void;
-  /** The request fails for a reason that lies in its body. */
+  /** The request fails because of its body. */
   fail(error: HttpError): void;
 }
 
-/** What happens to the pieces that arrive. */
+/** How chunks that arrive are handled. */
 type Mode = "held" | "collected" | "passed on" | "dropped";
 
 export class Http1RequestBody implements UnfinishedBody {
-  /** Whether all of it has arrived. */
+  /** Whether the whole body has arrived. */
   isComplete = false;
   readonly #owner: BodyOwner;
   /** Bytes that Content-Length announces; undefined for a chunked body. */
@@ -37,11 +40,11 @@ export class Http1RequestBody implements UnfinishedBody {
   #chunks: Buffer[] = [];
   #size = 0;
   #maxBytes = 0;
-  /** Bytes that the reader of the pieces holds, or the handler holds of what it has made of the body. */
+  /** Bytes that the reader of the chunks stores, or that the handler has made from the body. */
   #heldByReader = 0;
   /** Bytes reserved for the part that has arrived. */
   #reserved = 0;
-  /** Whether the budget knows it as unfinished. */
+  /** Whether the memory budget has this body in its list of unfinished bodies. */
   #isUnfinished = false;
   #error: HttpError | undefined;
   #resolve: ((chunks: readonly Buffer[]) => void) | undefined;
@@ -49,15 +52,20 @@ export class Http1RequestBody implements UnfinishedBody {
   #reader: ChunkReader | undefined;
   #isPaused = false;
   #timer: NodeJS.Timeout | undefined;
-  /** The timer has gone off, and what has arrived is read once more. */
-  #verdict: NodeJS.Immediate | undefined;
+  /**
+   * Runs after the timer has expired, when sockets have been read: only then a missing chunk
+   * counts.
+   */
+  #lateCheck: NodeJS.Immediate | undefined;
 
   constructor(owner: BodyOwner, announced: number | undefined) {
     this.#owner = owner;
     this.#announced = announced;
   }
 
-  /** Whether it is passed on piece by piece, so that there is no limit to the time of the whole. */
+  /**
+   * Whether the body is passed on chunk by chunk. Then the time for the whole body is not limited.
+   */
   get readsChunks(): boolean {
     return this.#reader !== undefined;
   }
@@ -66,28 +74,28 @@ export class Http1RequestBody implements UnfinishedBody {
     return this.#mode === "held" ? this.#size < MAX_UNASKED : !this.#isPaused;
   }
 
-  /** More has arrived, in memory that may be read into again. */
+  /** More has arrived. It is copied, because the memory of `chunk` is read into again. */
   receive(chunk: Buffer, start: number, end: number): void {
     if (this.#mode === "dropped") return;
-    const piece = Buffer.allocUnsafe(end - start);
-    chunk.copy(piece, 0, start, end);
-    if (this.#mode === "collected") this.#collect(piece);
-    else if (this.#mode === "held") this.#hold(piece);
-    else if (this.#isPaused || this.#chunks.length > 0) this.#chunks.push(piece);
-    else this.#pass(piece);
+    const copy = Buffer.allocUnsafe(end - start);
+    chunk.copy(copy, 0, start, end);
+    if (this.#mode === "collected") this.#collect(copy);
+    else if (this.#mode === "held") this.#hold(copy);
+    else if (this.#isPaused || this.#chunks.length > 0) this.#chunks.push(copy);
+    else this.#pass(copy);
   }
 
-  /** All of it has arrived. */
+  /** The whole body has arrived. */
   end(): void {
     this.isComplete = true;
     this.#endUnfinished();
     if (this.#mode === "collected") {
       this.#resolve?.(this.#take());
       this.drop();
-    } else if (this.#mode === "passed on" && this.#chunks.length === 0) this.#endPieces();
+    } else if (this.#mode === "passed on" && this.#chunks.length === 0) this.#endChunks();
   }
 
-  /** Reads it to its end. */
+  /** Reads the body to its end. */
   read(maxBytes: number): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
     this.#startReading(maxBytes);
     if (this.isComplete) return this.#take();
@@ -99,14 +107,17 @@ export class Http1RequestBody implements UnfinishedBody {
     return collected;
   }
 
-  /** Reads it where all of it has arrived. @returns undefined where it has not: then nothing has changed */
+  /**
+   * Reads the body if it has arrived completely.
+   * @returns undefined where it has not: then nothing has changed
+   */
   readArrived(maxBytes: number): readonly Uint8Array[] | undefined {
     if (!this.isComplete) return undefined;
     this.#startReading(maxBytes);
     return this.#take();
   }
 
-  /** @throws {HttpError} 413 too large, or what has failed of the part that is there */
+  /** @throws {HttpError} 413 too large, or the error of the part that has arrived */
   #startReading(maxBytes: number): void {
     this.#maxBytes = maxBytes;
     if ((this.#announced ?? 0) > maxBytes) throw this.#tooLarge();
@@ -118,20 +129,23 @@ export class Http1RequestBody implements UnfinishedBody {
     if (this.#error !== undefined) throw this.#error;
   }
 
-  /** Reserves memory for what the handler has made of it, beside its own. */
+  /**
+   * Reserves memory for data that the handler has made from the body, in addition to the body's
+   * own.
+   */
   tryReserveMade(bytes: number): boolean {
     if (!this.#tryResize(this.#reserved - this.#heldByReader + bytes)) return false;
     this.#heldByReader = bytes;
     return true;
   }
 
-  /** Passes it on piece by piece. */
+  /** Passes the body on chunk by chunk. */
   readChunks(reader: ChunkReader): ChunkFlow {
     this.#owner.onAsked();
     this.#reader = reader;
     this.#mode = "passed on";
-    this.#awaitPiece();
-    // The reader has to have the flow before it gets the first piece.
+    this.#awaitChunk();
+    // The reader must have the flow before it gets the first chunk.
     queueMicrotask(() => this.#passHeld());
     return {
       resume: () => this.#resume(),
@@ -140,7 +154,7 @@ export class Http1RequestBody implements UnfinishedBody {
     };
   }
 
-  /** Ends the reading with a fault, which goes to the reader. */
+  /** Ends the reading with an error, which the reader gets. */
   fail(error: HttpError): void {
     if (this.#mode === "dropped") return;
     this.#error ??= error;
@@ -152,7 +166,7 @@ export class Http1RequestBody implements UnfinishedBody {
     else reader?.onError(error);
   }
 
-  /** Drops what is there, and what is still to come. */
+  /** Drops the chunks that have arrived, and those that are still to come. */
   drop(): void {
     this.#endWait();
     this.#endUnfinished();
@@ -174,12 +188,15 @@ export class Http1RequestBody implements UnfinishedBody {
     this.release();
   }
 
-  /** Releases the memory that it has reserved. */
+  /** Releases the memory that the body has reserved. */
   release(): void {
     this.#tryResize(0);
   }
 
-  /** The pieces, which are not kept here: the response may be a stream, and take long. */
+  /**
+   * Returns the chunks. They are not stored here any longer, because the response may be a stream
+   * and take long.
+   */
   #take(): Buffer[] {
     const chunks = this.#chunks;
     this.#chunks = [];
@@ -193,17 +210,18 @@ export class Http1RequestBody implements UnfinishedBody {
 
   #collect(chunk: Buffer): void {
     this.#size += chunk.length;
-    // Most bodies are small and arrive in one piece, which waits for no other.
+    // Most bodies are small and arrive in one chunk. Such a body needs no reservation, because it
+    // does not have to wait.
     const isWhole = chunk.length === this.#announced && chunk.length <= MIN_RESERVED;
     if (this.#size > this.#maxBytes) this.fail(this.#tooLarge());
     else if (isWhole) this.#chunks.push(chunk);
-    else if (this.#tryCollect(chunk.length + PIECE_OVERHEAD)) this.#chunks.push(chunk);
+    else if (this.#tryCollect(chunk.length + CHUNK_OVERHEAD)) this.#chunks.push(chunk);
     else this.fail(NO_MEMORY);
   }
 
   #tryCollect(bytes: number): boolean {
     const { memory } = this.#owner;
-    // A body that was there before it was read has come to its end.
+    // A body that has arrived before it is read is finished.
     const isUnfinished = !this.isComplete;
     if (!memory.tryReserve(bytes, isUnfinished ? this : undefined)) return false;
     this.#reserved += bytes;
@@ -218,7 +236,7 @@ export class Http1RequestBody implements UnfinishedBody {
   }
 
   #pass(chunk: Buffer): void {
-    clearImmediate(this.#verdict);
+    clearImmediate(this.#lateCheck);
     this.#timer?.refresh();
     if ((this.#reader as ChunkReader).onChunk(chunk) || this.#mode === "dropped") return;
     this.#isPaused = true;
@@ -233,11 +251,11 @@ export class Http1RequestBody implements UnfinishedBody {
     }
     if (this.#mode !== "passed on" || this.#isPaused) return;
     if (this.#error !== undefined) this.fail(this.#error);
-    else if (this.isComplete) this.#endPieces();
+    else if (this.isComplete) this.#endChunks();
     else this.#owner.readOn();
   }
 
-  #endPieces(): void {
+  #endChunks(): void {
     const reader = this.#reader as ChunkReader;
     this.drop();
     reader.onEnd();
@@ -247,7 +265,7 @@ export class Http1RequestBody implements UnfinishedBody {
     if (this.#mode !== "passed on" || !this.#isPaused) return;
     this.#isPaused = false;
     this.#tryResize(this.#heldByReader);
-    this.#awaitPiece();
+    this.#awaitChunk();
     this.#passHeld();
   }
 
@@ -259,7 +277,7 @@ export class Http1RequestBody implements UnfinishedBody {
     return true;
   }
 
-  #awaitPiece(): void {
+  #awaitChunk(): void {
     if (this.#reader?.allowsSilence) this.#endWait();
     else this.#failAfter(this.#owner.limits.bodyTime, CHUNK_TOO_SLOW);
   }
@@ -267,14 +285,15 @@ export class Http1RequestBody implements UnfinishedBody {
   #failAfter(ms: number, error: HttpError): void {
     this.#endWait();
     this.#timer = setTimeout(() => {
-      // Timers run before sockets are read: where this process stood still, the next piece may have arrived all the same.
-      this.#verdict = setImmediate(() => this.#owner.fail(error));
+      // Timers run before sockets are read. After this process was blocked, the next chunk may
+      // already be waiting in the socket.
+      this.#lateCheck = setImmediate(() => this.#owner.fail(error));
     }, ms);
   }
 
   #endWait(): void {
     clearTimeout(this.#timer);
-    clearImmediate(this.#verdict);
+    clearImmediate(this.#lateCheck);
   }
 
   #tooLarge(): HttpError {

@@ -1,13 +1,16 @@
-/** The head of a request: its first line and its headers, made of the places that the parser has found in its bytes. */
+/**
+ * The head of a request: its first line and its headers, read from the positions that the parser
+ * has found in its bytes.
+ */
 import { HEADER_FIELDS, type KnownHeader, RequestHeaders, tryAddHeader } from "../../http/headers.js";
 
 interface FirstLine {
   readonly method: string;
   readonly major: number;
   readonly minor: number;
-  /** Whether another protocol is asked for: CONNECT, or the header Upgrade. */
+  /** Whether another protocol is asked for: by CONNECT, or by the header Upgrade. */
   readonly upgrade: boolean;
-  /** Whether the connection may be kept after the response. */
+  /** Whether the connection may stay open after the response. */
   readonly keepAlive: boolean;
 }
 
@@ -17,7 +20,7 @@ interface KnownName {
   readonly field: KnownHeader;
 }
 
-/** By the length of their names. */
+/** The known names, indexed by their length. */
 const KNOWN: (readonly KnownName[] | undefined)[] = [];
 for (const [name, field] of HEADER_FIELDS) {
   KNOWN[name.length] = [...(KNOWN[name.length] ?? []), { bytes: Buffer.from(name), field }];
@@ -34,14 +37,14 @@ export class Http1RequestHead implements FirstLine {
   readonly upgrade: boolean;
   readonly keepAlive: boolean;
   readonly headers = new RequestHeaders();
-  /** From the target to the last header, one character an octet. */
+  /** From the target to the last header, one character for each octet. */
   readonly #text: string;
   readonly #hasHeaders: boolean;
   #rawHeaders: string[] | undefined;
 
   /**
-   * @param spans where target, names and values stand in `bytes`
-   * @param count how many headers there are
+   * @param spans the positions of target, names and values in `bytes`
+   * @param count the number of headers
    */
   constructor(bytes: Buffer, spans: Int32Array, count: number, line: FirstLine) {
     this.method = line.method;
@@ -67,14 +70,20 @@ export class Http1RequestHead implements FirstLine {
     }
   }
 
-  /** Name, value, name, value … as sent. Made when it is first asked for: most requests are served without. */
+  /**
+   * Name, value, name, value … as sent. Made at the first use, because most requests are served
+   * without it.
+   */
   get rawHeaders(): readonly string[] {
     this.#rawHeaders ??= this.#hasHeaders ? headersOf(this.#text) : [];
     return this.#rawHeaders;
   }
 }
 
-/** Where the last header ends, or the target where there is none. An empty value may be found behind the end of its line. */
+/**
+ * The end of the last header, or of the target where there are no headers. llhttp may report an
+ * empty value after the end of its line.
+ */
 function endOf(spans: Int32Array, count: number): number {
   if (count === 0) return spans[1] as number;
   const valueEnd = spans[4 * count + 1] as number;
@@ -87,21 +96,22 @@ function knownField(bytes: Buffer, start: number, end: number): KnownHeader | un
   if (candidates === undefined) return undefined;
   for (const { bytes: name, field } of candidates) {
     let at = 0;
-    // Names have letters and hyphens, in ASCII: this bit makes any letter a small one.
+    // Names consist of ASCII letters and hyphens: this bit converts every letter to lower case, and
+    // keeps hyphens.
     while (at < name.length && ((bytes[start + at] as number) | 0x20) === name[at]) at++;
     if (at === name.length) return field;
   }
   return undefined;
 }
 
-/** llhttp leaves the spaces at the end of a value (RFC 9112 §5.1). */
+/** llhttp does not remove spaces and tabs at the end of a value (RFC 9112 §5.1). */
 function trimmedEnd(bytes: Buffer, start: number, end: number): number {
   let last = end;
   while (last > start && isSpace(bytes[last - 1])) last--;
   return last;
 }
 
-/** Splits a head whose form llhttp has checked. */
+/** Splits a head whose syntax llhttp has checked. */
 function headersOf(text: string): string[] {
   const raw: string[] = [];
   const [, ...lines] = text.split("\r\n");
@@ -112,7 +122,10 @@ function headersOf(text: string): string[] {
   return raw;
 }
 
-/** The text from `start` on, without the spaces and tabs around it. A pattern would go back for each of those within. */
+/**
+ * The text from `start` on, without surrounding spaces and tabs. A regular expression would
+ * backtrack at each space within the text.
+ */
 function trimmed(text: string, start: number): string {
   let [first, end] = [start, text.length];
   while (first < end && isSpace(text.charCodeAt(first))) first++;

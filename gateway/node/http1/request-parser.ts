@@ -1,6 +1,7 @@
 /**
- * Reads requests from the bytes of one connection, by llhttp; and the limits that Node sets around it: bytes and number of the
- * headers, trailers included, and bytes of chunk extensions. A body with Content-Length does not pass through the parser.
+ * Parses requests from the bytes of one connection, by llhttp. It also applies the limits that Node
+ * adds to llhttp: bytes and number of the headers, including trailers, and bytes of chunk
+ * extensions. A body with Content-Length does not pass through the parser.
  */
 import { HttpError } from "../../http/errors.js";
 import {
@@ -16,53 +17,57 @@ import {
 import { Http1RequestHead } from "./request-head.js";
 
 export interface ParserLimits {
-  /** Most bytes of a request's target, header names and values. */
+  /** Maximum bytes of a request's target, header names and values. */
   readonly maxHeaders: number;
   readonly maxHeaderCount: number;
 }
 
-/** Bytes that the parser is given at once of a head: most are shorter. */
+/** Bytes of a head that the parser gets at once: most heads are shorter. */
 const HEAD_INPUT = 4096;
 
-/** Most bytes of chunk extensions in a body, as in Node. */
+/** Maximum bytes of chunk extensions in a body, as in Node. */
 const MAX_CHUNK_EXTENSIONS = 16 * 1024;
-/** What stands between two chunks at most: the end of the line before, a size of 16 digits, and the end of the line. */
+/**
+ * Maximum bytes between the contents of two chunks: the line end before, a size of 16 digits, and
+ * its line end.
+ */
 const CHUNK_OVERHEAD = 20;
 
 const HEADERS_TOO_LARGE = new HttpError(431, "The headers are too large");
 const EXTENSIONS_TOO_LARGE = new HttpError(413, "The chunk extensions are too large");
-/** Also for a version that is malformed. */
+/** Also for a malformed version. */
 export const OTHER_VERSION = new HttpError(505, "The version of HTTP must be 1.0 or 1.1");
 
 /** How far a call of `parse` got. */
 export const ParseOutcome = {
   /** All bytes have been read, and the request has not ended. */
   MORE: 0,
-  /** `head` is there; a body may follow. */
+  /** `head` has been read; a body may follow. */
   HEAD: 1,
   /** A chunked body has ended. */
   END: 2,
-  /** `fault` says what is wrong with the bytes. */
+  /** The bytes are malformed; `error` has the reason. */
   FAULT: 3,
   /** The preface of HTTP/2 has been read (RFC 9113 §3.4). */
   HTTP2: 4,
 } as const;
 export type ParseOutcome = (typeof ParseOutcome)[keyof typeof ParseOutcome];
 
-/** What the last span was, since the next may continue it. */
+/** The kind of the last span, since the next one may continue it. */
 const NOTHING = 0;
 const URL = 1;
 const FIELD = 2;
 const VALUE = 3;
 
 /**
- * Where the parts of a head stand in its bytes: start and end of the target, then of the name and the value of each header.
- * One list serves all connections; that of a head which has not arrived to its end is kept in its parser.
+ * Positions of the parts of a head in its bytes: start and end of the target, then of the name and
+ * the value of each header. All connections share this array. For a head that has not arrived
+ * completely, its parser stores a copy.
  */
 let spans = new Int32Array(2 + 4 * 128);
 
 const memory = new ParserMemory({ onBegin, onUrl, onHeaderField, onHeaderValue, onHeadersComplete, onBody });
-/** The parser that is reading. */
+/** The parser that is running. */
 let reading: RequestParser;
 
 function onBegin(): void {
@@ -85,7 +90,7 @@ function onBody(at: number, length: number): void {
 }
 
 export class RequestParser {
-  /** The bytes of the chunk that have been read. */
+  /** The position in the chunk up to which bytes have been read. */
   end = 0;
   head: Http1RequestHead | undefined;
   error: HttpError | undefined;
@@ -96,21 +101,27 @@ export class RequestParser {
   #state = 0;
   #hasBegun = false;
   #inBody = false;
-  /** Bytes of the head that arrived with earlier chunks, from the target on, and where its parts stand in them. */
+  /**
+   * The bytes of a head that arrived with earlier chunks, from the target on, and the positions of
+   * its parts.
+   */
   #partial: Buffer | undefined;
   #partialSpans: Int32Array | undefined;
-  /** The bytes that `spans` refers to, and what makes an address in llhttp's memory a place in them. */
+  /**
+   * The bytes that `spans` refers to, and the difference between a position in these bytes and an
+   * address in llhttp's memory.
+   */
   #source: Buffer | undefined;
   #base = 0;
   #last: number = NOTHING;
   #headers = 0;
   #headerBytes = 0;
-  /** Bytes of a chunked body beside its content, less what each piece may have. */
+  /** Bytes of a chunked body besides its content, minus the overhead that each chunk may have. */
   #extensionBytes = 0;
 
   constructor(limits: ParserLimits) {
     this.#limits = limits;
-    // One header more shows that there are too many.
+    // One additional header shows that there are too many.
     const places = 2 + 4 * (limits.maxHeaderCount + 1);
     if (spans.length < places) spans = new Int32Array(places);
   }
@@ -120,7 +131,10 @@ export class RequestParser {
     return this.#hasBegun;
   }
 
-  /** Reads a chunk from `from` on, up to the end of a head or of a chunked body; `end` is where it stopped. */
+  /**
+   * Parses a chunk from `from` on, up to the end of a head or of a chunked body. Sets `end` to the
+   * position where it stopped.
+   */
   parse(chunk: Buffer, from: number): ParseOutcome {
     if (this.#state === 0) this.#begin();
     this.end = from;
@@ -128,12 +142,12 @@ export class RequestParser {
       const outcome = this.#execute(chunk, Math.min(chunk.length, this.end + (this.#inBody ? MAX_INPUT : HEAD_INPUT)));
       if (outcome !== ParseOutcome.MORE) return outcome;
     }
-    // Empty lines before a request are skipped.
+    // Only empty lines have arrived. They may stand before a request, and are skipped.
     if (!this.#hasBegun) this.release();
     return ParseOutcome.MORE;
   }
 
-  /** Forgets the request that is being read: it has ended, or is not to be read any further. */
+  /** Forgets the current request: it has ended, or must not be read any further. */
   release(): void {
     if (this.#state === 0) return;
     memory.release(this.#state);
@@ -172,10 +186,13 @@ export class RequestParser {
     if (result === OK) return wasInBody || this.#keepPartial(to) ? ParseOutcome.MORE : this.#refuse(HEADERS_TOO_LARGE);
     if (result === PAUSED) return this.#pause(wasInBody);
     if (result === PAUSED_H2_UPGRADE && this.#isPreface()) return ParseOutcome.HTTP2;
-    return this.#refuse(this.#toFault(result));
+    return this.#refuse(this.#toHttpError(result));
   }
 
-  /** Has the spans refer to the bytes of this chunk, or to those that arrived before and these together. */
+  /**
+   * Sets the positions so that they refer to this chunk, or to the earlier bytes and this chunk
+   * together.
+   */
   #locate(chunk: Buffer, from: number, to: number): void {
     const partial = this.#partial;
     if (partial === undefined) {
@@ -188,7 +205,11 @@ export class RequestParser {
     spans.set(this.#partialSpans as Int32Array);
   }
 
-  /** Keeps what has arrived of a head. @returns false where it is too long, with the spaces that are not counted as headers */
+  /**
+   * Stores the part of a head that has arrived.
+   * @returns false where it is too long. Here the spaces count too, which the header limit does not
+   * count
+   */
   #keepPartial(to: number): boolean {
     if (this.#last === NOTHING) return true;
     const start = spans[0] as number;
@@ -201,7 +222,10 @@ export class RequestParser {
     return this.#partial.length <= 2 * this.#limits.maxHeaders;
   }
 
-  /** llhttp has paused: at the end of the headers, where a chunked body follows, or of the request. */
+  /**
+   * llhttp has paused at the end of the headers, with or without a chunked body to follow, or of
+   * the request.
+   */
   #pause(wasInBody: boolean): ParseOutcome {
     this.#source = undefined;
     if (wasInBody) {
@@ -215,7 +239,10 @@ export class RequestParser {
     return ParseOutcome.HEAD;
   }
 
-  /** Counts what came beside content and trailers of a chunked body: llhttp reports extensions to nobody. */
+  /**
+   * Counts the bytes of a chunked body besides content and trailers, because llhttp's callbacks do
+   * not report extensions.
+   */
   #countExtensions(bytes: number, chunksBefore: number): boolean {
     let beside = bytes;
     for (let at = chunksBefore; at < this.chunks.length; at++) beside -= (this.chunks[at] as Buffer).length;
@@ -235,7 +262,7 @@ export class RequestParser {
     return target === "*" && memory.llhttp.llhttp_get_http_major(this.#state) === 2;
   }
 
-  #toFault(result: number): HttpError {
+  #toHttpError(result: number): HttpError {
     if (result === USER_ERROR) return this.error ?? HEADERS_TOO_LARGE;
     if (result === INVALID_VERSION || result === PAUSED_H2_UPGRADE) return OTHER_VERSION;
     const reason = memory.reason(this.#state);
@@ -279,7 +306,10 @@ export class RequestParser {
     return this.#count(length);
   }
 
-  /** Counts as Node does: https://nodejs.org/api/http.html#httpmaxheadersize; here trailers count, too. */
+  /**
+   * Counts as Node does (https://nodejs.org/api/http.html#httpmaxheadersize). Here trailers count
+   * too.
+   */
   #count(length: number): number {
     this.#headerBytes += length;
     const { maxHeaders, maxHeaderCount } = this.#limits;

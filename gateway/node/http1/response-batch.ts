@@ -1,11 +1,20 @@
-/** Writes the responses of a turn together: waking a client on this machine for each is expensive (docs/performance.md). */
+/**
+ * Writes the responses of one turn of the event loop together. Waking a client on the same computer
+ * for each response is expensive (docs/performance.md).
+ */
 import { type GatewayResponse, isStream } from "../../http/message.js";
 import type { Exchange } from "./exchange.js";
 
-/** Largest body, in bytes, that waits for other responses of its turn: many larger ones would take much memory. */
+/**
+ * Maximum size of a body, in bytes, that waits for other responses of its turn. Many larger ones
+ * would use much memory.
+ */
 const MAX_WAITING_BODY = 16 * 1024;
 
-/** With more of them, what the calls leave behind would have grown old, and expensive to collect, before they are answered. */
+/**
+ * With more responses in one write, the objects of the calls would move to the old generation of
+ * the heap before the responses are written. Collecting them there is expensive.
+ */
 const MAX_RESPONSES_PER_WRITE = 128;
 
 interface WaitingResponse {
@@ -19,7 +28,8 @@ export class ResponseBatch {
 
   answer(exchange: Exchange, response: GatewayResponse): void {
     const { body, length } = response;
-    // While a request is still being sent, how much of it has arrived decides how it is answered.
+    // While a request is still being sent, the part that has arrived determines how its response is
+    // written.
     if (length > MAX_WAITING_BODY || isStream(body) || !exchange.isComplete) return void exchange.answer(response);
     const count = this.#waiting.push({ exchange, response });
     if (count === 1) setImmediate(this.flush);

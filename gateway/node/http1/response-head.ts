@@ -2,15 +2,19 @@
 import { reason } from "../../http/errors.js";
 import type { GatewayResponse } from "../../http/message.js";
 
-/** `HTTP/1.1 200 OK` with the end of its line, by status. */
+/** `HTTP/1.1 200 OK` with its line end, by status. */
 const STATUS_LINES: string[] = [];
 
-/** A header with the end of its line: with another one in it, a value would begin another header (RFC 9110 §5.5). */
+/**
+ * A header with its line end. A line end within the value would begin another header (RFC 9110
+ * §5.5).
+ */
 const HEADER_LINE = /^[\t\x20-\x7e\x80-\xff]*\r\n$/;
 
 /**
- * @param connection the headers of the connection, each with the end of its line
- * @param length of the body, where the response itself does not say it; undefined for a body without a length
+ * @param connection the headers of the connection, each with its line end
+ * @param length of the body, where the response itself has no Content-Length; undefined for a body
+ * without a length
  */
 export function responseHead(
   { status, headers }: Pick<GatewayResponse, "status" | "headers">,
@@ -38,7 +42,10 @@ interface SentHeader {
   line: string;
 }
 
-/** The last headers that were sent, each at its place: most responses have the same, but for an id. */
+/**
+ * The headers that were sent last, by position. Most responses have the same headers, except for an
+ * ID, so their lines are reused.
+ */
 const lastSent: SentHeader[] = [];
 
 /** @returns undefined for a header that cannot be sent */
@@ -56,11 +63,14 @@ function headerLine(name: string, value: string, at: number): string | undefined
 
 let date = "";
 let dateUntil = 0;
-/** What follows the headers of a response, for the last headers of a connection. */
+/** The text after the headers of a response, for the connection headers used last. */
 let end = "";
 let endConnection = "";
 
-/** The header Date (RFC 9110 §6.6.1), which changes once a second, and the headers of the connection. */
+/**
+ * The header Date (RFC 9110 §6.6.1), which changes once a second, and the headers of the
+ * connection.
+ */
 function headEnd(connection: string): string {
   const now = Date.now();
   const isNewSecond = now >= dateUntil;

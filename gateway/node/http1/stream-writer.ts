@@ -1,4 +1,7 @@
-/** Writes a response body piece by piece, as chunks (RFC 9112 §7.1) or up to the end of the connection. */
+/**
+ * Writes a response body part by part, as chunks (RFC 9112 §7.1) or up to the end of the
+ * connection.
+ */
 
 import type { BodySink, BodyStream } from "../../http/body.js";
 import { type HttpError, NO_MEMORY } from "../../http/errors.js";
@@ -8,15 +11,17 @@ import { SlowReaderTimeout } from "../slow-reader.js";
 
 export interface StreamWriterOptions {
   readonly body: BodyStream;
-  /** How the end of the body is shown; "none" for a response that has no body, whatever is written. */
+  /**
+   * How the end of the body is marked; "none" for a response that has no body, whatever is written.
+   */
   readonly framing: "chunks" | "close" | "none";
   /** How long the client may read nothing, in milliseconds; default 30 min. */
   readonly stallMs: number | undefined;
   isShort(): boolean;
-  /** Makes the reservation for what waits as large as this. */
+  /** Sets the reservation for waiting data to this size. */
   tryResize(bytes: number): boolean;
   abort(reason: HttpError): void;
-  /** All has been sent. */
+  /** Everything has been sent. */
   onEnd(): void;
 }
 
@@ -24,7 +29,7 @@ export class StreamWriter implements BodySink {
   readonly #socket: ClientSocket;
   readonly #options: StreamWriterOptions;
   readonly #slowReader: SlowReaderTimeout;
-  /** Whether what is written waits for the end of the turn, to be sent in one piece. */
+  /** Whether written data waits for the end of the turn, to be sent together. */
   #isCorked = false;
 
   constructor(socket: ClientSocket, head: string, options: StreamWriterOptions) {
@@ -44,7 +49,7 @@ export class StreamWriter implements BodySink {
       this.#options.abort(GONE);
       return false;
     }
-    if (chunk.length > 0 && this.#options.framing !== "none") this.#writePiece(chunk);
+    if (chunk.length > 0 && this.#options.framing !== "none") this.#writeChunk(chunk);
     const more = !this.#socket.writableNeedDrain;
     if (!more) this.#slowReader.start();
     if (!this.#options.tryResize(this.#socket.writableLength)) {
@@ -72,7 +77,7 @@ export class StreamWriter implements BodySink {
     this.#socket.destroySoon();
   }
 
-  /** The system takes more. */
+  /** The system accepts more. */
   onDrain(): void {
     this.#slowReader.stop();
     this.#options.tryResize(0);
@@ -84,7 +89,7 @@ export class StreamWriter implements BodySink {
     this.#slowReader.stop();
   }
 
-  #writePiece(chunk: string | Uint8Array): void {
+  #writeChunk(chunk: string | Uint8Array): void {
     const socket = this.#socket;
     this.#cork();
     const content = typeof chunk === "string" && chunk.length > MAX_TEXT ? Buffer.from(chunk) : chunk;

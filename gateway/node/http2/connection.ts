@@ -1,6 +1,7 @@
 /**
- * A connection of the HTTP port that speaks HTTP/2 (RFC 9113): each of its streams is a request for the handler, which sees no
- * difference to HTTP/1.1. The preface has been found by its first bytes (section 3.3), or the protocol was agreed on by TLS.
+ * A connection of the HTTP port that speaks HTTP/2 (RFC 9113). Each of its streams is a request.
+ * The handler sees no difference from HTTP/1.1. The protocol was recognized by the preface in the
+ * first bytes (section 3.3), or negotiated by TLS.
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
 import type { HeaderList } from "../../../src/http2/header-fields.js";
@@ -18,12 +19,14 @@ import { Http2Exchange } from "./exchange.js";
 import { HEADER_NAMES, type Http2RequestHead, readHead } from "./request-head.js";
 import type { ExchangeLimits, Http2Owner } from "./request-stream.js";
 
-/** A connection with open streams that was silent for `after` is tested with a PING; milliseconds. */
+/**
+ * A connection with open streams that was silent for `after` milliseconds is tested with a PING.
+ */
 const KEEPALIVE = { after: 60_000, timeout: 20_000, idle: false } as const;
 
 const TOO_LARGE = new HttpError(431, "The headers are too large");
 
-/** A request whose header list was too large to be kept. */
+/** A request whose header list was too large to be stored. */
 const TOO_LARGE_HEAD: Http2RequestHead = {
   method: "",
   target: "",
@@ -35,7 +38,7 @@ const TOO_LARGE_HEAD: Http2RequestHead = {
 
 /**
  * Serves a connection.
- * @param firstBytes what was read of it already, from the preface on
+ * @param firstBytes the bytes that have already been read from it, beginning with the preface
  */
 export function serveHttp2(
   socket: ClientSocket,
@@ -57,9 +60,12 @@ export class Http2Connection extends ServerConnection implements Http2Owner, Por
   readonly #handler: RequestHandler;
   readonly #maxThrottleMs: number | undefined;
   #leaving = false;
-  /** Runs while refusals are delayed. They are written together when it ends, so that the client does not ask again before. */
+  /**
+   * Runs while rejections are delayed. They are written together when it ends, so that the client
+   * does not ask again earlier.
+   */
   #throttle: NodeJS.Timeout | undefined;
-  /** Bytes of DATA that had been sent when `#isSending` was asked last. */
+  /** Bytes of DATA that had been sent at the last call of `#isSending`. */
   #sentBefore = 0;
 
   constructor(socket: ClientSocket, peer: Peer, { handler, limits, budget }: HttpConnectionOptions) {
@@ -115,7 +121,7 @@ export class Http2Connection extends ServerConnection implements Http2Owner, Por
     for (const stream of this.streams) (stream as Http2Exchange).onThrottleEnd();
   }
 
-  /** Has the handler record what never became a request. Its response is not sent. */
+  /** Lets the handler record an error that never became a request. Its response is not sent. */
   #record(error: HttpError): void {
     this.#handler(noRequest(error, this.remotePeer.address));
   }
@@ -141,7 +147,10 @@ export class Http2Connection extends ServerConnection implements Http2Owner, Por
 
   // For the port.
 
-  /** Has the client open another connection: at once, or after its first request where none has come yet. */
+  /**
+   * Makes the client open another connection. Done at once, or after its first request where none
+   * has come yet.
+   */
   leave(): void {
     this.#leaving = true;
     this.#endThrottle();
@@ -167,7 +176,10 @@ export class Http2Connection extends ServerConnection implements Http2Owner, Por
     for (const stream of this.streams) (stream as Http2Exchange).abort(reason);
   }
 
-  /** Ends what has taken too long. Called again and again, since a timer for each request would cost more. */
+  /**
+   * Ends requests that have taken too long. Called again and again, since a timer for each request
+   * would cost more.
+   */
   checkTime(nowMs: number): void {
     for (const stream of this.streams) {
       const exchange = stream as Http2Exchange;
@@ -176,7 +188,7 @@ export class Http2Connection extends ServerConnection implements Http2Owner, Por
   }
 }
 
-/** Stands for a request where there is none that is well-formed. */
+/** Replaces the request where none is well-formed. */
 function noRequest(error: HttpError, remoteAddress: string): GatewayRequest {
   const fail = (): never => {
     throw error;
@@ -189,7 +201,7 @@ function noRequest(error: HttpError, remoteAddress: string): GatewayRequest {
 let dateSecond = 0;
 let date = "";
 
-/** RFC 9110, section 5.6.7. */
+/** The header Date (RFC 9110 §5.6.7). */
 function dateOf(now: number): string {
   const second = Math.floor(now / 1000);
   if (second !== dateSecond) {

@@ -18,11 +18,16 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
   /** The memory of the client, where a proxy names one. */
   #client: ClientMemory | undefined;
   #isReleased = false;
-  /** It is refused in an overload: no more of the body is asked for, and the response is delayed. */
+  /**
+   * The request is rejected in an overload: no more of the body is asked for, and the response is
+   * delayed.
+   */
   #isRefused = false;
-  /** The response that is delayed. It goes with the stream, where the client resets that. */
+  /**
+   * The response that is delayed. It is dropped with the stream if the client resets the stream.
+   */
   #refusal: GatewayResponse | undefined;
-  /** We reset the stream, for what the client did on it. */
+  /** We reset the stream because of an error of the client. */
   #malformed = false;
   readonly #abort = new Abort();
 
@@ -57,19 +62,20 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
 
   // How it ends.
 
-  // Until its response is written, the stream counts among those that the client may have open.
+  // Until its response is written, the stream counts towards the maximum of open streams. That
+  // slows the client down.
   throttle(): void {
     this.#isRefused = true;
     this.stopReading();
   }
 
-  /** The handler has answered. */
+  /** The handler has responded. */
   onResponse(response: GatewayResponse): void {
     if (this.#isRefused && !this.gone && this.connection.tryThrottle()) this.#refusal = response;
     else this.answer(response);
   }
 
-  /** Refusals are delayed no longer. */
+  /** Rejections are no longer delayed. */
   onThrottleEnd(): void {
     const response = this.#refusal;
     this.#refusal = undefined;
@@ -106,7 +112,7 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
     this.releaseMemory();
   }
 
-  /** The stream is about to be reset for what the client did on it. */
+  /** The stream is about to be reset because of an error of the client. */
   onMalformed(): void {
     this.#malformed = true;
   }

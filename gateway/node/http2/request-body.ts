@@ -1,19 +1,20 @@
 /**
- * The part of a request's body that has come over HTTP/2 and was not taken yet. Frames are copied, because a connection hands
- * over the memory that it reads into; small ones into one piece, so that a body of many takes no more memory than its bytes.
+ * The part of a request's body that has come over HTTP/2 and was not taken yet. Frames are copied,
+ * because the connection reuses the memory that it reads into. Small frames are copied into one
+ * chunk, so that a body of many frames needs no more memory than its bytes.
  */
 import { MAX_FRAME_SIZE } from "../../../src/http2/frames.js";
 
-/** Memory that a piece takes beside its bytes, about. */
-const PIECE_OVERHEAD = 128;
+/** Approximate memory of a chunk besides its bytes. */
+const CHUNK_OVERHEAD = 128;
 
 export class Http2RequestBody {
-  /** Bytes that have come, those that were taken included. */
+  /** Bytes that have come, including bytes that were taken. */
   size = 0;
-  /** Bytes of memory that are held. */
+  /** Bytes of memory in use. */
   held = 0;
   #chunks: Buffer[] = [];
-  /** Bytes of the last piece that are filled. */
+  /** Bytes of the last chunk that are filled. */
   #filled = 0;
 
   get isEmpty(): boolean {
@@ -22,7 +23,7 @@ export class Http2RequestBody {
 
   /**
    * Adds the bytes of a buffer from `start` to `end`.
-   * @param expected bytes that are still to come, these included, where that is known
+   * @param expected bytes that are still to come, including these, where that is known
    * @param tryReserve reserves further bytes of memory
    * @returns false where there is no memory: the bytes were not added
    */
@@ -36,8 +37,8 @@ export class Http2RequestBody {
     this.size += end - start;
     if (from === end) return true;
     const capacity = Math.max(end - from, Math.min(expected, MAX_FRAME_SIZE));
-    if (!tryReserve(capacity + PIECE_OVERHEAD)) return false;
-    this.held += capacity + PIECE_OVERHEAD;
+    if (!tryReserve(capacity + CHUNK_OVERHEAD)) return false;
+    this.held += capacity + CHUNK_OVERHEAD;
     this.#cut();
     const chunk = Buffer.allocUnsafe(capacity);
     this.#chunks.push(chunk);
@@ -45,7 +46,9 @@ export class Http2RequestBody {
     return true;
   }
 
-  /** The pieces; from now on they are the caller's. Their memory counts as held until `release`. */
+  /**
+   * The chunks. From now on they belong to the caller. Their memory counts as used until `release`.
+   */
   take(): readonly Buffer[] {
     this.#cut();
     const chunks = this.#chunks;
@@ -54,14 +57,16 @@ export class Http2RequestBody {
     return chunks;
   }
 
-  /** The caller holds what it has taken no more; what was not taken is dropped. */
+  /**
+   * The caller no longer uses the chunks that it has taken. Chunks that were not taken are dropped.
+   */
   release(): void {
     this.#chunks = [];
     this.#filled = 0;
     this.held = 0;
   }
 
-  /** Makes the last piece as long as what it is filled with. */
+  /** Shortens the last chunk to its filled part. */
   #cut(): void {
     const last = this.#chunks.at(-1);
     if (last !== undefined && this.#filled < last.length) {

@@ -1,6 +1,6 @@
 /**
- * The header list of a request over HTTP/2 as the gateway's core takes it: checked by RFC 9113, sections 8.2 and 8.3, and in
- * the form that HTTP/1.1 gives it, so that what comes after need not know the version.
+ * Converts the header list of a request over HTTP/2 into the form of HTTP/1.1, so that later code
+ * need not know the version. Checks it by RFC 9113 §8.2 and §8.3.
  */
 import {
   FIRST_OWN_KIND,
@@ -15,7 +15,7 @@ import { HttpError } from "../../http/errors.js";
 import { type RequestHeaders, readHeaders } from "../../http/headers.js";
 import { NO_TUNNEL, UNKNOWN_EXPECTATION } from "../request-errors.js";
 
-/** The names that have a rule here, beside those of HTTP/2. */
+/** Names with a rule here, in addition to those with a rule in HTTP/2. */
 const OwnKind = { HOST: FIRST_OWN_KIND, COOKIE: FIRST_OWN_KIND << 1 } as const;
 
 /** The header names of all HTTP/2 connections of the port. */
@@ -31,22 +31,25 @@ export interface Http2RequestHead {
   /** Name, value, name, value …: without pseudo-headers, with `host`, and with one `cookie`. */
   readonly rawHeaders: readonly string[];
   readonly headers: RequestHeaders;
-  /** Of the body; undefined where no header says so. */
+  /** The length of the body; undefined where no header states it. */
   readonly contentLength: ContentLength | undefined;
-  /** Why the request is refused. */
+  /** Why the request is rejected. */
   readonly error: HttpError | undefined;
 }
 
 const NO_HOST = new HttpError(400, "The header Host, or :authority, is missing");
 
-/** RFC 9110, section 5.6.2. */
+/** A token (RFC 9110 §5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** A target in origin form (RFC 9112, section 3.2.1); the characters that are left to the stage `route` are printable. */
+/**
+ * A target in origin form (RFC 9112 §3.2.1). The stage `route` checks the other characters, which
+ * are all printable.
+ */
 const TARGET = /^\/[^\0-\x20\x7f]*$/;
 
 /**
  * @param endStream no body follows
- * @returns undefined for a malformed request, which must be reset (section 8.1.1)
+ * @returns undefined for a malformed request, which must be reset (RFC 9113 §8.1.1)
  */
 export function readHead(fields: readonly ReceivedField[], endStream: boolean): Http2RequestHead | undefined {
   const parts = readParts(fields);
@@ -65,7 +68,8 @@ export function readHead(fields: readonly ReceivedField[], endStream: boolean): 
 }
 
 function isOrigin(method: string, scheme: string, path: string): boolean {
-  // A proxy may speak TLS for the gateway, or not speak it to the gateway: so both schemes are taken on every port.
+  // A proxy may speak TLS to the client and plain HTTP to the gateway, or the reverse. So every
+  // port accepts both schemes.
   if (scheme !== "http" && scheme !== "https") return false;
   return TARGET.test(path) || (path === "*" && method === "OPTIONS");
 }
@@ -100,7 +104,7 @@ function readParts(fields: readonly ReceivedField[]): Parts {
   let hasHost = false;
   for (const { kind, name, value } of fields) {
     if (kind & PSEUDO) readPseudo(parts, kind, value);
-    // A client may cut its cookies into several fields (section 8.2.3).
+    // A client may split its cookies into several fields (RFC 9113 §8.2.3).
     else if (kind === OwnKind.COOKIE) cookie = cookie === undefined ? value : `${cookie}; ${value}`;
     else {
       if (kind === OwnKind.HOST) hasHost = true;

@@ -1,5 +1,6 @@
 /**
- * The body of a request on a stream of HTTP/2, as it comes and as the handler reads it. It has limits of size, time and memory.
+ * The body of a request on a stream of HTTP/2: how it arrives, and how the handler reads it. It has
+ * limits of size, time and memory.
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
 import { type ClientMemory, FINISHED, type UnfinishedBody } from "../../../src/memory/memory-budget.js";
@@ -13,8 +14,9 @@ import type { Http2RequestHead } from "./request-head.js";
 import { Http2ResponseStream, type ResponseConnection } from "./response-stream.js";
 
 /**
- * How long the rest of a request may take after its response, in milliseconds: then the stream is reset. Some clients send
- * all of a body before they read, and wait for ever where they are reset at once.
+ * How long the rest of a request may take after its response, in milliseconds. Then the stream is
+ * reset. Some clients send the whole body before they read, and wait for ever if they are reset at
+ * once.
  */
 const LINGER_MS = 1_000;
 
@@ -23,23 +25,29 @@ export const NEVER = Number.POSITIVE_INFINITY;
 
 export interface ExchangeLimits {
   readonly maxBody: number;
-  /** Time for a body that is read to its end, and for the next piece of one that is read in pieces, in milliseconds. */
+  /**
+   * Time for a body that is read to its end, or for the next chunk of a body that is read in
+   * chunks, in milliseconds.
+   */
   readonly bodyTime: number;
-  /** How long the service may take nothing of an upload, in milliseconds. */
+  /** How long the service may read nothing of an upload, in milliseconds. */
   readonly stallMs: number;
 }
 
-/** What an exchange over HTTP/2 uses of its connection. */
+/** The part of its connection that an exchange over HTTP/2 uses. */
 export interface Http2Owner extends ResponseConnection {
   readonly remotePeer: Peer;
   /** The memory of the client that a proxy names; undefined where it names none. */
   openClient(request: { readonly rawHeaders: readonly string[] }): ClientMemory | undefined;
   readonly exchangeLimits: ExchangeLimits;
-  /** Delays refusals until `onThrottleEnd` of each stream. @returns false where they are written at once */
+  /**
+   * Delays rejections until `onThrottleEnd` of each stream.
+   * @returns false where they are written at once
+   */
   tryThrottle(): boolean;
 }
 
-/** Takes a body that is read to its end. */
+/** Receives a body that is read to its end. */
 interface BodyTaker {
   resolve(chunks: readonly Uint8Array[]): void;
   reject(error: HttpError): void;
@@ -47,33 +55,36 @@ interface BodyTaker {
 
 export abstract class RequestStream extends Http2ResponseStream {
   readonly headers: RequestHeaders;
-  /** When the exchange must have gone on, in milliseconds of `performance.now()`; the connection calls `expire` after that. */
+  /**
+   * When the exchange must have made progress, in milliseconds of `performance.now()`. The
+   * connection calls `expire` after that.
+   */
   deadlineMonotonicMs = NEVER;
   declare protected readonly connection: Http2Owner;
   readonly #body = new Http2RequestBody();
-  /** Of the header Content-Length. */
+  /** The value of the header Content-Length. */
   readonly #announced: number | undefined;
-  /** All of the request has come. */
+  /** The whole request has arrived. */
   #complete = false;
   #taker: BodyTaker | undefined;
   #reader: ChunkReader | undefined;
   #paused = false;
-  /** Bytes that the reader holds of the pieces that it was given, or the handler of what it has made of the body. */
+  /** Bytes of chunks that the reader stores, or that the handler has made from the body. */
   #readerBytes = 0;
-  /** Most bytes of a body that is read to its end. */
+  /** Maximum bytes of a body that is read to its end. */
   #maxBody: number;
-  /** It makes a reservation for what is finished. */
-  #comesInstead = false;
-  /** Bytes of the body have come. */
+  /** A reservation for finished data is being made. It may take the memory of unfinished bodies. */
+  #reservesFinished = false;
+  /** Bytes of the body have arrived. */
   #isReceiving = false;
-  /** What the reader of the pieces holds is a part of a message. */
+  /** The chunks that the reader stores are a part of a message. */
   #readerIsUnfinished = false;
-  /** The budget knows it as unfinished. */
+  /** The memory budget has this body in its list of unfinished bodies. */
   #isUnfinished = false;
-  /** What comes of the body is dropped. */
+  /** Further bytes of the body are dropped. */
   #dropping = false;
-  /** What became of the body where it did not come to its end. */
-  #bodyFault: HttpError | undefined;
+  /** The error of a body that did not come to its end. */
+  #bodyError: HttpError | undefined;
   readonly #tryReserve = (bytes: number): boolean => this.reserve(bytes);
 
   constructor(connection: Http2Owner, id: number, head: Http2RequestHead) {
@@ -94,13 +105,14 @@ export abstract class RequestStream extends Http2ResponseStream {
     this.#complete = endStream;
   }
 
-  // The body, as it comes.
+  // The body, as it arrives.
 
   protected onData(buffer: Buffer, start: number, end: number): void {
     if (this.#dropping) this.acknowledge();
     else if (start < end) this.#receive(buffer, start, end);
     if (!this.remoteEnded) return;
-    // A client on node:http2 that cancels half-closes first. That must not be taken for the end of the body.
+    // A client on node:http2 that cancels a request first half-closes the stream. That must not
+    // count as the end of the body.
     if (start === end && this.#announced === undefined) setImmediate(() => this.#onRequestEnd());
     else this.#onRequestEnd();
   }
@@ -111,7 +123,7 @@ export abstract class RequestStream extends Http2ResponseStream {
 
   // A body of one frame is never unfinished.
   protected override get unfinished(): UnfinishedBody | undefined {
-    if (this.#comesInstead) return FINISHED;
+    if (this.#reservesFinished) return FINISHED;
     const isReceiving = this.#reader === undefined ? this.#isReceiving : this.#readerIsUnfinished;
     const isUnfinished = !this.remoteEnded && !this.#dropping && isReceiving;
     if (isUnfinished) this.#isUnfinished = true;
@@ -120,9 +132,9 @@ export abstract class RequestStream extends Http2ResponseStream {
 
   override reserveInstead(): boolean {
     if (!this.remoteEnded) this.#isReceiving = true;
-    this.#comesInstead = this.remoteEnded;
+    this.#reservesFinished = this.remoteEnded;
     const isReserved = this.reserve();
-    this.#comesInstead = false;
+    this.#reservesFinished = false;
     return isReserved;
   }
 
@@ -187,7 +199,7 @@ export abstract class RequestStream extends Http2ResponseStream {
   arrivedBody(maxBytes: number): readonly Uint8Array[] | undefined {
     this.#maxBody = maxBytes;
     if ((this.#announced ?? this.#body.size) > maxBytes) throw bodyTooLarge(maxBytes);
-    if (this.#bodyFault !== undefined) throw this.#bodyFault;
+    if (this.#bodyError !== undefined) throw this.#bodyError;
     return this.#complete ? this.#body.take() : undefined;
   }
 
@@ -203,8 +215,8 @@ export abstract class RequestStream extends Http2ResponseStream {
     this.#continue();
     this.endUnfinished();
     this.#reader = reader;
-    this.#awaitPiece(reader);
-    // The reader is not called before it has the flow.
+    this.#awaitChunk(reader);
+    // The reader must have the flow before its first call.
     queueMicrotask(() => this.#deliver());
     const stop = (): void => {
       this.#reader = undefined;
@@ -214,7 +226,7 @@ export abstract class RequestStream extends Http2ResponseStream {
     const resume = (): void => {
       if (!this.#paused) return;
       this.#paused = false;
-      this.#awaitPiece(reader);
+      this.#awaitChunk(reader);
       queueMicrotask(() => this.#deliver());
     };
     const tryReserve = (bytes: number, isUnfinished: boolean): boolean => {
@@ -226,20 +238,20 @@ export abstract class RequestStream extends Http2ResponseStream {
     return { resume, stop, tryReserve };
   }
 
-  #awaitPiece({ allowsSilence = false }: ChunkReader): void {
+  #awaitChunk({ allowsSilence = false }: ChunkReader): void {
     this.deadlineMonotonicMs = allowsSilence ? NEVER : performance.now() + this.connection.exchangeLimits.bodyTime;
   }
 
   #deliver(): void {
     const reader = this.#reader;
     if (reader === undefined || this.#paused) return;
-    if (this.#bodyFault !== undefined) {
-      this.#failReader(reader, this.#bodyFault);
+    if (this.#bodyError !== undefined) {
+      this.#failReader(reader, this.#bodyError);
       return;
     }
     if (!this.#body.isEmpty) {
-      this.#awaitPiece(reader);
-      if (!this.#deliverPieces(reader)) return;
+      this.#awaitChunk(reader);
+      if (!this.#deliverChunks(reader)) return;
     }
     this.acknowledge();
     if (!this.#complete) return;
@@ -249,7 +261,7 @@ export abstract class RequestStream extends Http2ResponseStream {
   }
 
   /** @returns false where the reader takes no more for now, or is stopped */
-  #deliverPieces(reader: ChunkReader): boolean {
+  #deliverChunks(reader: ChunkReader): boolean {
     const chunks = this.#body.take();
     this.#body.release();
     for (const chunk of chunks) if (!reader.onChunk(chunk)) this.#paused = true;
@@ -263,10 +275,12 @@ export abstract class RequestStream extends Http2ResponseStream {
 
   // How it ends.
 
-  /** The body does not come to its end: the response is the fault, where the handler still reads it. */
+  /**
+   * The body does not come to its end. Where the handler still reads it, the response is the error.
+   */
   protected fail(error: HttpError): void {
-    if (this.#bodyFault !== undefined) return;
-    this.#bodyFault = error;
+    if (this.#bodyError !== undefined) return;
+    this.#bodyError = error;
     const taker = this.#taker;
     const reader = this.#reader;
     this.#taker = undefined;
@@ -281,7 +295,7 @@ export abstract class RequestStream extends Http2ResponseStream {
     reader.onError(error);
   }
 
-  /** Drops what is held of the body, and what still comes. */
+  /** Drops the part of the body that is stored, and the part that still comes. */
   protected stopReading(): void {
     this.#dropping = true;
     this.endUnfinished();
@@ -294,7 +308,7 @@ export abstract class RequestStream extends Http2ResponseStream {
     else this.fail(NO_MEMORY);
   }
 
-  /** The handler reads nothing of the body any more. */
+  /** The handler reads no more of the body. */
   protected endCall(): void {
     this.#readerBytes = 0;
     this.stopReading();
@@ -313,7 +327,7 @@ export abstract class RequestStream extends Http2ResponseStream {
   /** The deadline has passed. */
   expire(): void {
     this.deadlineMonotonicMs = NEVER;
-    // A client that has more to send need not (RFC 9113, section 8.1).
+    // NO_ERROR asks a client with more to send to stop, without an error (RFC 9113 §8.1).
     if (this.localEnded) this.connection.reset(this, ErrorCode.NO_ERROR);
     else if (this.#taker !== undefined) this.fail(TOO_SLOW);
     else this.fail(this.#paused ? STALLED : CHUNK_TOO_SLOW);

@@ -3,10 +3,13 @@ import type { FrameWriter } from "../../../src/http2/frame-writer.js";
 import { Flag } from "../../../src/http2/frames.js";
 import type { HeaderField } from "../../../src/http2/static-table.js";
 
-/** Headers of HTTP/1.1 alone (RFC 9113, section 8.2.2), which are left out. */
+/** Connection-specific headers of HTTP/1.1 (RFC 9113 §8.2.2). They are left out. */
 const OF_CONNECTION = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]);
 
-/** Headers whose few values come again and again, so that the encoder's table is worth their while. */
+/**
+ * Headers with few values that repeat often, so that they are worth an entry in the encoder's
+ * table.
+ */
 const REPEATED = new Set([
   "access-control-allow-origin",
   "access-control-expose-headers",
@@ -17,7 +20,7 @@ const REPEATED = new Set([
   "x-content-type-options",
 ]);
 
-/** Maximum names that are remembered, and values of each. */
+/** The maximum number of remembered names, and of values of each name. */
 const MAX_NAMES = 1_000;
 const MAX_VALUES = 100;
 
@@ -28,7 +31,7 @@ interface List {
 }
 
 interface ResponseName {
-  /** In lower case, as HTTP/2 has it. */
+  /** In lower case, as HTTP/2 requires. */
   readonly name: string;
   readonly isDropped: boolean;
   /** By value, for a name of `REPEATED`. */
@@ -51,16 +54,16 @@ function listOf(name: string, value: string): List {
   return { key: `${name} ${value}`, fields: [{ name, value }] };
 }
 
-/** What a field of a list counts beside its name and value (RFC 9113, section 6.5.2). */
+/** The size of a field besides its name and value, as counted in RFC 9113 §6.5.2. */
 const FIELD_COST = 32;
 
-/** Bytes of `:status` and `date`, and of all that HPACK may add. */
+/** Bytes of `:status` and `date`, and of everything that HPACK may add. */
 const BASE_SIZE = 128;
 
 /**
  * Writes HEADERS with the status, the date and the headers of a response.
- * @param headers name, value, name, value …, in any case
- * @param date as in the header Date; undefined for an interim response, which has none
+ * @param headers name, value, name, value …, in upper or lower case
+ * @param date the value of the header Date; undefined for an interim response, which has none
  */
 export function writeHead(
   writer: FrameWriter,
@@ -85,7 +88,7 @@ export function writeHead(
   writer.endHeaders(at, streamId, flags);
 }
 
-/** Writes HEADERS that end a response. */
+/** Writes the HEADERS frame that ends a response. */
 export function writeTrailers(writer: FrameWriter, streamId: number, trailers: readonly string[]): void {
   const at = writer.beginHeaders(sizeOf(trailers));
   for (let index = 0; index < trailers.length; index += 2) {

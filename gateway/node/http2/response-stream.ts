@@ -1,6 +1,6 @@
 /**
- * The response on a stream of HTTP/2: its head, its body and its trailers, written as the flow-control windows allow and no
- * faster than the client reads.
+ * The response on a stream of HTTP/2: its head, its body and its trailers. It is written as the
+ * flow-control windows allow, and no faster than the client reads.
  */
 import { ErrorCode } from "../../../src/http2/errors.js";
 import { Flag, MAX_FRAME_SIZE } from "../../../src/http2/frames.js";
@@ -11,45 +11,48 @@ import { type HttpError, NO_MEMORY } from "../../http/errors.js";
 import { type GatewayResponse, isStream } from "../../http/message.js";
 import { writeHead, writeTrailers } from "./response-head.js";
 
-/** Bytes of a streamed body that wait, from which its source is asked for no more. */
+/** From this number of waiting bytes on, the source of a streamed body is asked to wait. */
 const MAX_QUEUED = 64 * 1024;
 /** Bytes that a stream writes before the other streams of the connection have their turn. */
 const MAX_TURN = 4 * MAX_FRAME_SIZE;
-/** Bytes from which what waits is reserved at once; fewer only when they could not be written in their turn. */
+/**
+ * From this number of waiting bytes on, memory is reserved at once. For fewer bytes it is reserved
+ * only when they could not be written in their turn.
+ */
 const MIN_RESERVED = 4_096;
 
 const NONE: readonly string[] = [];
 
-/** What a response uses of the connection that its request came on. */
+/** The part of its request's connection that a response uses. */
 export interface ResponseConnection extends ServerConnection {
-  /** The value of the header Date, as it is now. */
+  /** The current value of the header Date. */
   readonly date: string;
 }
 
 export abstract class Http2ResponseStream extends Stream {
   protected readonly connection: ResponseConnection;
-  /** The response has been given, though it may not have been written yet. */
+  /** The handler has returned the response. It may not have been written yet. */
   responded = false;
   /** The client has gone, or the stream was reset. */
   protected gone = false;
-  /** Whether the response may have a body: not that to HEAD. */
+  /** Whether the response may have a body. The response to HEAD has none. */
   readonly #hasBody: boolean;
-  /** "100 Continue" is to be written before the response. */
+  /** "100 Continue" must be written before the response. */
   #continues = false;
   #response: GatewayResponse | undefined;
   #headWritten = false;
   /** The body where it is a stream. */
   #source: BodyStream | undefined;
   readonly #queue: Uint8Array[] = [];
-  /** Bytes of `#queue`; and how much of its first piece has been written. */
+  /** Bytes of `#queue`, and the number of bytes of its first chunk that have been written. */
   #queuedBytes = 0;
   #written = 0;
-  /** Bytes that were reserved for the response before it was given. */
+  /** Bytes that were reserved for the response before it was returned. */
   #promisedBytes = 0;
   /** The source was asked to wait. */
   #full = false;
   #ending = false;
-  /** The stream is reset in place of its end. */
+  /** The stream is reset instead of ended normally. */
   #isCut = false;
   #trailers = NONE;
 
@@ -61,11 +64,14 @@ export abstract class Http2ResponseStream extends Stream {
     this.#hasBody = method !== "HEAD";
   }
 
-  /** Bytes of the request that the stream holds. */
+  /** Bytes of the request that the stream stores. */
   protected abstract get requestBytes(): number;
-  /** Reserves what it holds in place of older unfinished bodies of the client. */
+  /**
+   * Reserves memory for the data of this stream. Older unfinished bodies of the client are given up
+   * for it.
+   */
   abstract reserveInstead(): boolean;
-  /** The call is over: nothing of the request is needed any more. */
+  /** The call is over: the request is no longer needed. */
   protected abstract endCall(): void;
   /** The response has been written to its end. */
   protected abstract onResponseEnd(): void;
@@ -87,7 +93,7 @@ export abstract class Http2ResponseStream extends Stream {
     return false;
   }
 
-  /** Answers `Expect: 100-continue` (RFC 9110, section 10.1.1). */
+  /** Responds to `Expect: 100-continue` (RFC 9110 §10.1.1). */
   protected sendContinue(): void {
     this.#continues = true;
     this.connection.schedule(this);
@@ -142,7 +148,7 @@ export abstract class Http2ResponseStream extends Stream {
     this.connection.schedule(this);
   }
 
-  /** Nothing of the response will be written any more. */
+  /** No more of the response will be written. */
   protected dropResponse(): void {
     this.#queue.length = 0;
     this.#queuedBytes = 0;
@@ -154,7 +160,7 @@ export abstract class Http2ResponseStream extends Stream {
   /** There is no memory for more of a response that the client does not read. */
   onNoMemory(): void {
     if (this.gone) return;
-    // Its source may be within `write`, which must not call it back.
+    // Its source may be within `write`, and must not be called back from there.
     queueMicrotask(() => {
       if (this.gone) return;
       this.abort(NO_MEMORY);
@@ -187,7 +193,7 @@ export abstract class Http2ResponseStream extends Stream {
     writeHead(this.connection.writer, this.id, 100, NONE, undefined, 0);
   }
 
-  /** @returns true where the head is all of the response */
+  /** @returns true where the head is the whole response */
   #writeHead({ status, headers }: GatewayResponse): boolean {
     const { writer, date } = this.connection;
     const isAll = this.#ending && !this.#isCut && this.#queue.length === 0 && this.#trailers.length === 0;
@@ -226,7 +232,7 @@ export abstract class Http2ResponseStream extends Stream {
     }
   }
 
-  /** An empty frame with END_STREAM, the trailers, or a reset. */
+  /** Writes an empty frame with END_STREAM, the trailers, or a reset. */
   #writeEnd(): void {
     if (this.localEnded) return;
     if (this.#isCut) {

@@ -1,4 +1,4 @@
-/** The gateway's end of a WebSocket and the client at the other, without a gateway between them. */
+/** The gateway's end of a WebSocket and its client, without a gateway between them. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -10,13 +10,13 @@ import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 
 export interface Accepted {
   readonly client: WebSocket;
-  /** The gateway's. */
+  /** The gateway's socket. */
   readonly socket: Socket;
   /** Why the client was taken for gone. */
   readonly gone: HttpError[];
 }
 
-/** Ends with the test. */
+/** Opens a WebSocket, which is closed when the test ends. */
 export async function accepted(t: Test, onMessage: () => void, options: ClientOptions = {}): Promise<Accepted> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,13 +1,14 @@
-// How the bodies of requests are taken in: when they are asked for, how large they may be, and what of them is dropped.
+// How the port receives the bodies of requests: when it asks for them, how large they may be, and
+// what it drops.
 import t from "tap";
 import type { RequestHandler } from "../../../gateway/http/message.js";
 import { MemoryBudget } from "../../../src/memory/memory-budget.js";
 import { answersIn, dial, echo, get, held, open, post, response } from "./dial.js";
 
-t.test("an answer may come before the body has", async (t) => {
+t.test("a response may come before the body", async (t) => {
   const early: RequestHandler = () => response("early", 404);
 
-  t.test("a small body is dropped and the connection kept", async (t) => {
+  t.test("a small body is dropped, and the connection stays open", async (t) => {
     const client = await dial(await open(t, early));
     client.socket.write(post(5));
     await client.until(/early/);
@@ -16,11 +17,11 @@ t.test("an answer may come before the body has", async (t) => {
   });
 
   t.test(
-    "a large body is taken in before the connection closes, for clients that send all before they read",
+    "a large body is received before the connection closes, for clients that send everything before they read",
     async (t) => {
       const client = await dial(await open(t, early));
       client.socket.pause();
-      const size = 12_000_000; // More than the system holds of it.
+      const size = 12_000_000; // More than the system buffers of it.
       const failure = await new Promise((resolve) => client.socket.write(post(size) + "x".repeat(size), resolve));
       t.notOk(failure);
       client.socket.resume();
@@ -28,7 +29,7 @@ t.test("an answer may come before the body has", async (t) => {
     },
   );
 
-  t.test("a large body that does not come closes the connection, and nothing more is said", async (t) => {
+  t.test("a large body that does not come closes the connection, without a second response", async (t) => {
     const client = await dial(await open(t, early, { headerTime: 100, bodyTime: 100 }));
     client.socket.write(`${post(10_000_000)}${"x".repeat(1_000_000)}`);
     const text = await client.rest();
@@ -36,14 +37,14 @@ t.test("an answer may come before the body has", async (t) => {
     t.equal(answersIn(text), 1, "not even when its time is over");
   });
 
-  t.test("a body that waits for 100 is never asked for", async (t) => {
+  t.test("a body that waits for 100 Continue is never asked for", async (t) => {
     const client = await dial(await open(t, early));
     client.socket.write("POST /p HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
     t.match(await client.until(/early/), /^HTTP\/1\.1 404 .*Connection: close/s);
   });
 });
 
-t.test("a body that waits for 100 is asked for when it is read", async (t) => {
+t.test("a body that waits for 100 Continue is asked for when it is read", async (t) => {
   const client = await dial(await open(t, echo));
   client.socket.write("POST /p HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
   await client.until(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
@@ -51,7 +52,7 @@ t.test("a body that waits for 100 is asked for when it is read", async (t) => {
   t.match(await client.until(/\/p 5$/), /200 OK/);
 });
 
-t.test("a body of the largest size is read, one byte more is not", async (t) => {
+t.test("a body of the maximum size is read, one byte more is not", async (t) => {
   const gateway = await open(t, echo, { maxBody: 100_000 });
   const chunked = "POST /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
   const chunk = (length: number): string => `${length.toString(16)}\r\n${"x".repeat(length)}\r\n`;
@@ -68,7 +69,7 @@ t.test("a body of the largest size is read, one byte more is not", async (t) => 
   }
 });
 
-t.test("the bodies of all connections have a bound, until they are answered", async (t) => {
+t.test("the bodies of all connections share one limit until their responses", async (t) => {
   const { handler, finish, asked } = held();
   const gateway = await open(
     t,
@@ -89,15 +90,15 @@ t.test("the bodies of all connections have a bound, until they are answered", as
   const third = await dial(gateway);
   const small = `${"1\r\nx\r\n".repeat(600)}0\r\n\r\n`;
   third.socket.write(`POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${small}`);
-  t.match(await third.until(/refused$/), /^HTTP\/1\.1 503 /, "few bytes in many pieces");
+  t.match(await third.until(/refused$/), /^HTTP\/1\.1 503 /, "few bytes in many chunks");
 
   finish();
   await first.until(/finished$/);
   second.socket.write(post(60_000).replace("/p", "/again") + "x".repeat(60_000));
-  t.match(await second.until(/\/again 60000$/), /200 OK/, "when there is room again");
+  t.match(await second.until(/\/again 60000$/), /200 OK/, "when memory is free again");
 });
 
-t.test("what is still sent of a body that was refused takes no room", async (t) => {
+t.test("bytes that follow a rejected body use no memory", async (t) => {
   const gateway = await open(t, echo, { budget: new MemoryBudget({ limit: 260_000 }) });
   const refused = await dial(gateway);
   refused.socket.write(post(80_000) + "x".repeat(60_000));
@@ -110,7 +111,7 @@ t.test("what is still sent of a body that was refused takes no room", async (t) 
   await refused.rest();
 });
 
-t.test("a body given as a text is sent in UTF-8", async (t) => {
+t.test("a response body given as text is sent in UTF-8", async (t) => {
   for (const body of ["plain", "Zoë, Ædan, 李, 🙂", "ÿ".repeat(20_000)]) {
     const length = Buffer.byteLength(body);
     const headers = ["Content-Length", String(length)];

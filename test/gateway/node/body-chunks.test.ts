@@ -1,5 +1,5 @@
-// However a body comes in, cut into chunks by the client or by the network, its call is the same: characters of several
-// bytes, escapes and numbers may be cut anywhere.
+// A call is the same, however its body is cut into chunks by the client or by the network.
+// Characters of several bytes, escapes and numbers may be cut anywhere.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -13,7 +13,10 @@ t.teardown(() => deployment.close());
 
 const text = fc.string({ unit: anyCharacter, maxLength: 30 });
 
-/** JSON with every escape that there may be, or none, and now and then none at all. */
+/**
+ * JSON with every possible character escaped, or none. Now and then text follows that makes it
+ * invalid.
+ */
 const body = fc
   .tuple(
     fc.record({
@@ -33,7 +36,7 @@ function escaped(json: string): string {
 
 const cuts = fc.uniqueArray(fc.nat(1000), { maxLength: 12 });
 
-t.test("a body cut anywhere is the body as a whole", async (t) => {
+t.test("a body cut anywhere gives the same response as the whole body", async (t) => {
   let accepted = 0;
   let refused = 0;
   const property = fc.asyncProperty(body, cuts, fc.boolean(), async (body, cuts, chunked) => {
@@ -62,7 +65,7 @@ function inChunks(pieces: readonly Buffer[]): Buffer[] {
 
 const END = Buffer.from("\r\n");
 
-/** Status and body of the answer to a request whose body is sent piece by piece. */
+/** Status and body of the response to a request whose body is sent chunk by chunk. */
 async function send({ gateway }: Deployment, head: string, chunks: readonly Buffer[]): Promise<string> {
   const socket = connect(gateway.address.port, "127.0.0.1").setNoDelay().setEncoding("utf8");
   let response = "";
@@ -72,7 +75,7 @@ async function send({ gateway }: Deployment, head: string, chunks: readonly Buff
   const closed = once(socket, "close");
   for (const chunk of [Buffer.from(head), ...chunks]) {
     await new Promise((resolve) => socket.write(chunk, resolve));
-    // The server, in this process, has its turn.
+    // Lets the server, which runs in this process, read the chunk.
     await new Promise((resolve) => setImmediate(resolve));
   }
   await closed;

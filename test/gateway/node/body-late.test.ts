@@ -1,4 +1,5 @@
-// A body is whole whenever it is asked for: at once, or after some of it or all has come.
+// A body is complete whenever the handler asks for it: at once, or after a part or all of it has
+// come.
 
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -8,16 +9,16 @@ import { loadConfig } from "../../../src/config/config.js";
 import { deferred } from "../../support/deferred.js";
 
 const CASES: [title: string, before: string, after: string, body: string][] = [
-  ["nothing of it", "", "7\r\none two\r\n0\r\n\r\n", "one two"],
-  ["some of it", "3\r\none\r\n", "4\r\n two\r\n0\r\n\r\n", "one two"],
-  ["all of it but its end", "7\r\none two\r\n", "0\r\n\r\n", "one two"],
-  ["all of it", "7\r\none two\r\n0\r\n\r\n", "", "one two"],
-  ["all of it, which is nothing,", "0\r\n\r\n", "", ""],
+  ["nothing", "", "7\r\none two\r\n0\r\n\r\n", "one two"],
+  ["a part of the body", "3\r\none\r\n", "4\r\n two\r\n0\r\n\r\n", "one two"],
+  ["the whole body without its end", "7\r\none two\r\n", "0\r\n\r\n", "one two"],
+  ["the whole body", "7\r\none two\r\n0\r\n\r\n", "", "one two"],
+  ["an empty body", "0\r\n\r\n", "", ""],
 ];
 
 for (const [title, before, after, body] of CASES) {
   for (const waits of [false, true]) {
-    t.test(`${title} comes with the headers, and it is asked for ${waits ? "later" : "at once"}`, async (t) => {
+    t.test(`${title} comes with the headers, and the handler reads it ${waits ? "later" : "at once"}`, async (t) => {
       const { promise: asked, resolve: ask } = deferred();
       const gateway = await listen(
         async (request) => {
@@ -37,7 +38,7 @@ for (const [title, before, after, body] of CASES) {
       });
       for (let call = 1; call <= 2; call++) {
         socket.write(`POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${before}`);
-        // By then the server has read it, as the next turns of the event loop are its own.
+        // Afterwards the server, which runs in this process, has read it.
         for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
         ask();
         if (after !== "") socket.write(after);

@@ -1,4 +1,5 @@
-// Portico's own endpoints take small requests, whatever the dialect, and a body that is too large is refused before it has come.
+// Endpoints of the built-in services take only small requests, in every dialect. A body that is too
+// large is rejected before it has arrived.
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
@@ -18,7 +19,7 @@ const origin = `http://127.0.0.1:${gateway.address.port}`;
 const LOGIN = "/portico.auth.v1.Auth/Login";
 const JSON_TYPE = "application/json";
 
-/** A login whose message has so many bytes. */
+/** A login whose message has this many bytes. */
 const login = (bytes: number): string => JSON.stringify({ account: "", password: "" }).padEnd(bytes);
 const enveloped = (text: string): Buffer => {
   const prefix = Buffer.alloc(5);
@@ -44,7 +45,7 @@ const DIALECTS: readonly (readonly [
 ];
 
 for (const [title, path, headers, written] of DIALECTS) {
-  t.test(`${title}: a login of 16 KiB is read, one byte more is refused`, async (t) => {
+  t.test(`${title}: a login of 16 KiB is read, one byte more is rejected`, async (t) => {
     const send = async (bytes: number) => {
       const response = await fetch(origin + path, { method: "POST", headers, body: written(login(bytes)) });
       const code = response.headers.get("grpc-status");
@@ -78,7 +79,7 @@ t.test("gRPC: a login that is too large is RESOURCE_EXHAUSTED", async (t) => {
   t.equal(Number(status), Code.RESOURCE_EXHAUSTED);
 });
 
-t.test("the gRPC port of an authority refuses it, too", async (t) => {
+t.test("the gRPC port of an authority rejects it too", async (t) => {
   const { authority } = await open(t);
   const { address } = await listenHttp2(t, dispatcherOf([authority.service]));
   const channel = new Http2Channel(address);
@@ -89,7 +90,7 @@ t.test("the gRPC port of an authority refuses it, too", async (t) => {
   await t.rejects(call(10_000), { code: Code.UNAUTHENTICATED });
 });
 
-/** The status line of a request of which only the beginning is sent. */
+/** The status line of the response to a request whose body is sent only in part. */
 async function statusOf(t: Test, head: string, body: Buffer): Promise<string> {
   const socket = connect(gateway.address.port, "127.0.0.1");
   t.teardown(() => socket.destroy());
@@ -100,19 +101,19 @@ async function statusOf(t: Test, head: string, body: Buffer): Promise<string> {
   return String(response).split("\r\n", 1)[0] as string;
 }
 
-t.test("a body is refused by its announced length, and a chunked one when it has become too long", async (t) => {
+t.test("a body is rejected by its announced length, a chunked body when it becomes too long", async (t) => {
   t.match(await statusOf(t, "/auth/login HTTP/1.1", Buffer.from("Content-Length: 4000000\r\n\r\n{")), / 413 /);
   const chunk = Buffer.concat([Buffer.from("Transfer-Encoding: chunked\r\n\r\n8000\r\n"), Buffer.alloc(0x7fff, " ")]);
   t.match(await statusOf(t, "/auth/login HTTP/1.1", chunk), / 413 /);
 });
 
-t.test("an agent's message that calls no tool is small, too", async (t) => {
+t.test("an MCP message that calls no tool must be small too", async (t) => {
   const headers = { "content-type": JSON_TYPE, accept: JSON_TYPE, "mcp-method": "tools/list" };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }).padEnd(64 * 1024 + 1);
   t.equal((await fetch(`${origin}/mcp`, { method: "POST", headers, body })).status, 413);
 });
 
-t.test("other services take what the port takes", async (t) => {
+t.test("other services take bodies up to the limit of the port", async (t) => {
   const body = JSON.stringify({ name: "Ada" }).padEnd(1_000_000);
   const response = await fetch(`${origin}/helloworld/call`, {
     method: "POST",

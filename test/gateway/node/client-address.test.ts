@@ -1,5 +1,6 @@
-// Whom the port takes for the client: the other end of the connection, or whom a trusted proxy names, by a PROXY header for the
-// connection or by headers for each request. Handlers here answer with the address of the client.
+// The address that the port takes for the client: the other end of the connection, or the client
+// that a trusted proxy names. A proxy names it by a PROXY header for the connection, or by headers
+// for each request. Handlers here respond with the address of the client.
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
@@ -19,7 +20,10 @@ import { binary, Command, Family, ipv4, ipv6 } from "./proxy-headers.js";
 const LOOPBACK = TrustedProxies.parse("127.0.0.1");
 const OTHERS = TrustedProxies.parse("192.0.2.1");
 const NAMED = "PROXY TCP4 192.0.2.7 10.0.0.1 4711 8080\r\n";
-/** Bytes of a part of a body: of a million, an address may hold eight of them, while no connection holds too much. */
+/**
+ * Bytes of a part of a body. With a budget of a million bytes, one address may store eight parts,
+ * and no connection stores too much.
+ */
 const PART = 57_000;
 const authority = createAuthority("authority");
 const tls = authority.issue("localhost");
@@ -42,7 +46,7 @@ async function proxied(t: Test, limits: Partial<Limits> = {}, handler = whose): 
   return { port: await open(t, handler, { ...defaults, ...limits }), said };
 }
 
-/** Sends bytes; resolves with what came when the port has closed the connection. */
+/** Sends bytes. Resolves with the response when the port has closed the connection. */
 async function exchange(port: HttpPort, ...chunks: readonly (string | Buffer)[]): Promise<string> {
   const client = await dial(port);
   for (const chunk of chunks) client.socket.write(chunk);
@@ -60,13 +64,13 @@ t.test("headers of a trusted proxy name the client of each request of a connecti
   t.match(await client.until(/<127\.0\.0\.1>/), /<192\.0\.2\.7>.*<2001:db8::1>.*<127\.0\.0\.1>/s);
 });
 
-t.test("headers of anyone else name nobody", async (t) => {
+t.test("headers of other senders name no client", async (t) => {
   for (const trustedProxies of [undefined, OTHERS, TrustedProxies.parse("none")]) {
     t.match(await exchange(await open(t, whose, { trustedProxies }), get(FORWARDED)), /<127\.0\.0\.1>/);
   }
 });
 
-t.test("streams of one connection of HTTP/2 have clients of their own", async (t) => {
+t.test("each stream of an HTTP/2 connection has its own client", async (t) => {
   const { address } = await open(t, whose, { trustedProxies: LOOPBACK });
   const session = connectHttp2(`http://127.0.0.1:${address.port}`);
   t.teardown(() => session.destroy());
@@ -74,7 +78,7 @@ t.test("streams of one connection of HTTP/2 have clients of their own", async (t
   t.same(await Promise.all(asked), ["<192.0.2.7>", "<192.0.2.8>"]);
 });
 
-t.test("a WebSocket counts as its client's", async (t) => {
+t.test("the memory of a WebSocket counts for the client that a header names", async (t) => {
   const opened: string[] = [];
   const budget = new MemoryBudget();
   const openMemory = budget.open.bind(budget);
@@ -112,13 +116,13 @@ for (const [what, header, address] of HEADERS) {
   t.test(`a PROXY header of ${what} names the client of the connection`, async (t) => {
     const { port, said } = await proxied(t, { proxyProtocol: "require" });
     t.match(await exchange(port, header, get()), `<${address}>`);
-    // What an unnamed or untrusted client says of itself does not count.
+    // Headers of a client that is unnamed or not trusted do not count.
     t.match(await exchange(port, header, get(FORWARDED)), `<${address}>`);
     t.same(said, []);
   });
 }
 
-t.test("a PROXY header is read in pieces of one byte, with the request behind it", async (t) => {
+t.test("a PROXY header is read byte by byte, with the request after it", async (t) => {
   const { port } = await proxied(t);
   for (const header of [Buffer.from(NAMED), binary({ body: ipv4("192.0.2.7") })]) {
     const client = await dial(port);
@@ -129,7 +133,7 @@ t.test("a PROXY header is read in pieces of one byte, with the request behind it
   }
 });
 
-t.test("headers count behind a PROXY header that names a trusted proxy", async (t) => {
+t.test("headers count after a PROXY header that names a trusted proxy", async (t) => {
   const { port } = await proxied(t, { trustedProxies: TrustedProxies.parse("127.0.0.1,10.0.0.0/8") });
   const header = "PROXY TCP4 10.0.0.5 10.0.0.1 4711 8080\r\n";
   t.match(await exchange(port, header, get()), /<10\.0\.0\.5>/);
@@ -187,13 +191,14 @@ t.test("TLS follows a PROXY header, with either version of HTTP", async (t) => {
   t.same(said, []);
 });
 
-t.test("TLS follows a PROXY header in the same piece", async (t) => {
+t.test("TLS follows a PROXY header in the same chunk", async (t) => {
   const { port } = await proxied(t, { proxyProtocol: "require", tls });
   const socket = connect(port.address.port, "127.0.0.1");
   t.teardown(() => socket.destroy());
   const write = socket.write.bind(socket);
   let isFirst = true;
-  // TLS on a stream that is no TCP socket writes its bytes through it.
+  // TLS over a stream that is not a TCP socket writes its bytes through that stream, so the header
+  // can be added.
   const through = new (await import("node:stream")).Duplex({
     read() {},
     write(chunk: Buffer, _encoding, done) {
@@ -208,7 +213,7 @@ t.test("TLS follows a PROXY header in the same piece", async (t) => {
   t.match(await text(secure), /<192\.0\.2\.7>/);
 });
 
-/** A connection that has announced its client by a PROXY header. */
+/** A connection that has named its client by a PROXY header. */
 function announced(t: Test, { address }: HttpPort): Socket {
   const socket = connect(address.port, "127.0.0.1");
   t.teardown(() => socket.destroy());
@@ -220,15 +225,20 @@ const REFUSED: [what: string, limits: Partial<Limits>, bytes: string | Buffer, s
   ["a malformed header", {}, "PROXY TCP4 here there\r\n", /PROXY header is malformed/],
   ["a header that is too long", {}, `PROXY UNKNOWN ${"f".repeat(100)}\r\n`, /PROXY header is longer than 107 bytes/],
   ["a request where a header is required", { proxyProtocol: "require" }, get(), /has no PROXY header/],
-  ["a header of anyone else", { trustedProxies: OTHERS }, NAMED, /a PROXY header, but is not from an address in/],
   [
-    "the beginning of a header of anyone else",
+    "a header of an untrusted sender",
+    { trustedProxies: OTHERS },
+    NAMED,
+    /a PROXY header, but is not from an address in/,
+  ],
+  [
+    "the beginning of a header of an untrusted sender",
     { trustedProxies: OTHERS },
     binary({ body: [] }).subarray(0, 12),
     /is not from an address in PORTICO_TRUSTED_PROXIES/,
   ],
   [
-    "anyone else where a header is required",
+    "an untrusted sender where a header is required",
     { trustedProxies: OTHERS, proxyProtocol: "require" },
     get(),
     /is not from an address in PORTICO_TRUSTED_PROXIES, which PORTICO_PROXY_PROTOCOL requires/,
@@ -256,7 +266,7 @@ t.test("a connection that ends within its PROXY header is closed", async (t) => 
   t.match(said, [/it ended before its PROXY header did/]);
 });
 
-t.test("the log has no line for a connection that only looks whether the port is open", async (t) => {
+t.test("the log has no line for a connection that only checks whether the port is open", async (t) => {
   const { port, said } = await proxied(t);
   const client = await dial(port);
   client.socket.end();
@@ -273,7 +283,7 @@ t.test("a port that closes does not wait for PROXY headers", async (t) => {
   await closed;
 });
 
-t.test("what a client sends through a proxy counts as its own", async (t) => {
+t.test("memory for bytes that a client sends through a proxy counts for the client", async (t) => {
   for (const isHttp2 of [false, true]) {
     const budget = new MemoryBudget({ limit: 1_000_000, trustedProxies: LOOPBACK });
     const handler: RequestHandler = async (request) => {
@@ -285,7 +295,10 @@ t.test("what a client sends through a proxy counts as its own", async (t) => {
       }
     };
     const port = await open(t, handler, { trustedProxies: LOOPBACK, budget });
-    /** Sends a part of a body from each of several connections of the proxy, and says which of them were taken in the end. */
+    /**
+     * Sends a part of a body on several connections of the proxy. Returns which parts were accepted
+     * in the end.
+     */
     const send = async (clients: readonly string[]): Promise<boolean[]> => {
       const uploads: { isAnswered(): boolean; end(): void }[] = [];
       for (const client of clients) {
@@ -300,7 +313,7 @@ t.test("what a client sends through a proxy counts as its own", async (t) => {
       return taken;
     };
     const [most, taken] = [Array(7).fill("192.0.2.7"), Array(7).fill(true)];
-    // Its oldest body makes room for its youngest, and no body of another client's.
+    // A client's oldest body is given up for its youngest, and never a body of another client.
     t.same(
       await send(["192.0.2.8", "192.0.2.7", ...most, "192.0.2.7"]),
       [true, false, ...taken, true],
@@ -310,7 +323,7 @@ t.test("what a client sends through a proxy counts as its own", async (t) => {
   }
 });
 
-/** Begins an upload through a connection of its own, whose client a header names. */
+/** Begins an upload through its own connection. A header names the client. */
 async function upload1(port: HttpPort, client: string) {
   const { socket, until } = await dial(port);
   let isAnswered = false;
@@ -336,7 +349,7 @@ async function upload2({ address }: HttpPort, client: string) {
   return { isAnswered: () => isAnswered, end: () => session.destroy() };
 }
 
-t.test("the memory of a connection counts as that of the client which a PROXY header names", async (t) => {
+t.test("the memory of a connection counts for the client that a PROXY header names", async (t) => {
   const budget = new MemoryBudget();
   const opened: string[] = [];
   const openMemory = budget.open.bind(budget);

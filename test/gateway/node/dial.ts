@@ -1,4 +1,4 @@
-/** The HTTP port with a handler of a test behind it, and a client that writes and reads bytes. */
+/** The HTTP port with a handler of the test, and a client that writes and reads bytes. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Test } from "tap";
@@ -8,7 +8,7 @@ import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
 import { deferred } from "../../support/deferred.js";
 
-/** An open HTTP port, and what bounds it. */
+/** An open HTTP port, and its limits. */
 export type HttpPort = Awaited<ReturnType<typeof listen>>;
 export type Limits = Parameters<typeof listen>[2];
 
@@ -24,7 +24,7 @@ export function response(body: string, status = 200): GatewayResponse {
   return { status, headers: ["Content-Length", String(body.length)], body, length: body.length };
 }
 
-/** Answers with the target, after the body has been read. */
+/** Responds with the target, after the body has been read. */
 export const echo: RequestHandler = async (request) => {
   if (request.error !== undefined) return response("fault", request.error.status);
   try {
@@ -35,7 +35,7 @@ export const echo: RequestHandler = async (request) => {
   }
 };
 
-/** A handler whose answers wait for `finish`. */
+/** A handler whose responses wait for `finish`. */
 export function held(): { handler: RequestHandler; finish: () => void; asked: Promise<void> } {
   const { promise: finished, resolve: finish } = deferred();
   const { promise: asked, resolve: told } = deferred();
@@ -49,9 +49,9 @@ export function held(): { handler: RequestHandler; finish: () => void; asked: Pr
 
 export interface Client {
   readonly socket: Socket;
-  /** Resolves when so much has come that the pattern matches. */
+  /** Resolves when the received text matches the pattern. */
   until(pattern: RegExp): Promise<string>;
-  /** Resolves with all that came, when the server has closed the connection. */
+  /** Resolves with all received text, when the server has closed the connection. */
   rest(): Promise<string>;
 }
 
@@ -61,8 +61,8 @@ export async function dial({ address }: HttpPort): Promise<Client> {
   socket.setEncoding("latin1").on("data", (chunk) => {
     text += chunk;
   });
-  socket.on("error", () => {}); // A reset is an end like any other here.
-  // Not by once(), which would reject at a reset.
+  socket.on("error", () => {}); // A reset counts as an end here.
+  // once() is not used, because it rejects at a reset.
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   await once(socket, "connect");
   return {

@@ -1,4 +1,5 @@
-// Whatever its clients are doing, a port that closes has closed soon after its drain time, and has released all memory.
+// A port closes soon after its drain time, whatever its clients do, and has then released all
+// memory.
 import t from "tap";
 import type { BodySink } from "../../../gateway/http/body.js";
 import type { GatewayResponse, RequestHandler } from "../../../gateway/http/message.js";
@@ -7,9 +8,9 @@ import { until } from "../../support/until.js";
 import { type Client, dial, get, type HttpPort, open, post, response } from "./dial.js";
 
 const DRAIN_MS = 100;
-/** What follows the drain time at most, many times over. */
+/** Many times the maximum time that may follow the drain time. */
 const MAX_MS = 20_000;
-/** More than systems take ahead of a client. */
+/** More than systems buffer for a client. */
 const LENGTH = 32 * 1024 ** 2;
 
 const UPGRADE = [
@@ -45,39 +46,39 @@ const handler: RequestHandler = async (request) => {
   return response("hello");
 };
 
-/** What a client has done before the port closes. */
+/** The state of a client before the port closes. */
 const STATES: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   "has sent nothing": async () => {},
   "has sent half of a head": async ({ socket }) => socket.write("GET / HT"),
-  "has an answer": ({ socket, until }) => {
+  "has a response": ({ socket, until }) => {
     socket.write(get("/"));
     return until(/hello/);
   },
-  "has an answer, and has sent half of the next head": ({ socket, until }) => {
+  "has a response, and has sent half of the next head": ({ socket, until }) => {
     socket.write(`${get("/")}GET /`);
     return until(/hello/);
   },
   "has sent half of a body": async ({ socket }) => socket.write(`${post(10)}hello`),
   "has sent half of a chunk": async ({ socket }) =>
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\na\r\nhello"),
-  "was told to go on with its body": ({ socket, until }) => {
+  "was asked for its body by 100 Continue": ({ socket, until }) => {
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
     return until(/100 Continue/);
   },
-  "sends a body that the service does not take": async ({ socket }) => {
+  "sends a body that the service does not read": async ({ socket }) => {
     socket.write("POST /pieces HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
     socket.write(Buffer.alloc(500_000));
   },
-  "waits for an answer": async ({ socket }) => socket.write(get("/never")),
-  "waits for many answers": async ({ socket }) => socket.write(get("/never").repeat(500)),
-  "waits for an answer, and has sent bytes that are no request": async ({ socket }) =>
+  "waits for a response": async ({ socket }) => socket.write(get("/never")),
+  "waits for many responses": async ({ socket }) => socket.write(get("/never").repeat(500)),
+  "waits for a response, and has sent bytes that are no request": async ({ socket }) =>
     socket.write(`${get("/never")}garbage\r\n\r\n`),
-  "waits for an answer behind another": async ({ socket }) => socket.write(get("/never") + get("/")),
-  "does not read its answer": async ({ socket }) => {
+  "waits for a response behind another": async ({ socket }) => socket.write(get("/never") + get("/")),
+  "does not read its response": async ({ socket }) => {
     socket.pause();
     socket.write(get("/large"));
   },
-  "does not read its answer, and has sent the next request": async ({ socket }) => {
+  "does not read its response, and has sent the next request": async ({ socket }) => {
     socket.pause();
     socket.write(get("/large") + get("/large") + get("/never"));
   },
@@ -93,11 +94,11 @@ const STATES: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
     socket.write(`${UPGRADE}\r\n\r\n`);
     return until(/101 Switching/);
   },
-  "was refused": ({ socket, until }) => {
+  "was rejected": ({ socket, until }) => {
     socket.write("garbage\r\n\r\n");
     return until(/400 Bad Request/);
   },
-  "was refused a body that it goes on sending": ({ socket, until }) => {
+  "continues to send a body that was rejected": ({ socket, until }) => {
     socket.write(`${post(1e9)}${"x".repeat(100_000)}`);
     return until(/400 Bad Request/);
   },
@@ -125,7 +126,7 @@ for (const [title, act] of Object.entries(STATES)) {
     await act(client);
     const neighbour = await dial(port);
     neighbour.socket.write(get("/"));
-    // By then the port has read what the client had sent before.
+    // Then the port has read everything that the client had sent before.
     await neighbour.until(/hello/);
     const took = await drained(port);
     t.ok(took < MAX_MS, `after ${took.toFixed(0)} ms`);

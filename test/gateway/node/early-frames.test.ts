@@ -1,4 +1,5 @@
-// The frames that a client sends behind its request for a WebSocket, before it has the answer, arrive in their order.
+// Frames that a client sends after its request for a WebSocket, before it has the response, arrive
+// in order.
 import t from "tap";
 import type { MessageSocket, SocketSession } from "../../../gateway/http/message.js";
 import { deferred } from "../../support/deferred.js";
@@ -22,7 +23,7 @@ function frame(text: string): Buffer {
 
 for (const [title, cuts] of [
   ["with the request", []],
-  ["in pieces, some of them with the request", [REQUEST.length + 3, REQUEST.length + 9]],
+  ["in chunks, some of them with the request", [REQUEST.length + 3, REQUEST.length + 9]],
   ["a byte at a time", Array.from({ length: REQUEST.length + 22 }, (_, index) => index)],
 ] as const) {
   t.test(`frames ${title}`, async (t) => {

@@ -9,7 +9,7 @@ import { inTime } from "../../support/until.js";
 import { dial, echo, get, held, open, post, response } from "./dial.js";
 
 t.test("a client that disconnects", async (t) => {
-  t.test("is reported while its answer is awaited", async (t) => {
+  t.test("is reported while the handler works on its response", async (t) => {
     const { promise: request, resolve: asked } = deferred<GatewayRequest>();
     const gateway = await open(t, (it) => {
       asked(it);
@@ -37,7 +37,7 @@ t.test("a client that disconnects", async (t) => {
     t.equal((await why).status, 499);
   });
 
-  t.test("is not reported after its answer", async (t) => {
+  t.test("is not reported after its response", async (t) => {
     let reported = false;
     const gateway = await open(t, (request) => {
       request.onAbort(() => {
@@ -55,7 +55,7 @@ t.test("a client that disconnects", async (t) => {
 });
 
 t.test("closing the port", async (t) => {
-  t.test("lets what is in flight finish, and closes its connection", async (t) => {
+  t.test("lets requests in flight finish, and closes their connection", async (t) => {
     const { handler, finish, asked } = held();
     const gateway = await open(t, handler);
     const client = await dial(gateway);
@@ -69,7 +69,7 @@ t.test("closing the port", async (t) => {
     t.match(await client.rest(), /Connection: close.*finished$/s);
   });
 
-  t.test("lets an answer be taken that is still on its way", async (t) => {
+  t.test("lets the client read a response that is still on its way", async (t) => {
     const length = 32 * 1024 ** 2;
     const gateway = await open(t, async () => response("x".repeat(length)));
     const client = await dial(gateway);
@@ -84,7 +84,7 @@ t.test("closing the port", async (t) => {
     await closed;
   });
 
-  t.test("cuts what does not finish in time", async (t) => {
+  t.test("closes the connection of a request that does not finish in time", async (t) => {
     const { handler, asked } = held();
     const gateway = await open(t, handler);
     const client = await dial(gateway);
@@ -94,7 +94,7 @@ t.test("closing the port", async (t) => {
     t.equal(await client.rest(), "");
   });
 
-  t.test("does not wait for connections that are idle, or never sent anything", async (t) => {
+  t.test("does not wait for connections that are idle or have never sent anything", async (t) => {
     const gateway = await open(t, echo);
     const idle = await dial(gateway);
     idle.socket.write(get("/1"));

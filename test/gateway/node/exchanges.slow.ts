@@ -1,4 +1,5 @@
-// Requests and responses are the same to the handler and to the client, whichever version of HTTP carries them.
+// Requests and responses are the same for the handler and for the client, in either version of
+// HTTP.
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
@@ -95,7 +96,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     }
   },
 
-  async "a body that is announced, and one whose length no header says, are known to follow"(t, connect) {
+  async "the handler knows that a body follows, with or without a header for its length"(t, connect) {
     const announced: boolean[] = [];
     const client = await connect(t, (request) => {
       announced.push(announcesBody(request.headers));
@@ -109,7 +110,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     t.same(announced, [false, true, true]);
   },
 
-  async "a body of the largest size is read, one byte more is not"(t, connect) {
+  async "a body of the maximum size is read, one byte more is not"(t, connect) {
     const client = await connect(t, echo, { maxBody: 100_000 });
     for (const [size, status] of [
       [100_000, 200],
@@ -123,7 +124,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     }
   },
 
-  async "a body that waits for 100 is asked for when it is read, and only then"(t, connect) {
+  async "a body that waits for 100 Continue is asked for only when it is read"(t, connect) {
     for (const [handler, asked] of [
       [echo, true],
       [() => response("early", 404), false],
@@ -143,14 +144,14 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     }
   },
 
-  async "a body that does not come in time is refused"(t, connect) {
+  async "a body that does not come in time is rejected"(t, connect) {
     const client = await connect(t, echo, { headerTime: 100, bodyTime: 100 });
     const request = client.open({ method: "POST", headers: { "content-length": "5" } });
     request.write("12");
     t.equal((await request.head).status, 408);
   },
 
-  async "a response may come before the body has, and the next request is answered"(t, connect) {
+  async "a response may come before the body, and the next request is served"(t, connect) {
     const client = await connect(t, () => response("early", 404));
     const request = client.open({ method: "POST", headers: { "content-length": "5" } });
     t.equal(await text(await request.response), "early");
@@ -159,7 +160,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     t.match(await client.send({}), { status: 404, body: "early" });
   },
 
-  async "bodies for which there is no memory are refused"(t, connect) {
+  async "bodies for which there is no memory are rejected"(t, connect) {
     const budget = new MemoryBudget({ limit: 320_000 });
     const { handler, finish } = held();
     const client = await connect(
@@ -195,7 +196,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     t.equal((await aborted).status, 499);
   },
 
-  async "a body is handed over in pieces, as fast as they are taken"(t, connect) {
+  async "a body is passed on in chunks, as fast as they are read"(t, connect) {
     const { promise: started, resolve: start } = deferred<ChunkFlow>();
     const { promise: ended, resolve: end } = deferred();
     let size = 0;
@@ -214,7 +215,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
       return response(`${size}`);
     });
     const request = client.open({ method: "POST" });
-    const total = 12_000_000; // More than the system holds of it.
+    const total = 12_000_000; // More than the system buffers of it.
     request.write(Buffer.alloc(total));
     request.end();
     const flow = await started;
@@ -243,7 +244,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     t.equal((await failed).status, 499);
   },
 
-  async "pieces that do not come in time fail the upload"(t, connect) {
+  async "chunks that do not come in time fail the upload"(t, connect) {
     const { promise: failed, resolve: fail } = deferred<HttpError>();
     const client = await connect(
       t,
@@ -274,7 +275,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     t.equal(await text(response), "");
   },
 
-  async "a stream waits for a client that does not read, and goes on when it does"(t, connect) {
+  async "a stream waits for a client that does not read, and continues when it does"(t, connect) {
     const { handler, sink, drained } = streamed();
     const client = await connect(t, handler);
     const request = client.open({}, false);
@@ -285,7 +286,8 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     const response = await request.response;
     let size = chunk.length;
     let waiting = 0;
-    // What is written before the client is waited for at length fits into the buffers between them.
+    // The first chunks fit into the buffers between the two, so the stream need not wait for the
+    // client yet.
     for (; waiting < 50; ) {
       const before = drained();
       size += chunk.length;
@@ -305,7 +307,7 @@ const BEHAVIOUR: Readonly<Record<string, (t: Test, connect: Connect) => Promise<
     t.equal(read, size);
   },
 
-  async "a stream that is cut is seen to be incomplete"(t, connect) {
+  async "the client sees that an aborted stream is incomplete"(t, connect) {
     const { handler, sink } = streamed();
     const client = await connect(t, handler);
     const request = client.open({}, false);

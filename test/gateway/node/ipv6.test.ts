@@ -1,4 +1,4 @@
-// The port serves IPv6, and names the client's address.
+// The port serves IPv6, and reports the IPv6 address of the client.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";

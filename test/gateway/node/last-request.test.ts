@@ -1,5 +1,6 @@
-// A stop loses no request: while the door leaves it takes calls and says that connections end, and after it has closed
-// its port, a request that was already under way on an idle connection is answered.
+// A stop loses no request. Before the port closes, the gateway still accepts calls, and announces
+// in each response that the connection ends. After it has closed the port, it still responds to a
+// request that was already under way on an idle connection.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
@@ -25,10 +26,10 @@ async function open(t: Test) {
     await once(socket, "connect");
     return socket;
   };
-  return { door: gateway, client };
+  return { gateway, client };
 }
 
-/** A connection that has had one answer, and is idle. */
+/** A connection that has had one response, and is idle. */
 async function idle(socket: Socket): Promise<Socket> {
   socket.write(REQUEST);
   const [response] = await once(socket, "data");
@@ -37,7 +38,7 @@ async function idle(socket: Socket): Promise<Socket> {
 }
 
 t.test("during the notice each call is the last one of its connection", async (t) => {
-  const { door: gateway, client } = await open(t);
+  const { gateway, client } = await open(t);
   const old = await idle(await client());
   gateway.leave();
   for (const socket of [old, await client()]) {
@@ -48,8 +49,8 @@ t.test("during the notice each call is the last one of its connection", async (t
   }
 });
 
-t.test("a request that is sent as the port closes is answered", async (t) => {
-  const { door: gateway, client } = await open(t);
+t.test("a request that is sent while the port closes gets a response", async (t) => {
+  const { gateway, client } = await open(t);
   const sockets = [await idle(await client()), await client()];
   const responses = sockets.map((socket) => text(socket));
   const closed = gateway.close(DRAIN_MS);
@@ -58,8 +59,8 @@ t.test("a request that is sent as the port closes is answered", async (t) => {
   await closed;
 });
 
-t.test("connections that stay idle do not delay the end", async (t) => {
-  const { door: gateway, client } = await open(t);
+t.test("idle connections do not delay the stop", async (t) => {
+  const { gateway, client } = await open(t);
   const responses = [await idle(await client()), await client()].map((socket) => text(socket));
   const before = performance.now();
   await gateway.close(DRAIN_MS);

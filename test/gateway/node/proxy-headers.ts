@@ -1,4 +1,4 @@
-/** PROXY headers of version 2, also malformed ones. */
+/** PROXY headers of version 2, including malformed ones. */
 export const Command = { LOCAL: 0, PROXY: 1 } as const;
 export const Family = { IPV4: 1, IPV6: 2, UNIX: 3 } as const;
 
@@ -7,7 +7,7 @@ interface Parts {
   readonly command?: number;
   readonly family?: number;
   readonly transport?: number;
-  /** Addresses, ports and what follows. */
+  /** Addresses, ports and the bytes after them. */
   readonly body: Uint8Array | readonly number[];
 }
 

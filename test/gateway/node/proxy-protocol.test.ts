@@ -1,4 +1,4 @@
-// PROXY headers, as bytes: what they say, and what is wrong with them.
+// PROXY headers as bytes: valid and malformed ones.
 import t from "tap";
 import { beginsProxyHeader, readBeginning } from "../../../gateway/node/proxy-protocol.js";
 import { binary, Command, Family, ipv4, ipv6 } from "./proxy-headers.js";
@@ -48,7 +48,7 @@ const bad: [what: string, header: Buffer | string, message: RegExp][] = [
   ["a port that is too large", "PROXY TCP4 192.0.2.7 10.0.0.1 1 65536\r\n", /malformed/],
   ["a port with a zero before it", "PROXY TCP4 192.0.2.7 10.0.0.1 01 2\r\n", /malformed/],
   ["two spaces", "PROXY TCP4  192.0.2.7 10.0.0.1 1 2\r\n", /malformed/],
-  ["something behind it", "PROXY TCP4 192.0.2.7 10.0.0.1 1 2 3\r\n", /malformed/],
+  ["text after the ports", "PROXY TCP4 192.0.2.7 10.0.0.1 1 2 3\r\n", /malformed/],
   ["another protocol", "PROXY UDP4 192.0.2.7 10.0.0.1 1 2\r\n", /malformed/],
   ["an unknown that is not UNKNOWN", "PROXY UNKNOWNS\r\n", /malformed/],
   ["LF alone, and then nothing", `PROXY TCP4 192.0.2.7 10.0.0.1 1 2\n${"x".repeat(80)}`, /longer than 107/],
@@ -65,7 +65,7 @@ const bad: [what: string, header: Buffer | string, message: RegExp][] = [
 ];
 
 for (const [what, header, message] of bad) {
-  t.test(`${what} is refused`, async (t) => {
+  t.test(`${what} is rejected`, async (t) => {
     t.throws(() => readBeginning(Buffer.from(header as string)), { name: "SyntaxError", message });
   });
 }
@@ -79,7 +79,7 @@ const none: [what: string, bytes: string][] = [
 ];
 
 for (const [what, text] of none) {
-  t.test(`${what} is no PROXY header`, async (t) => {
+  t.test(`${what} is not a PROXY header`, async (t) => {
     const bytes = Buffer.from(text, "latin1");
     t.same(readBeginning(bytes), { length: 0, source: undefined });
     t.equal(beginsProxyHeader(bytes), false);

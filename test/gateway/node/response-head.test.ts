@@ -1,11 +1,12 @@
-// A header that would end its line is left out of the response, whatever was sent in its place before.
+// A header whose value would end its line is left out of the response, whatever was sent in its
+// place before.
 
 import t from "tap";
 import { dial, get, open } from "./dial.js";
 
 const BAD = "bad\r\nInjected: yes";
 
-t.test("headers that cannot be sent", async (t) => {
+t.test("headers that cannot be sent are left out", async (t) => {
   const pairs = [
     ["One", "good"],
     ["One", BAD],

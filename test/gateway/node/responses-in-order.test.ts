@@ -1,5 +1,5 @@
-// What comes after a request whose answer is not taken yet, and is more than one more request: it neither overtakes that answer
-// nor breaks into it.
+// Bytes after a request whose response the client has not read yet, where they are not just one
+// more request. Their response comes neither before that response nor within it.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
@@ -13,7 +13,7 @@ import type { HttpPort } from "./dial.js";
 const get = (target: string, more = ""): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const upgrade = (to: string): string => get("/upgrade", `Connection: Upgrade\r\nUpgrade: ${to}\r\n`);
 
-/** More than systems take ahead of a client. */
+/** More than systems buffer for a client. */
 const LENGTH = 32 * 1024 ** 2;
 
 function response(body: string): GatewayResponse {
@@ -21,7 +21,7 @@ function response(body: string): GatewayResponse {
 }
 
 interface TestGateway extends HttpPort {
-  /** Ends the answer of `/stream`. */
+  /** Ends the response of `/stream`. */
   finish(): void;
 }
 
@@ -55,7 +55,7 @@ async function dial(t: Test, { address }: HttpPort): Promise<Socket> {
   return socket;
 }
 
-/** Resolves with what came, when it matches or the connection is closed. */
+/** Resolves with the received text, when it matches or the connection is closed. */
 async function until(socket: Socket, pattern: RegExp): Promise<string> {
   const chunks: string[] = [];
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
@@ -71,7 +71,7 @@ for (const [name, bytes, responses, last] of [
   ["a request for a tunnel", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", 2, /x:1$/],
 ] as const) {
   for (const before of ["/large", "/stream"]) {
-    t.test(`${name} after ${before} is answered after it, and the process goes on`, async (t) => {
+    t.test(`${name} after ${before} gets its response afterwards, and the process continues`, async (t) => {
       const gateway = await open(t);
       const socket = await dial(t, gateway);
       socket.write(get(before));
@@ -85,7 +85,7 @@ for (const [name, bytes, responses, last] of [
       t.equal(text.split("HTTP/1.1 ").length - 1, responses);
       const second = text.indexOf("HTTP/1.1 ", 1);
       const end = before === "/large" ? "xxxxx" : "0\r\n\r\n";
-      t.equal(text.slice(second - 5, second), end, "not within the answer before");
+      t.equal(text.slice(second - 5, second), end, "not within the response before");
       const other = await dial(t, gateway);
       other.write(get("/other"));
       t.match(await until(other, /\/other$/), /200 OK/);
@@ -93,7 +93,7 @@ for (const [name, bytes, responses, last] of [
   }
 }
 
-t.test("what is no request comes after a stream: the stream ends whole, and then the connection", async (t) => {
+t.test("after a stream, bytes that are no request: the stream ends completely, then the connection", async (t) => {
   const gateway = await open(t);
   const socket = await dial(t, gateway);
   socket.write(get("/stream"));
@@ -107,7 +107,7 @@ t.test("what is no request comes after a stream: the stream ends whole, and then
   t.match(text, /begun.*done\r\n0\r\n\r\n$/s);
 });
 
-t.test("whatever is asked for at once, and whenever the client goes: the process goes on", async (t) => {
+t.test("the process continues, whatever a client asks for at once, and whenever it disconnects", async (t) => {
   const gateway = await open(t);
   const asked = fc.array(fc.constantFrom("/small", "/large", "/small"), { minLength: 2, maxLength: 6 });
   await fc.assert(

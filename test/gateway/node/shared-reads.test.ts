@@ -1,4 +1,5 @@
-// All connections are read into the same memory. What one of them has sent is not changed by what comes on another.
+// All connections are read into the same memory. Bytes of one connection are not changed by bytes
+// that arrive on another.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -10,7 +11,7 @@ import { dial, echo, get, open, post, response } from "./dial.js";
 
 const SOME = "x".repeat(40_000);
 
-t.test("this version of Node reads where it is told to", async (t) => {
+t.test("this version of Node reads into the given buffer", async (t) => {
   const server = createServer((socket) => shareReads(socket)).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");
@@ -27,7 +28,7 @@ t.test("this version of Node reads where it is told to", async (t) => {
   t.equal(memories.size, 1);
 });
 
-t.test("a body that comes in pieces", async (t) => {
+t.test("a body that comes in chunks", async (t) => {
   const gateway = await open(t, bodyBack);
   for (const length of [10, 70_000]) {
     const client = await dial(gateway);
@@ -56,7 +57,7 @@ t.test("a body that is read late", async (t) => {
   t.match(await client.until(/;$/), /\nabc;$/);
 });
 
-t.test("requests that wait until those before them are answered", async (t) => {
+t.test("requests that wait for the responses before them", async (t) => {
   const { promise: late, resolve: finish } = deferred();
   const gateway = await open(t, async (request) => {
     if (request.target === "/other") return echo(request);
@@ -71,7 +72,7 @@ t.test("requests that wait until those before them are answered", async (t) => {
   t.same((await client.until(/\/late99;$/)).match(/\/late\d+;/g), targets);
 });
 
-t.test("the frame of a WebSocket that comes in pieces", async (t) => {
+t.test("a WebSocket frame that comes in chunks", async (t) => {
   const { promise: message, resolve: told } = deferred<string>();
   const session: SocketSession = {
     open() {},
@@ -85,7 +86,7 @@ t.test("the frame of a WebSocket that comes in pieces", async (t) => {
   const key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
   client.socket.write(`GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}\r\n`);
   await client.until(/101 Switching/);
-  // A final text frame of six bytes, masked with zeros (RFC 6455 §5.2).
+  // The final frame of a text message of six bytes, masked with zeros (RFC 6455 §5.2).
   client.socket.write(Buffer.concat([Buffer.from([0x81, 0x86, 0, 0, 0, 0]), Buffer.from("abc")]));
   await another(gateway);
   client.socket.write("def");
@@ -95,7 +96,7 @@ t.test("the frame of a WebSocket that comes in pieces", async (t) => {
 const bodyBack: RequestHandler = async (request) =>
   request.target === "/other" ? echo(request) : response(`${Buffer.concat(await request.body())};`);
 
-/** A request on another connection, as long as what was read before it. */
+/** A request on another connection, as long as the bytes that were read before it. */
 async function another(gateway: Parameters<typeof dial>[0]): Promise<void> {
   const other = await dial(gateway);
   other.socket.write(`POST /other HTTP/1.1\r\nHost: x\r\nContent-Length: ${SOME.length}\r\n\r\n${SOME}`);

@@ -1,4 +1,5 @@
-// A client that takes one long write piece by piece is kept; one that takes nothing more is cut.
+// The connection of a client that reads one long write chunk by chunk stays open. When the client
+// reads nothing more, it is closed.
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
@@ -9,14 +10,20 @@ import t from "tap";
 import { SlowReaderTimeout } from "../../../gateway/node/slow-reader.js";
 
 const STALL_MS = 1000;
-/** What the system holds for a unix socket on either side is some 200 KiB, so each piece makes it take more. */
-const PIECE = 4 << 20;
-const PIECES = 16;
+/**
+ * The system buffers about 200 KiB for a unix socket on either side, so it must accept more of each
+ * chunk.
+ */
+const CHUNK = 4 << 20;
+const CHUNKS = 16;
 
 const folder = mkdtempSync(join(tmpdir(), "portico-stall-"));
 t.teardown(() => rmSync(folder, { recursive: true }));
 
-/** A connection over a unix socket: the server's side, and the client's, which reads only when told to. */
+/**
+ * A connection over a unix socket: the server's side and the client's side. The client's side reads
+ * only when the test calls `read`.
+ */
 async function connection(): Promise<{ server: Socket; client: Socket; close(): void }> {
   const listener = createServer().listen(join(folder, "socket"));
   await once(listener, "listening");
@@ -33,21 +40,21 @@ async function read(socket: Socket, bytes: number): Promise<void> {
   }
 }
 
-t.test("a long answer that is read slowly is cut only when nothing more is read", async (t) => {
+t.test("a connection with a long response is closed only when nothing more is read", async (t) => {
   const { server, client, close } = await connection();
   mock.timers.enable({ apis: ["setInterval"] });
   t.teardown(() => mock.timers.reset());
   const timeout = new SlowReaderTimeout(server, STALL_MS);
-  server.write(Buffer.alloc(PIECE * (PIECES + 1)));
+  server.write(Buffer.alloc(CHUNK * (CHUNKS + 1)));
   timeout.start();
 
-  for (let chunk = 0; chunk < PIECES; chunk++) {
-    await read(client, PIECE);
+  for (let chunk = 0; chunk < CHUNKS; chunk++) {
+    await read(client, CHUNK);
     mock.timers.tick(STALL_MS);
-    t.notOk(server.destroyed, `kept after piece ${chunk}`);
+    t.notOk(server.destroyed, `open after chunk ${chunk}`);
   }
   mock.timers.tick(2 * STALL_MS);
-  t.ok(server.destroyed, "cut when nothing more is taken");
+  t.ok(server.destroyed, "closed when nothing more is read");
   timeout.stop();
   client.destroy();
   close();

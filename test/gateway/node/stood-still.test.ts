@@ -1,4 +1,5 @@
-// Where the process stood still for longer than a body may take, a body that arrived meanwhile is not late.
+// A body that arrives while the process is blocked is not late, even if the process is blocked for
+// longer than a body may take.
 import { once } from "node:events";
 import { connect } from "node:net";
 import t, { type Test } from "tap";
@@ -20,7 +21,9 @@ const data = (flags: number, text: string): Buffer => frame(FrameType.DATA, flag
 
 const HTTP1_HEAD = "POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/** The bytes of a request in parts, each with one byte of the body; the last part ends it. */
+/**
+ * The bytes of a request in parts, each with one byte of the body. The last part ends the request.
+ */
 const PROTOCOLS: Readonly<Record<string, (body: string) => Buffer[]>> = {
   "HTTP/1.1": (body) =>
     [...body].map((byte, at) =>
@@ -34,7 +37,7 @@ const PROTOCOLS: Readonly<Record<string, (body: string) => Buffer[]>> = {
   },
 };
 
-/** How a body is read; `onFirst` is called when the first byte has been asked for. */
+/** How a body is read. `onFirst` is called when the handler has asked for the first byte. */
 const READERS: Readonly<
   Record<string, (request: Parameters<RequestHandler>[0], onFirst: () => void) => Promise<string>>
 > = {
@@ -43,7 +46,7 @@ const READERS: Readonly<
     onFirst();
     return `${Buffer.concat(await body)}`;
   },
-  "piece by piece": (request, onFirst) =>
+  "chunk by chunk": (request, onFirst) =>
     new Promise((resolve, reject) => {
       let text = "";
       const onChunk = (chunk: Uint8Array): boolean => {
@@ -59,7 +62,10 @@ function standStill(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-/** What a handler has read of a body whose second byte arrives while the process stands still for longer than allowed. */
+/**
+ * The text that a handler reads of a body whose second byte arrives while the process is blocked
+ * for too long.
+ */
 async function readWhileStill(
   t: Test,
   read: (typeof READERS)[string],
@@ -81,7 +87,7 @@ async function readWhileStill(
   // The next check of deadlines is then due in the turn of the event loop that reads the first part.
   if (alsoBefore) standStill(BODY_TIME);
   await begun;
-  // The system has these bytes when `write` returns.
+  // The operating system has these bytes when `write` returns.
   socket.write(second);
   standStill(3 * BODY_TIME);
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
@@ -100,7 +106,7 @@ for (const [protocol, partsOf] of Object.entries(PROTOCOLS)) {
     });
   }
 
-  t.test(`over ${protocol}, read piece by piece, with more to come`, async (t) => {
-    t.equal(await readWhileStill(t, READERS["piece by piece"] as (typeof READERS)[string], partsOf("abc")), "abc");
+  t.test(`over ${protocol}, read chunk by chunk, with more to come`, async (t) => {
+    t.equal(await readWhileStill(t, READERS["chunk by chunk"] as (typeof READERS)[string], partsOf("abc")), "abc");
   });
 }

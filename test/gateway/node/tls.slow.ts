@@ -1,5 +1,5 @@
-// TLS at the HTTP port: which protocols and versions clients get, who is refused, and that a certificate may be replaced while
-// calls are made.
+// TLS at the HTTP port: the protocols and versions that clients get, the clients that are rejected,
+// and the replacement of a certificate while calls are made.
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
@@ -24,7 +24,7 @@ const { cert: ca } = authority;
 const secure = (t: Test, handler: RequestHandler = echo, limits: Partial<Limits> = {}): Promise<HttpPort> =>
   open(t, handler, { tls: own, ...limits });
 
-/** A handshake with the port; rejects where it fails. */
+/** A handshake with the port. Rejects where it fails. */
 async function shake(t: Test, { address }: HttpPort, options: ConnectionOptions): Promise<TLSSocket> {
   const socket = connect({ port: address.port, host: "127.0.0.1", servername: "localhost", ca, ...options });
   t.teardown(() => socket.destroy());
@@ -44,7 +44,7 @@ function session(t: Test, { address }: HttpPort): ClientHttp2Session {
   return opened;
 }
 
-t.test("a client gets HTTP/2 or HTTP/1.1, as it asks for", async (t) => {
+t.test("a client gets HTTP/2 or HTTP/1.1, as it requests", async (t) => {
   const port = await secure(t);
   t.equal(await overHttp1(port, "/one"), "/one 0");
   const client = session(t, port);
@@ -60,7 +60,7 @@ t.test("a client gets HTTP/2 or HTTP/1.1, as it asks for", async (t) => {
   await t.rejects(shake(t, port, { ALPNProtocols: ["other"] }), { code: /NO_APPLICATION_PROTOCOL/ });
 });
 
-t.test("a client that names no protocol speaks HTTP/1.1", async (t) => {
+t.test("a client that offers no protocol gets HTTP/1.1", async (t) => {
   const socket = await shake(t, await secure(t), {});
   socket.write("GET /p HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   t.match(await text(socket), /^HTTP\/1\.1 200 OK\r\n.*\/p 0$/s);
@@ -80,7 +80,7 @@ t.test("WebSockets are opened over TLS", async (t) => {
   t.equal(`${(await once(client, "message"))[0]}`, "hello");
 });
 
-t.test("versions of TLS before 1.2 are refused", async (t) => {
+t.test("versions of TLS before 1.2 are rejected", async (t) => {
   const port = await secure(t);
   for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
     t.equal((await shake(t, port, { minVersion: version, maxVersion: version })).getProtocol(), version);
@@ -89,7 +89,7 @@ t.test("versions of TLS before 1.2 are refused", async (t) => {
   await t.rejects(shake(t, port, old), { code: /PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL/ });
 });
 
-t.test("a client that speaks plain HTTP is told so", async (t) => {
+t.test("a client that speaks plain HTTP gets a response that asks for https", async (t) => {
   const { address } = await secure(t);
   const socket = connectPlain(address.port, "127.0.0.1");
   socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -99,12 +99,12 @@ t.test("a client that speaks plain HTTP is told so", async (t) => {
 t.test("a handshake that takes too long is ended", async (t) => {
   const { address } = await secure(t, echo, { headerTime: 100 });
   const socket = connectPlain(address.port, "127.0.0.1").resume();
-  socket.on("error", () => {}); // A reset is an end, too.
+  socket.on("error", () => {}); // A reset counts as an end.
   await once(socket, "close");
   t.pass();
 });
 
-t.test("a port that closes waits for requests, and not for handshakes", async (t) => {
+t.test("a port that closes waits for requests, but not for handshakes", async (t) => {
   const { handler, finish, asked } = held();
   const port = await secure(t, handler);
   const request = overHttp1(port, "/");
@@ -120,7 +120,7 @@ t.test("a port that closes waits for requests, and not for handshakes", async (t
   await closed;
 });
 
-t.test("a certificate is replaced while calls are made, and none fails", async (t) => {
+t.test("no call fails while a certificate is replaced", async (t) => {
   const renewed = authority.issue("localhost");
   const folder = t.testdir({ "own.pem": own.cert, "own.key": own.key });
   const files = { httpTlsCert: join(folder, "own.pem"), httpTlsKey: join(folder, "own.key") };
@@ -150,7 +150,7 @@ t.test("a certificate is replaced while calls are made, and none fails", async (
     }),
   ]);
 
-  // Written in the order in which tools write them, and the first one in halves.
+  // In the order in which tools write the files. The first one is written in two halves.
   writeFileSync(files.httpTlsCert, renewed.cert.subarray(0, renewed.cert.length / 2));
   await until(() => said.includes("the changed certificates are not used"));
   t.equal(await shown(), first, "a file that is half written changes nothing");
@@ -170,21 +170,21 @@ t.test("a certificate is replaced while calls are made, and none fails", async (
   t.notOk(standing.destroyed, "the connection that stood goes on");
 });
 
-t.test("where authorities of clients are named", async (t) => {
+t.test("with certificate authorities for clients", async (t) => {
   const clients = createAuthority("clients");
   const [client, stranger] = [clients.issue("client"), createAuthority("strangers").issue("client")];
   const mutual = { ...own, ca: clients.cert };
-  /** The response to a request on a new connection; rejects where the connection is refused. */
+  /** The response to a request on a new connection. Rejects where the connection is rejected. */
   const request = async (port: HttpPort, shown: ConnectionOptions): Promise<string> => {
     const socket = await shake(t, port, shown);
     socket.write("GET /p HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     const response = await text(socket);
-    // Node shows a certificate of another authority no alert: it closes the connection.
+    // For a certificate of another authority Node sends no alert: it only closes the connection.
     if (response === "") throw new Error("the connection was closed");
     return response;
   };
 
-  t.test("only clients with a certificate of one of them are answered, in each version of TLS", async (t) => {
+  t.test("only clients with a certificate of one of them are served, in each version of TLS", async (t) => {
     let requests = 0;
     const port = await secure(t, () => response(`${++requests}`), { tls: mutual });
     for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
@@ -196,7 +196,7 @@ t.test("where authorities of clients are named", async (t) => {
     t.equal(requests, 2, "no request of the others reached the handler");
   });
 
-  t.test("they are replaced with the files, and a resumed session does not get round that", async (t) => {
+  t.test("they are replaced when the files change, also for resumed sessions", async (t) => {
     const folder = t.testdir({ "own.pem": own.cert, "own.key": own.key, "clients.pem": clients.cert });
     const named = (name: string) => join(folder, name);
     const files = {

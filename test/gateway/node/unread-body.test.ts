@@ -1,4 +1,5 @@
-// A body that is sent on in pieces: while the service takes nothing the client is not to blame, but not for ever.
+// A body that is passed on in chunks. While the service reads nothing, the client is not at fault,
+// but the request ends after some time.
 
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
@@ -11,7 +12,7 @@ import { deferred } from "../../support/deferred.js";
 
 const HALF_AN_HOUR = 30 * 60_000;
 
-t.test("a service that takes nothing of a body is given up after half an hour", async (t) => {
+t.test("a request ends with 504 when the service reads nothing of its body for half an hour", async (t) => {
   const { promise: isFull, resolve: full } = deferred();
   const faults: number[] = [];
   const handler: RequestHandler = (asked) =>

@@ -1,4 +1,5 @@
-// A client that takes nothing more of its answer is cut; one that takes it slowly is not.
+// The connection of a client that stops reading its response is closed. A client that reads slowly
+// keeps its connection.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
@@ -6,9 +7,12 @@ import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
 import type { HttpPort } from "./dial.js";
 
-/** More than systems take ahead of a client. */
+/** More than systems buffer for a client. */
 const LENGTH = 32 * 1024 ** 2;
-/** Systems ask for more of an answer only after some MiB: a slow client must take these in less, on a busy machine too. */
+/**
+ * Systems ask for more of a response only after some MiB. A slow client must read these in less
+ * than this time, on a busy computer too.
+ */
 const PATIENCE = 2_000;
 
 async function open(t: Test): Promise<HttpPort> {
@@ -27,17 +31,17 @@ async function ask({ address }: HttpPort): Promise<Socket> {
   return socket;
 }
 
-t.test("a client that takes nothing of its answer is cut", async (t) => {
+t.test("the connection of a client that reads nothing of its response is closed", async (t) => {
   const gateway = await open(t);
   const socket = await ask(gateway);
   t.teardown(() => socket.destroy());
   socket.on("error", () => {});
-  // Waits for connections that have something to do.
+  // Waits for connections with a request or a response.
   await gateway.close(60_000);
   t.pass("cut");
 });
 
-/** Reads so many bytes at least, so many a millisecond at most. */
+/** Reads at least `length` bytes, and at most `pace` bytes a millisecond. */
 async function take(socket: Socket, length: number, pace: number): Promise<void> {
   const began = performance.now();
   for (let got = 0; got < length; ) {
@@ -46,14 +50,14 @@ async function take(socket: Socket, length: number, pace: number): Promise<void>
     if (chunk === null) await once(socket, "readable");
     else {
       got += chunk.length;
-      // Timers are exact to a millisecond: the sum of many short ones would be another time.
+      // Timers are exact only to a millisecond, so many short waits together would be too long.
       const early = got / pace - (performance.now() - began);
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(early)));
     }
   }
 }
 
-t.test("a client that takes its answer slowly gets all of it, and the next one", async (t) => {
+t.test("a client that reads slowly gets the whole response, and the next one", async (t) => {
   const socket = await ask(await open(t));
   t.teardown(() => socket.destroy());
   const started = performance.now();

@@ -1,4 +1,5 @@
-// Where nothing else is set, a WebSocket's client is pinged every 15 s, and cut when nothing has come since the last ping.
+// By default a WebSocket client is pinged every 15 s, and its connection is closed when nothing has
+// come since the last ping.
 import { once } from "node:events";
 import { mock } from "node:test";
 import t from "tap";
@@ -6,7 +7,7 @@ import { accepted } from "./accepted.js";
 
 const HEARTBEAT_MS = 15_000;
 
-t.test("a WebSocket is pinged while it is silent; pongs and messages count as an answer", async (t) => {
+t.test("a silent WebSocket is pinged; pongs and messages count as a response", async (t) => {
   mock.timers.enable({ apis: ["setInterval"] });
   t.teardown(() => mock.timers.reset());
   const { client, socket, gone } = await accepted(t, () => {}, { autoPong: false });
@@ -25,7 +26,7 @@ t.test("a WebSocket is pinged while it is silent; pongs and messages count as an
   t.same(gone, [], "a ping of its own is a sign of life");
 
   mock.timers.tick(HEARTBEAT_MS);
-  // What may have arrived is read first.
+  // Data that may have arrived is read first.
   await new Promise(setImmediate);
   t.match(gone, [{ status: 499, message: "The client did not answer a ping" }]);
   t.ok(socket.destroyed);

@@ -1,14 +1,15 @@
-// A client that sends more than 10,000 messages in a second is not read again before the second is over.
+// When a client sends more than 10,000 frames in a second, it is not read again until the second is
+// over.
 
 import { mock } from "node:test";
 import t from "tap";
 import { deferred } from "../../support/deferred.js";
 import { accepted } from "./accepted.js";
 
-const MOST = 10_000;
+const MAX_FRAMES = 10_000;
 const SENT = 12_000;
 
-t.test("a client that sends too much has to wait, and nothing is lost", async (t) => {
+t.test("a client that sends too much must wait, and no message is lost", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   let now = performance.now();
   mock.method(performance, "now", () => now);
@@ -19,16 +20,16 @@ t.test("a client that sends too much has to wait, and nothing is lost", async (t
   const reached = new Map<number, () => void>();
   const until = (count: number) => new Promise<void>((resolve) => reached.set(count, resolve));
   const all = until(SENT);
-  const most = until(MOST);
+  const allowed = until(MAX_FRAMES);
   const { client, socket } = await accepted(t, () => {
     received++;
-    if (received <= MOST && socket.isPaused()) pausedAt.push(received);
+    if (received <= MAX_FRAMES && socket.isPaused()) pausedAt.push(received);
     reached.get(received)?.();
   });
   for (let sent = 0; sent < SENT; sent++) client.send("{}");
 
-  await most;
-  t.same(pausedAt, [MOST]);
+  await allowed;
+  t.same(pausedAt, [MAX_FRAMES]);
   mock.timers.tick(999);
   t.ok(socket.isPaused(), "for the whole second");
   now += 1000;
@@ -48,9 +49,10 @@ t.test("pings and pongs count as messages", async (t) => {
     pausedAt.push(socket.isPaused());
     if (pausedAt.length === 2) told();
   });
-  // Of pings the package takes only so many before it has answered them.
+  // The package reads only a limited number of pings before it has sent the pongs, so most frames
+  // here are pongs.
   for (let sent = 0; sent < 50; sent++) client.ping();
-  for (let sent = 50; sent < MOST - 2; sent++) client.pong();
+  for (let sent = 50; sent < MAX_FRAMES - 2; sent++) client.pong();
   client.send("{}");
   client.send("{}");
   await both;

@@ -1,4 +1,5 @@
-// Who may not call cannot make the gateway take a body in; and who may when the body begins must still when it has come.
+// A caller without permission cannot make the gateway receive a body. A caller who may call when
+// the body begins must still be allowed to when the body has come.
 
 import t from "tap";
 import { readHeaders } from "../../../gateway/http/headers.js";
@@ -13,7 +14,7 @@ const { handler } = deployment;
 const admin = await login(handler, "admin");
 const rule = { id: "closed", scope: "<public>", access: "DENIED", resource: "service:helloworld:*", priority: 10 };
 
-/** A POST whose body comes when it is sent. */
+/** A POST whose body arrives when `send` is called. */
 function slow(token: string | undefined): { request: GatewayRequest; asked: Promise<void>; send(body: string): void } {
   let send = (_body: string): void => {};
   const { promise: asked, resolve: ask } = deferred();
@@ -41,7 +42,7 @@ function slow(token: string | undefined): { request: GatewayRequest; asked: Prom
   return { request, asked, send };
 }
 
-t.test("a rule made while the body comes refuses the call", async (t) => {
+t.test("a rule created while the body arrives denies the call", async (t) => {
   const { request, asked, send } = slow(undefined);
   const response = handler(request);
   await asked;
@@ -52,9 +53,9 @@ t.test("a rule made while the body comes refuses the call", async (t) => {
 
 for (const [title, token] of [
   ["no token", undefined],
-  ["a token nobody has", createToken("access")],
+  ["a token that belongs to no caller", createToken("access")],
 ] as const) {
-  t.test(`${title}: refused before the body is asked for`, async (t) => {
+  t.test(`${title}: rejected before the body is read`, async (t) => {
     const { request, asked } = slow(token);
     const response = Promise.resolve(handler(request)).then(({ status }) => status);
     t.equal(await Promise.race([response, asked.then(() => "the body was asked for")]), 401);

@@ -1,4 +1,4 @@
-// Who leaves is not worked for: the service hears of it at once.
+// The service is notified at once when the client has gone.
 
 import { connect } from "node:net";
 import t from "tap";
@@ -6,7 +6,7 @@ import { deferred } from "../../support/deferred.js";
 import { until } from "../../support/until.js";
 import { deploy } from "../deployment.js";
 
-t.test("a client that goes cancels its call in the service", async (t) => {
+t.test("a call is cancelled in the service when its client disconnects", async (t) => {
   const { promise: isCalled, resolve: called } = deferred<unknown>();
   const { promise: isCancelled, resolve: cancelled } = deferred<unknown>();
   const deployment = await deploy(t.testdir(), { events: { onCall: called, onCancel: cancelled } });

@@ -1,4 +1,4 @@
-// Which origins' pages may call is a setting; credentials are never part of it.
+// A setting names the origins whose pages may call. No origin may send credentials.
 import t from "tap";
 import { readHeaders } from "../../../gateway/http/headers.js";
 import { Cors } from "../../../gateway/stages/cors.js";

@@ -1,4 +1,5 @@
-// How long a call may take: what the caller asks for, else the setting, and never more than the most.
+// How long a call may take: the caller's timeout, otherwise the setting, and never more than the
+// maximum.
 import t from "tap";
 import { ask, deploy } from "../deployment.js";
 

@@ -1,5 +1,5 @@
-// A port that is bound to loopback answers to loopback names and to PORTICO_HTTP_HOSTS, so that no page reaches it by
-// having its own name point at this machine (DNS rebinding).
+// A port that is bound to loopback serves only loopback names and PORTICO_HTTP_HOSTS. So no web
+// page can reach it by making its own host name resolve to this computer (DNS rebinding).
 import t from "tap";
 import { Hosts } from "../../../gateway/stages/cors.js";
 import { loadConfig } from "../../../src/config/config.js";
@@ -9,7 +9,7 @@ const LOOPBACK = "127.0.0.1";
 const cases: [bound: string, names: string, host: string | undefined, served: boolean][] = [
   [LOOPBACK, "none", "localhost:8080", true],
   [LOOPBACK, "none", "LOCALHOST", true],
-  [LOOPBACK, "none", "shop.localhost:8080", true], // nobody can own it (RFC 6761)
+  [LOOPBACK, "none", "shop.localhost:8080", true], // a name that nobody can own (RFC 6761)
   [LOOPBACK, "none", "127.0.0.1:8080", true],
   [LOOPBACK, "none", "127.9.8.7", true],
   [LOOPBACK, "none", "[::1]:8080", true],
@@ -29,12 +29,12 @@ const cases: [bound: string, names: string, host: string | undefined, served: bo
   [LOOPBACK, "api.example.com", "localhost", true],
   [LOOPBACK, "api.example.com", "www.api.example.com", false],
   [LOOPBACK, "*", "evil.example", true],
-  ["0.0.0.0", "none", "evil.example", true], // who reaches it from elsewhere comes by names unknown here
+  ["0.0.0.0", "none", "evil.example", true], // clients on other computers use names that the gateway does not know
   ["192.0.2.7", "none", "portico.lan", true],
   ["0.0.0.0", "api.example.com", "api.example.com", true],
   ["0.0.0.0", "api.example.com", "localhost:8080", true],
   ["0.0.0.0", "api.example.com", "evil.example", false],
-  ["0.0.0.0", "api.example.com", "10.1.2.3:8082", true], // a probe of Kubernetes, which knows no name
+  ["0.0.0.0", "api.example.com", "10.1.2.3:8082", true], // a probe of Kubernetes, which uses no name
   ["0.0.0.0", "api.example.com", "[2001:db8::1]:8082", true],
   ["0.0.0.0", "api.example.com", "2001:db8::1", false],
   ["0.0.0.0", "api.example.com", "10.1.2.3.evil.example", false],
@@ -51,7 +51,7 @@ for (const [bound, names, host, served] of cases) {
   });
 }
 
-t.test("one host that was accepted lets no other in", async (t) => {
+t.test("an accepted host does not make other hosts accepted", async (t) => {
   const hosts = await Hosts.of({ host: LOOPBACK, port: 8080 }, []);
   const check = (host: string) => () => hosts.check({ host } as Parameters<Hosts["check"]>[0]);
   t.doesNotThrow(check("localhost:8080"));
@@ -59,7 +59,7 @@ t.test("one host that was accepted lets no other in", async (t) => {
   t.doesNotThrow(check("localhost:8080"));
 });
 
-t.test("calls, pages, health and WebSockets are refused alike, before any rule is asked", async (t) => {
+t.test("calls, pages, health and WebSockets are all rejected before the guard decides", async (t) => {
   const deployment = await deploy(t.testdir());
   t.teardown(() => deployment.close());
   const headers = ["Host", "evil.example:8080", "Origin", "http://evil.example:8080"];

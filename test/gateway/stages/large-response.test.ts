@@ -1,13 +1,13 @@
-// An answer that is larger than a message may be, on the wire or as JSON, is told as such in every dialect: the service is as
-// it should be, and the caller can ask for less.
+// A response that exceeds the maximum size of a message, on the wire or as JSON, gets an error that
+// says so in every dialect. The service has no defect, and the caller can ask for less.
 import t from "tap";
 import { rawService } from "../../rpc/raw-service.js";
 import { deploy } from "../deployment.js";
 
-t.test("as JSON", async (t) => {
+t.test("a response that is too large as JSON", async (t) => {
   const deployment = await deploy(t.testdir(), { maxMessage: 20 });
   t.teardown(() => deployment.close());
-  // Each of these characters takes six bytes of JSON, and the greeting stands in the answer twice.
+  // Each of these characters takes six bytes of JSON, and the response contains the name twice.
   const name = "\u0001".repeat(16);
   const url = `http://127.0.0.1:${deployment.gateway.address.port}/helloworld`;
   for (const [endpoint, fields, accept] of [
@@ -28,7 +28,7 @@ t.test("as JSON", async (t) => {
       );
     });
   }
-  t.test("in Connect it is resource_exhausted", async (t) => {
+  t.test("Connect reports resource_exhausted", async (t) => {
     const response = await fetch(`http://127.0.0.1:${deployment.gateway.address.port}/helloworld.Helloworld/Call`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1", "Portico-Service": "helloworld" },
@@ -38,7 +38,7 @@ t.test("as JSON", async (t) => {
   });
 });
 
-t.test("on the wire", async (t) => {
+t.test("a response that is too large on the wire", async (t) => {
   const large = Buffer.alloc(4 * 2 ** 20 + 1);
   const service = rawService({
     one: () => large,
@@ -83,7 +83,7 @@ t.test("on the wire", async (t) => {
       t.match(logged.at(-1), { endpoint, status: 502, failure: detail }, "the log names the endpoint");
     });
   }
-  t.test("the metrics count it for the endpoint", async (t) => {
+  t.test("the metrics count the error for the endpoint", async (t) => {
     t.match(await metrics.text(), /portico_requests_total\{service="raw",endpoint="raw:Raw\.One",code="502"\} 4/);
   });
 });

@@ -1,5 +1,6 @@
-// A service that breaks the protocol, and whatever answers in a service's place, is reported as 502; overload, refusal and
-// a lost connection as 503; the service's own status as what it is. Over both transports, unary calls and streams.
+// A service that breaks the protocol, or another program in its place, is reported as 502.
+// Overload, refusal and a lost connection are reported as 503. The service's own status is passed
+// on. Tested over both transports, with unary calls and streams.
 import t, { type Test } from "tap";
 import type { Address } from "../../../src/address/address.js";
 import { FrameType } from "../../../src/http2/frames.js";
@@ -35,7 +36,7 @@ for (const [name, connect] of TRANSPORTS) {
   });
 }
 
-t.test("in process, an answer over 4 MiB: 502", async (t) => {
+t.test("in process, a response over 4 MiB: 502", async (t) => {
   const service = rawService({ one: () => Buffer.alloc(4 * 2 ** 20 + 1) });
   const deployment = await deploy(t.testdir(), { services: [service] });
   t.teardown(() => deployment.close());
@@ -44,7 +45,7 @@ t.test("in process, an answer over 4 MiB: 502", async (t) => {
   t.match(detail, /^raw answered with too much: a message is larger than 4194304 bytes$/);
 });
 
-/** A service `odd` that answers every call as the row has it. */
+/** Adds a service `odd` that responds to every call with the frames of the row. */
 async function odd(t: Test, { add }: Deployment, { frames, closes }: BrokenAnswer): Promise<void> {
   const server = await rawServer(t);
   const response = async (peer: RawPeer): Promise<void> => {
@@ -63,7 +64,7 @@ async function odd(t: Test, { add }: Deployment, { frames, closes }: BrokenAnswe
   t.teardown(add({ service: "odd", addresses: [`127.0.0.1:${server.address.port}`] }));
 }
 
-/** Of the answer, or of the error that is a stream's last frame. */
+/** The end of the response, or the error in the last frame of a stream. */
 async function endOf(url: string): Promise<{ readonly status: number; readonly detail: string }> {
   const response = await fetch(url);
   const last = JSON.parse((await response.text()).trimEnd().split("\n").at(-1) as string);

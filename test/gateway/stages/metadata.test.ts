@@ -1,5 +1,6 @@
-// What services are told of a call: the token goes to the authority alone, a signed context to services that registered,
-// names to those whose configuration asks for them; and the gateway speaks for a client's address to the authority only.
+// What services learn about a call. Only the authority gets the token. Registered services get a
+// caller assertion. External services get names where their configuration asks for them. The
+// address of a client is stated to the authority, to registered services, and where names are sent.
 import t from "tap";
 import { PassedMetadata } from "../../../gateway/catalog/passed-metadata.js";
 import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
@@ -25,7 +26,7 @@ interface Case {
   readonly title: string;
   readonly service?: string;
   readonly identity?: IdentityForm;
-  /** Of metadata, in the service's configuration. */
+  /** Names of metadata in the service's configuration. */
   readonly names?: readonly string[];
   readonly caller?: Caller;
   readonly token?: string;
@@ -35,7 +36,7 @@ interface Case {
 }
 
 const cases: Case[] = [
-  { title: "nobody", also: [] },
+  { title: "an unauthenticated caller", also: [] },
   {
     title: "a caller, to the authority",
     identity: "token",
@@ -43,37 +44,37 @@ const cases: Case[] = [
     token: "t",
     also: [["authorization", "Bearer t"]],
   },
-  { title: "to the authority, a token that stands for nobody", identity: "token", token: "t", also: [] },
+  { title: "a token that belongs to no caller, to the authority", identity: "token", token: "t", also: [] },
   {
-    title: "a caller, to a service that registered",
+    title: "a caller, to a registered service",
     identity: "context",
     caller: ADA,
     token: "t",
     also: [CLIENT, SIGNED],
   },
-  { title: "nobody, to a service that registered", identity: "context", also: [CLIENT, SIGNED] },
-  { title: "a caller, to a service that joined by configuration", caller: ADA, token: "t", also: [] },
+  { title: "an unauthenticated caller, to a registered service", identity: "context", also: [CLIENT, SIGNED] },
+  { title: "a caller, to an external service", caller: ADA, token: "t", also: [] },
   {
-    title: "a caller, to one whose configuration asks who calls",
+    title: "a caller, to an external service whose configuration asks for the caller",
     identity: "names",
     caller: ADA,
     token: "t",
     also: [["x-portico-account", "ada"], ["x-portico-namespace", "default"], CLIENT],
   },
   {
-    title: "nobody, to one whose configuration asks who calls",
+    title: "an unauthenticated caller, to an external service whose configuration asks for the caller",
     identity: "names",
     also: [["x-portico-namespace", "default"], CLIENT],
   },
-  { title: "a gateway apart, to any service", enrolment: "pte", also: [] },
+  { title: "a gateway in its own process, to any service", enrolment: "pte", also: [] },
   {
-    title: "a gateway apart, to the authority",
+    title: "a gateway in its own process, to the authority",
     service: "auth",
     identity: "token",
     enrolment: "pte",
     also: [["x-portico-gateway", "pte"], CLIENT],
   },
-  { title: "to what only calls itself the authority", service: "auth", enrolment: "pte", also: [] },
+  { title: "to an external service that has the authority's name", service: "auth", enrolment: "pte", also: [] },
   { title: "in one process, to the authority", service: "auth", also: [] },
   {
     title: "a trace",
@@ -135,7 +136,7 @@ const cases: Case[] = [
     ],
   },
   {
-    title: "with *, all but what belongs to HTTP, to Portico or to a dialect",
+    title: "with *, all headers except those of HTTP, of Portico or of a dialect",
     names: ["*"],
     headers: [
       ...[

@@ -1,5 +1,6 @@
-// What a web page of another origin can do to a fresh installation on the same machine, in a real browser: nothing. The
-// same page at an installation with PORTICO_CORS=* and PORTICO_HTTP_HOSTS=* shows that its attempts are real ones.
+// A cross-origin page can do nothing to a fresh installation on the same computer, tested in a real
+// browser. The same page at an installation with PORTICO_CORS=* and PORTICO_HTTP_HOSTS=* shows that
+// its attempts are real.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -9,10 +10,10 @@ import { call, type Portico, start } from "../../support/process.js";
 import { launch } from "../web/browser.js";
 
 const PASSWORD = "correct horse battery";
-/** What the name in an address leads to, for this browser: as if its owner had pointed it at this machine. */
+/** Makes this browser resolve the host name to this computer, as its owner could. */
 const NAMES = "--host-resolver-rules=MAP evil.example 127.0.0.1";
 
-/** Tries each way to make a request that no other origin is asked for first; resolves when all have had an answer. */
+/** Tries every way to send a request without a preflight. Resolves when all have ended. */
 const ATTACK = `async (target) => {
   const done = (element, parent = document.body) => new Promise((resolve) => {
     element.onload = element.onerror = () => resolve();
@@ -55,16 +56,16 @@ t.test("a page of another origin", async (t) => {
   const port = await serve(t);
   const page = await browser.newPage();
 
-  // Another port of this machine is same-site, another name is cross-site.
+  // Another port of this computer is same-site, another name is cross-site.
   for (const host of ["127.0.0.1", "evil.example"]) {
-    await t.test(`at ${host}, calls nothing`, async (t) => {
+    await t.test(`at ${host}, the page can call nothing`, async (t) => {
       const portico = await install(t, {});
       const { read, opened } = await attack(page, `http://${host}:${port}/`, portico);
       t.same({ read, opened }, { read: "", opened: false });
       const admin = { account: "admin", password: PASSWORD };
       const login = await call(`${portico.address("HTTP")}/auth/login`, admin);
       t.equal(login.status, 200, "the administrator is not locked out");
-      await portico.stop(); // The log is written when the process has ended; until then some lines are kept back.
+      await portico.stop(); // The log is complete only when the process has ended.
       const lines = requests(portico);
       const answered = lines.filter(({ status }) => status !== 403).map(({ endpoint, status }) => [endpoint, status]);
       t.same(answered, [["auth:Auth.Login", 200]], "all others were refused");
@@ -72,7 +73,7 @@ t.test("a page of another origin", async (t) => {
     });
   }
 
-  await t.test("calls, where any origin may", async (t) => {
+  await t.test("the page can call where any origin may", async (t) => {
     const portico = await install(t, { PORTICO_CORS: "*" });
     const { read, opened } = await attack(page, `http://evil.example:${port}/`, portico);
     t.match(read, /Hello page/);
@@ -81,14 +82,14 @@ t.test("a page of another origin", async (t) => {
     t.ok(requests(portico).filter(({ status }) => status === 200).length > 5);
   });
 
-  await t.test("calls, where its origin may, and only by asking first", async (t) => {
+  await t.test("the page can call where its origin may, with a preflight", async (t) => {
     const portico = await install(t, { PORTICO_CORS: `http://evil.example:${port}` });
     const { read, opened } = await attack(page, `http://evil.example:${port}/`, portico);
     t.match(read, /Hello page/);
     t.equal(opened, true);
   });
 
-  await t.test("may link to a page, which then works", async (t) => {
+  await t.test("the page can link to a page of Portico, which then works", async (t) => {
     const portico = await install(t, {});
     await page.goto(`http://evil.example:${port}/`);
     const explore = `${portico.address("HTTP")}/explore`;
@@ -102,21 +103,24 @@ t.test("a page of another origin", async (t) => {
   });
 });
 
-t.test("a page whose host name was pointed at this machine after it was loaded", async (t) => {
+t.test("a page whose host name resolves to this computer after it was loaded", async (t) => {
   const browser = await launch(t, [NAMES]);
-  await t.test("reads nothing", async (t) => {
+  await t.test("the page can read nothing", async (t) => {
     const portico = await install(t, {});
     for (const url of [portico.address("HTTP"), portico.address("Metrics")]) {
       t.match(await readRebound(browser, url), { status: 421, same: /"Code":421/ }, url);
     }
   });
-  await t.test("reads all, where any host is served", async (t) => {
+  await t.test("the page can read everything where any host is served", async (t) => {
     const portico = await install(t, { PORTICO_HTTP_HOSTS: "*" });
     t.match(await readRebound(browser, portico.address("HTTP")), { same: /Hello page/ });
   });
 });
 
-/** Opens the port by the name of another, and calls it from there: of the same origin, to the browser. */
+/**
+ * Opens the port by the name of another host, and calls it from there. The browser takes both for
+ * one origin.
+ */
 async function readRebound(browser: Browser, url: string): Promise<{ status: number | undefined; same: string }> {
   const page = await browser.newPage();
   const { port } = new URL(url);
@@ -131,7 +135,7 @@ async function attack(page: Page, from: string, portico: Portico): Promise<{ rea
   return page.evaluate(`(${ATTACK})(${JSON.stringify(portico.address("HTTP"))})`);
 }
 
-/** Serves an empty page, at any name. */
+/** Serves an empty page for any host name. */
 async function serve(t: Test): Promise<number> {
   const server = createServer((_, response) => response.setHeader("content-type", "text/html").end("<body>"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

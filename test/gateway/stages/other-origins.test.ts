@@ -1,4 +1,5 @@
-// A page of another origin calls nothing, unless PORTICO_CORS names its origin: by what browsers say of a request.
+// A cross-origin page can call nothing, unless PORTICO_CORS names its origin. The gateway
+// recognizes it by the headers that browsers send.
 import t from "tap";
 import { createAdminHandler } from "../../../gateway/built-in/admin.js";
 import { Hosts } from "../../../gateway/stages/cors.js";
@@ -12,7 +13,7 @@ const CALL = "/helloworld/call?name=Ada";
 
 const cases: [title: string, cors: string, method: string, target: string, headers: string[], status: number][] = [
   ["no browser", "none", "GET", CALL, [], 200],
-  ["a page of the gateway's own", "none", "GET", CALL, ["Sec-Fetch-Site", "same-origin"], 200],
+  ["a page of the gateway", "none", "GET", CALL, ["Sec-Fetch-Site", "same-origin"], 200],
   ["an address that was typed", "none", "GET", CALL, ["Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"], 200],
   ["the gateway's own origin, by an older browser", "none", "GET", CALL, ["Origin", "http://portico.test"], 200],
   ["the same behind a proxy with TLS", "none", "GET", CALL, ["Origin", "https://portico.test"], 200],
@@ -33,8 +34,8 @@ const cases: [title: string, cors: string, method: string, target: string, heade
   ["an image of nothing", "none", "GET", "/nothing", IMAGE, 403],
   ["an origin that CORS names", GOOD, "GET", CALL, ["Sec-Fetch-Site", "cross-site", "Origin", GOOD], 200],
   ["its preflight", GOOD, "OPTIONS", CALL, ["Origin", GOOD, "Access-Control-Request-Method", "POST"], 204],
-  ["one that it does not name", GOOD, "GET", CALL, ["Sec-Fetch-Site", "cross-site", "Origin", BAD], 403],
-  ["an image, where CORS names origins", GOOD, "GET", CALL, IMAGE, 403], // it does not say which
+  ["an origin that CORS does not name", GOOD, "GET", CALL, ["Sec-Fetch-Site", "cross-site", "Origin", BAD], 403],
+  ["an image, where CORS names origins", GOOD, "GET", CALL, IMAGE, 403], // the request does not name its origin
   ["any origin", "*", "GET", CALL, ["Sec-Fetch-Site", "cross-site", "Origin", BAD], 200],
   ["an image, where any origin may", "*", "GET", CALL, IMAGE, 200],
 ];
@@ -64,7 +65,7 @@ t.test("PORTICO_CORS is off by default", async (t) => {
   t.equal(response.status, 403);
 });
 
-t.test("metrics and health are for no page, whatever PORTICO_CORS says", async (t) => {
+t.test("no page can read metrics and health, whatever PORTICO_CORS is", async (t) => {
   const deployment = await deploy(t.testdir(), { flags: { cors: "*" } });
   t.teardown(() => deployment.close());
   const hosts = await Hosts.of({ host: "127.0.0.1", port: 0 }, ["portico.test"]);

@@ -1,4 +1,5 @@
-// Probes of the gateway's health are not recorded: a balancer that asks each second is no caller.
+// Health probes of the gateway are not recorded, because a load balancer that sends one each second
+// is not a caller.
 import t from "tap";
 import { ask, deploy } from "../deployment.js";
 
@@ -33,7 +34,7 @@ for (const [what, request, status, counted] of cases) {
   });
 }
 
-t.test("nor does a probe of a gateway that is about to stop", async (t) => {
+t.test("a probe of a gateway that is about to stop counts 0", async (t) => {
   health.leave();
   const before = await recorded();
   t.equal((await ask(handler, { target: "/readyz" })).status, 503);

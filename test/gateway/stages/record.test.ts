@@ -1,5 +1,5 @@
-// What is written down of each request: one line in the log and a count in the metrics, under canonical names, without a
-// token or a query.
+// The record of each request: one line in the log and a count in the metrics, under canonical
+// names, without a token or a query.
 import t from "tap";
 import { createAdminHandler } from "../../../gateway/built-in/admin.js";
 import { Hosts } from "../../../gateway/stages/cors.js";
@@ -37,7 +37,7 @@ t.test("a request to no endpoint is logged with its path, without the query", as
   t.match(logged, [{ path: "/nowhere", status: 404 }]);
 });
 
-t.test("of a failed call the log has more than the caller is told", async (t) => {
+t.test("the log has more detail about a failed call than the response", async (t) => {
   logged.length = 0;
   const fail = { code: Code.UNKNOWN, message: "no table users" };
   const headers = ["Content-Type", "application/json"];
@@ -67,7 +67,7 @@ t.test("neither tokens nor queries are in the log", async (t) => {
   t.notOk(text.includes(ADMIN_PASSWORD));
 });
 
-t.test("a secret that is logged by mistake is blanked", async (t) => {
+t.test("a secret that is logged by mistake is masked", async (t) => {
   const lines: string[] = [];
   const log = createLog("info", { write: (line) => lines.push(line) });
   log.info({

@@ -1,4 +1,4 @@
-// The gateway's guard follows a stream for as long as it is open, and no longer.
+// The gateway's guard follows a stream as long as it is open, and no longer.
 import t from "tap";
 import { Target } from "../../../gateway/catalog/target.js";
 import { StreamCall, type StreamCallOptions } from "../../../gateway/stages/stream-call.js";
@@ -31,9 +31,9 @@ for (const [how, finish, expected] of [
   ["ended", ({ call }) => call.end(), undefined],
   ["failed", ({ call }) => call.send(Buffer.from("fail")), { code: Code.ABORTED }],
   ["was stopped", ({ call }) => call.stop(new Error("stopped")), { message: "stopped" }],
-  ["is let in no more", ({ guard }) => guard.close(chat.name), { code: Code.UNAUTHENTICATED }],
+  ["is no longer admitted", ({ guard }) => guard.close(chat.name), { code: Code.UNAUTHENTICATED }],
 ] as const satisfies [string, (open: Open) => void, object | undefined][]) {
-  t.test(`a stream that ${how} is followed no more`, async (t) => {
+  t.test(`a stream that ${how} is no longer followed`, async (t) => {
     const guard = new TableGuard();
     const admission = { endpoint: chat, caller: undefined, namespace: "default" };
     const begin = async () => ({ path, metadata: [], admission });
@@ -47,7 +47,14 @@ for (const [how, finish, expected] of [
         {} as Target["contract"],
       );
       call = new StreamCall(
-        { target, guard, admission, deadline: undefined, begin, completeDetails() {} } as unknown as StreamCallOptions,
+        {
+          target,
+          guard,
+          admission,
+          deadlineMonotonicMs: undefined,
+          begin,
+          completeDetails() {},
+        } as unknown as StreamCallOptions,
         listener,
       );
     });

@@ -1,4 +1,5 @@
-// While the guard lets no message of a stream pass, those of both sides wait in the gateway; then all go on in order.
+// While the guard lets no message of a stream pass, the messages of both sides wait in the gateway.
+// Afterwards all are passed on in order.
 import { setImmediate as turn } from "node:timers/promises";
 import t from "tap";
 import { Target } from "../../../gateway/catalog/target.js";
@@ -31,7 +32,7 @@ async function turns(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await turn();
 }
 
-/** Opens a stream whose first message has gone both ways. */
+/** Opens a stream whose first message has been sent and returned. */
 async function open() {
   received.length = 0;
   const guard = new TableGuard();
@@ -47,7 +48,7 @@ async function open() {
     target,
     guard,
     admission,
-    deadline: undefined,
+    deadlineMonotonicMs: undefined,
     begin,
     completeDetails() {},
   } as unknown as StreamCallOptions;
@@ -67,7 +68,7 @@ async function open() {
 
 const ALL = ["first", "a", "b", "c"];
 
-t.test("messages of the client wait, and it is asked for no more meanwhile", async (t) => {
+t.test("messages of the client wait, and the client is asked for no more", async (t) => {
   const { guard, call, got, ends, drained } = await open();
   guard.passing = false;
   for (const text of ["a", "b", "c"]) t.equal(call.send(Buffer.from(text)), false);

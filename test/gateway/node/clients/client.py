@@ -1,4 +1,7 @@
-"""Calls each path of the test's server by httpx, over HTTP/2 if asked to, and prints a line of what came of each."""
+"""Calls each path of the test server with httpx, and prints one line for each result.
+
+Over HTTP/2 if an argument says so.
+"""
 
 import sys
 

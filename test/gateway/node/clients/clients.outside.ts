@@ -1,5 +1,6 @@
-// Clients that others have written get the same from the port over HTTP/1.1 and HTTP/2: large bodies with and without a length, a
-// stream, "100 Continue", HEAD, and errors that cost them no connection, but for a body that is too large.
+// Independent HTTP clients get the same results from the port over HTTP/1.1 and HTTP/2: large
+// bodies with and without a length, a stream, "100 Continue", HEAD, and errors. Only a body that is
+// too large closes the connection.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import t from "tap";
@@ -11,7 +12,10 @@ import { openServer, STREAMED_BYTES } from "./server.js";
 const FOLDER = "test/gateway/node/clients";
 const MIB = 1024 ** 2;
 
-/** What each client prints of its calls. It may report an answer that comes before its body is sent as a failure. */
+/**
+ * The output of each client. A client may report a response that comes before it has sent the body
+ * as a failure.
+ */
 const PRINTED = [
   "hello 200 hello",
   `length 200 ${3 * MIB}`,
@@ -26,7 +30,7 @@ const PRINTED = [
 
 const hasNo = (program: string): string | false =>
   spawnSync(program, ["--version"]).error === undefined ? false : `there is no ${program} here`;
-/** Go has no such parameter. */
+/** `go` has no parameter `--version`. */
 const hasNoGo = spawnSync("go", ["version"]).status === 0 ? false : "there is no Go here";
 
 const server = await openServer(t);
@@ -70,7 +74,8 @@ t.test("curl", { skip: hasNo("curl") }, async (t) => {
 t.test("curl over HTTP/2", { skip: hasNo("curl") }, async (t) => {
   const url = `http://${server.address}`;
   const post = (body: string): string[] => ["-X", "POST", "--data-binary", body, `${url}/length`];
-  // curl 7.88 fails where it uses a connection again by prior knowledge, before any server: so each call has its own.
+  // curl 7.88 fails when it reuses a connection by prior knowledge, with any server. So each call
+  // has its own connection.
   for (const [call, printed] of [
     [[`${url}/hello`], "hello 2 200"],
     [post("x".repeat(100_000)), "100000 2 200"],

@@ -1,4 +1,7 @@
-/** The port before a handler with an answer of each kind, and the count of the connections that its clients open. */
+/**
+ * The port with a handler that has a response of each kind, and the count of connections that its
+ * clients open.
+ */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import type { Test } from "tap";
@@ -8,21 +11,21 @@ import type { GatewayResponse, RequestHandler } from "../../../../gateway/http/m
 import type { Certified } from "../../../http2/certificates.js";
 import { open, response } from "../dial.js";
 
-const STREAMED_PIECES = 1_000;
-const PIECE = "piece of a stream\n";
-export const STREAMED_BYTES = STREAMED_PIECES * PIECE.length;
+const STREAMED_CHUNKS = 1_000;
+const CHUNK = "piece of a stream\n";
+export const STREAMED_BYTES = STREAMED_CHUNKS * CHUNK.length;
 
 /** Calls of `/together` that wait for each other. */
 const TOGETHER = 50;
 
-/** A stream of many pieces, a few in each turn. */
+/** A stream of many chunks, a few in each turn. */
 function stream(): GatewayResponse {
-  let left = STREAMED_PIECES;
+  let left = STREAMED_CHUNKS;
   let sink: BodySink;
   const write = (): void => {
     for (let count = 0; left > 0 && count < 10; count++) {
       left--;
-      if (!sink.write(PIECE)) return;
+      if (!sink.write(CHUNK)) return;
     }
     if (left > 0) setImmediate(write);
     else sink.end();
@@ -39,7 +42,7 @@ function stream(): GatewayResponse {
 
 const waiting: (() => void)[] = [];
 
-/** Is answered with as many others, when all of them are there. */
+/** Responds when `TOGETHER` calls have arrived. */
 const together = (): Promise<GatewayResponse> =>
   new Promise((resolve) => {
     waiting.push(() => resolve(response("hello")));
@@ -63,11 +66,11 @@ const handler: RequestHandler = async (request) => {
 export interface ClientsServer {
   /** As `127.0.0.1:8080`. */
   readonly address: string;
-  /** How many connections it has accepted since it was last asked. */
+  /** The number of connections accepted since the last call. */
   takeConnections(): number;
 }
 
-/** @param tls the certificate, for a port of TLS */
+/** @param tls the certificate, for a port with TLS */
 export async function openServer(t: Test, tls?: Certified): Promise<ClientsServer> {
   const { address } = await open(t, handler, { tls });
   let connections = 0;

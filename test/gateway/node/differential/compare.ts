@@ -1,4 +1,7 @@
-/** Runs cases on the gateway's port and on node:http, several at a time, and lists those in which they differ. */
+/**
+ * Runs cases on the gateway's port and on node:http, several at a time, and lists the cases in
+ * which they differ.
+ */
 import { loadConfig } from "../../../../src/config/config.js";
 import { printable } from "./corpus.js";
 import { comparable, isComparable, withoutIgnoredUpgrades, withoutQuotedDeletes } from "./differences.js";
@@ -8,15 +11,15 @@ import { gateway } from "./test-gateway.js";
 
 export interface Case {
   readonly title: string;
-  /** Each is sent when the one before has been dealt with. */
+  /** Each chunk is sent when the server has processed the one before. */
   readonly chunks: readonly Buffer[];
 }
 
-/** Small, so that mutations reach it. */
+/** Small limits, so that mutated cases reach them. */
 const LIMITS = { ...loadConfig({}, {}), maxBody: 65_536 };
-/** Cases at a time, each with a server of its own: a server records one connection at a time. */
+/** Cases at a time, each with its own servers: a server records one connection at a time. */
 const AT_A_TIME = 8;
-/** Longest part of a failure that is printed. */
+/** Maximum length of a failure that is printed. */
 const MAX_PRINTED = 4_000;
 
 export const openTestGateway = (): Promise<RecordingServer> => gateway(LIMITS);
@@ -40,7 +43,7 @@ export async function forEachCase(
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
 }
 
-/** @returns the cases in which the port differs, for the eyes of whoever reads a failure */
+/** @returns the cases in which the port differs, in a readable form */
 export async function differencesOf(cases: Iterable<Case>): Promise<string[]> {
   const differences: string[] = [];
   await forEachCase(cases, [openTestGateway, openOracle], async ({ title, chunks }, [ours, nodes]) => {
@@ -65,7 +68,10 @@ function forNode(chunks: readonly Buffer[]): Buffer[] {
   });
 }
 
-/** An outcome in a line: each request with its headers, its body's length and its status, and the connection's fate. */
+/**
+ * An outcome in one line: each request with its headers, the length of its body and its status, and
+ * whether the connection was closed.
+ */
 export function summaryOf({ requests, refused, statuses, closed }: Outcome): string {
   const parts = requests.map(({ method, target, headers, body, upgrade, error }) => {
     const length = body === undefined ? "no body" : `${body.length} bytes`;
@@ -74,6 +80,6 @@ export function summaryOf({ requests, refused, statuses, closed }: Outcome): str
     return `${method} ${target.slice(0, 40)} (${headers.length / 2} headers, ${kind}${status})`;
   });
   if (refused !== undefined) parts.push(`refused ${refused}`);
-  parts.push(`answers ${statuses.join(" ") || "none"}`, closed ? "closed" : "kept");
+  parts.push(`responses ${statuses.join(" ") || "none"}`, closed ? "closed" : "kept");
   return parts.join("; ");
 }

@@ -1,6 +1,7 @@
-// Each case of the corpus is read as it was written down: requests, bodies, refusals and the fate of the connection. What is
-// written down is what node:http made of it (llhttp 9.3.1), which `differential.slow.ts` compares anew.
-// WRITE_OUTCOMES=1 writes it down.
+// Each case of the corpus is read as recorded: requests, bodies, rejections, and whether the
+// connection was closed. The record has the results of node:http (llhttp 9.3.1);
+// `differential.slow.ts` compares the port with node:http again. WRITE_OUTCOMES=1 writes the
+// record.
 import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { forEachCase, openTestGateway, summaryOf } from "./compare.js";
@@ -10,7 +11,7 @@ import { outcomeOf } from "./recording.js";
 
 const FILE = "test/gateway/node/differential/corpus/outcomes.json";
 
-t.test("each case of the corpus is read as it was written down", async (t) => {
+t.test("each case of the corpus is read as recorded", async (t) => {
   const found = new Map<string, string>();
   const http1 = corpus().filter(({ bytes }) => isComparable(bytes));
   const cases = http1.map(({ title, bytes }) => ({ title, chunks: [bytes] }));

@@ -1,7 +1,9 @@
 /**
- * The kept corpus: `corpus/*.txt`. A line `=== title` begins a case. Each line end of the file is CRLF on the wire, but for
- * the one before the next title; `\r`, `\n`, `\t`, `\\` and `\xNN` stand for bytes, a `\` at the end of a line for no line
- * end at all, and `\{x*20000}` for 20,000 times `x`.
+ * The stored corpus: `corpus/*.txt`. A line `=== title` begins a case. Each line end of the file is
+ * CRLF on the wire, except the one before the next title. These stand for bytes:
+ * - `\r`, `\n`, `\t`, `\\` and `\xNN`
+ * - `\` at the end of a line: no line end
+ * - `\{x*20000}`: 20,000 times `x`
  */
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -36,7 +38,7 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(bytes, "latin1");
 }
 
-/** The bytes for the eyes of whoever reads a failure. */
+/** The bytes in a readable form. */
 export function printable(bytes: Buffer): string {
   return JSON.stringify(bytes.toString("latin1")).replaceAll(
     /[\x7f-\xff]/g,

@@ -1,16 +1,20 @@
-// Whatever bytes come, and however they are cut, the port makes the same requests of them as node:http with its own parser,
-// refuses the same, and treats the connection the same. Where they differ on purpose, `differences.ts` says why.
+// Whatever bytes come, and however they are cut, the port finds the same requests as node:http with
+// its own parser, rejects the same bytes, and closes the same connections. `differences.ts`
+// explains the intended differences.
 import t from "tap";
 import { FULL } from "../../../support/full.js";
 import { type Case, differencesOf } from "./compare.js";
 import { corpus } from "./corpus.js";
 import { Mutations } from "./mutations.js";
 
-/** In the sample of CI always the same; SEED= chooses one. */
+/** In the sample of CI always the same seed; SEED= chooses another. */
 const SEED = Number(process.env.SEED ?? (FULL ? Date.now() % 2 ** 31 : 16));
 const MUTATED = FULL ? 30_000 : 1_000;
 
-/** That of the port, by all that the tests see. Later ones take and refuse some other bytes. */
+/**
+ * The version of the port's parser, as far as the tests can see. Later versions accept and reject
+ * some other bytes.
+ */
 const LLHTTP = /^9\.3\./;
 const { llhttp = "" } = process.versions;
 const skip = LLHTTP.test(llhttp) ? false : `this Node's llhttp is ${llhttp}`;
@@ -26,7 +30,7 @@ t.test("the corpus, sent at once and cut anywhere", { skip }, async (t) => {
 });
 
 t.test("the corpus, a byte at a time", { skip }, async (t) => {
-  // Other kinds of bytes need not be long.
+  // Short cases have all kinds of bytes, and long ones would take too long byte by byte.
   const short = cases.filter(({ bytes }) => bytes.length < (FULL ? 1_000 : 60));
   t.same(
     await differencesOf(
@@ -36,7 +40,7 @@ t.test("the corpus, a byte at a time", { skip }, async (t) => {
   );
 });
 
-t.test("bytes mutated from it, cut anywhere", { skip }, async (t) => {
+t.test("bytes mutated from the corpus, cut anywhere", { skip }, async (t) => {
   function* mutated(): Generator<Case> {
     const mutations = new Mutations(SEED, cases);
     for (let number = 0; number < MUTATED; number++) {

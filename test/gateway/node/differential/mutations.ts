@@ -1,12 +1,12 @@
-/** Bytes made from the corpus by chance, the same ones for the same seed. */
+/** Random bytes made from the corpus. The same seed gives the same bytes. */
 import type { CorpusCase } from "./corpus.js";
 
-/** Longest bytes made, so that a mutated case stays quick. */
+/** Maximum length of the bytes, so that a mutated case stays fast. */
 const MAX_LENGTH = 80_000;
 const MAX_MUTATIONS = 4;
 const MAX_PIECES = 5;
 
-/** Bytes and words that mean something to a parser of HTTP. */
+/** Bytes and words with a meaning for an HTTP parser. */
 const WORDS = [
   ...["\r", "\n", "\r\n", "\r\n\r\n", "\n\n", "\0", " ", "\t", ":", ";", ",", "=", '"', "/", "\x0b", "\x7f", "\xff"],
   ...[
@@ -51,7 +51,10 @@ export class Mutations {
     this.#cases = cases;
   }
 
-  /** Bytes of one case, or of two one after the other, changed in up to four places; now and then bytes of chance alone. */
+  /**
+   * The bytes of one case or of two cases one after the other, changed in up to four places. Now
+   * and then only random bytes.
+   */
   next(): Buffer {
     if (this.#random() < 0.02) return Buffer.from(Array.from({ length: this.#below(64) + 1 }, () => this.#below(256)));
     let bytes = this.#case();
@@ -60,7 +63,7 @@ export class Mutations {
     return bytes.subarray(0, MAX_LENGTH);
   }
 
-  /** Cuts the bytes into up to five pieces. */
+  /** Cuts the bytes into up to five chunks. */
   cut(bytes: Buffer): Buffer[] {
     const places = Array.from({ length: this.#below(MAX_PIECES) }, () => this.#below(bytes.length + 1));
     const ends = [...places, bytes.length].sort((one, other) => one - other);
@@ -84,7 +87,7 @@ export class Mutations {
         return replace(Buffer.from(other.subarray(this.#below(other.length))));
       }
       case 4: {
-        // A line begins here, or ends in another way.
+        // Replaces a line end by bytes that a parser may also take for a line end.
         const lineEnd = bytes.indexOf("\r\n", from);
         if (lineEnd < 0) return bytes;
         const end = Buffer.from(this.#pick(["\n", "\r", "\r\r\n", "\r\n\r\n", " \r\n"]));

@@ -1,7 +1,7 @@
 /**
- * A plain server of node:http with its default parser, which records what it finds. It does by hand what the gateway's port
- * adds to it, all of it after the parser: the versions, the required Host, the limits of size, and that only a request for a
- * WebSocket is an upgrade.
+ * A plain server of node:http with its default parser, which records what it finds. The gateway's
+ * port adds some checks after the parser, and this server adds the same: the versions, the required
+ * Host, the size limits, and that only a request for a WebSocket is an upgrade.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -26,7 +26,7 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
   });
   server.maxHeadersCount = maxHeaderCount + 1;
   const closing = new WeakSet<Socket>();
-  /** Refuses the latest request, unless it is complete. */
+  /** Rejects the latest request, unless it is complete. */
   let refuseLatest: (status: number) => void = () => {};
   const recorded: RecordingServer = {
     port: 0,
@@ -37,7 +37,10 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
     },
   };
 
-  /** Begins the record of a request. @returns what answers it */
+  /**
+   * Begins the record of a request.
+   * @returns the record and the number of the request
+   */
   const record = (req: IncomingMessage, upgrade: boolean) => {
     const { requests } = recorded.recording;
     const request: RecordedRequest = {
@@ -97,7 +100,7 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
     socket.end(`HTTP/1.1 ${status} -\r\nConnection: close\r\nNumber: ${number}\r\n\r\n`);
     socket.resume();
   };
-  /** Resolves when the requests before are answered. */
+  /** Resolves when the requests before have their responses. */
   const allAnswered = async (): Promise<void> => {
     const { requests } = recorded.recording;
     while (requests.some(({ answered }) => answered !== true)) await new Promise((resolve) => setImmediate(resolve));
@@ -126,7 +129,7 @@ export async function oracle({ maxBody, maxHeaders, maxHeaderCount }: Limits): P
       recorded.recording.refused = status;
       answerRaw(socket, status, 0);
     } else {
-      refuseLatest(status); // If it is complete, its answer is the last one.
+      refuseLatest(status); // If the request is complete, its response is the last one.
     }
   });
   server.listen(0, "127.0.0.1");

@@ -1,6 +1,7 @@
 /**
- * What a server made of the bytes of one connection, in a form in which two servers can be compared: the requests that it
- * found, what it refused, what it answered, and whether it keeps the connection.
+ * The results of a server for the bytes of one connection, in a form in which two servers can be
+ * compared: the requests that it found, its rejections and responses, and whether it keeps the
+ * connection.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
@@ -11,33 +12,42 @@ export interface RecordedRequest {
   readonly target: string;
   /** Name, value, name, value … as sent. */
   readonly headers: readonly string[];
-  /** Whether it asks for a WebSocket. */
+  /** Whether the request asks for a WebSocket. */
   readonly upgrade: boolean;
-  /** Whether the trailers have a field Connection. Only node:http says it, which heeds it. */
+  /**
+   * Whether the trailers have a field Connection. Only node:http reports it, because it obeys the
+   * field.
+   */
   connectionInTrailers?: true;
-  /** Whether it has a Transfer-Encoding in HTTP/1.0. Only node:http says it, which reads such a body. */
+  /**
+   * Whether the request has a Transfer-Encoding in HTTP/1.0. Only node:http reports it, because it
+   * reads such a body.
+   */
   oldCoding?: true;
-  /** One character a byte; undefined where it never arrived to its end. */
+  /** One character for each byte; undefined where the body never arrived completely. */
   body?: string;
-  /** The status with which the server refuses it. */
+  /** The status with which the server rejects the request. */
   error?: number;
   answered?: boolean;
 }
 
-/** What a server's handler writes down of a connection. */
+/** What a server's handler records of a connection. */
 export interface Recording {
   readonly requests: RecordedRequest[];
-  /** The status with which bytes were refused that never became a request. */
+  /** The status with which bytes were rejected that never became a request. */
   refused?: number;
 }
 
 /** A recording, and what the client saw of the same connection. */
 export interface Outcome extends Recording {
-  /** The statuses of the answers, in order; those that are not final, too. */
+  /** The statuses of the responses, in order, including interim ones. */
   readonly statuses: readonly string[];
-  /** The numbers of the requests answered, in order, as each answer's header `Number` has it; 0 for refused bytes. */
+  /**
+   * The numbers of the requests with a response, in order, from the header `Number` of each
+   * response; 0 for rejected bytes.
+   */
   readonly numbers: readonly string[];
-  /** Whether the server has closed the connection, or says so in its last answer. */
+  /** Whether the server has closed the connection, or announces that in its last response. */
   readonly closed: boolean;
 }
 
@@ -50,14 +60,16 @@ export interface RecordingServer {
 
 /** In milliseconds. */
 const MAX_WAIT = 30_000;
-/** Turns of the event loop without any news after which both ends have nothing left to do. */
+/** If nothing happens in this many turns of the event loop, both ends have nothing left to do. */
 const QUIET_TURNS = 4;
 
 const NUMBER = /^Number: (\d+)/gm;
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Sends the pieces, each when the server has dealt with the one before, and tells what became of them. */
+/**
+ * Sends the chunks, each one when the server has processed the one before, and returns the outcome.
+ */
 export async function outcomeOf(server: RecordingServer, chunks: readonly Buffer[]): Promise<Outcome> {
   server.recording = { requests: [] };
   const client = new Client(server);
@@ -90,7 +102,7 @@ class Client {
       this.ended = true;
     };
     this.#socket.on("end", end).on("close", end);
-    this.#socket.on("error", () => {}); // A reset is an end like any other here.
+    this.#socket.on("error", () => {}); // A reset counts as an end here.
   }
 
   async open(): Promise<void> {
@@ -111,11 +123,11 @@ class Client {
     // A server that has read an upgrade reads no further.
     const hasRead = (): boolean => accepted.bytesRead >= this.#sent || this.#isOver();
     await this.#until("the server reads all that was sent", () => this.ended || accepted.destroyed || hasRead());
-    await this.#until("all complete requests are answered", () => this.ended || this.#isAnswered());
+    await this.#until("all complete requests have responses", () => this.ended || this.#isAnswered());
     await this.#settle();
   }
 
-  /** Without FIN, nothing would tell the end of an incomplete request. */
+  /** Without FIN, the server could not know that an incomplete request has ended. */
   async close(): Promise<void> {
     this.#socket.end();
     await this.#until("the server closes the connection", () => this.ended && this.#accepted?.destroyed === true);
@@ -134,14 +146,17 @@ class Client {
     };
   }
 
-  /** Whether the server has refused something, or handed the connection on: it reads no more then. */
+  /**
+   * Whether the server has rejected something, or handed the connection over: then it reads no
+   * more.
+   */
   #isOver(): boolean {
     const { requests, refused } = this.#server.recording;
     const last = requests.at(-1);
     return refused !== undefined || last?.upgrade === true || last?.error !== undefined;
   }
 
-  /** Whether everything that the server has to answer is answered, and has come. */
+  /** Whether the server has sent all its responses, and they have arrived. */
   #isAnswered(): boolean {
     const { requests, refused } = this.#server.recording;
     const isDue = ({ body, answered }: RecordedRequest): boolean => body !== undefined || answered === true;
@@ -156,7 +171,7 @@ class Client {
       const { requests, refused } = this.#server.recording;
       const { body, error, answered } = requests.at(-1) ?? {};
       const now = [this.#text.length, this.ended, requests.length, refused, body?.length, error, answered].join();
-      // What the server has closed ends here, too, soon.
+      // When the server has closed the connection, it soon ends here too.
       if (now !== before || (accepted.writableEnded && !this.ended)) quiet = 0;
       before = now;
     }

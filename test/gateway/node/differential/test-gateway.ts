@@ -1,4 +1,6 @@
-/** The gateway's HTTP port with a handler that records what it is given, and reads each body to its end. */
+/**
+ * The gateway's HTTP port with a handler that records its requests, and reads each body to its end.
+ */
 import type { HttpError } from "../../../../gateway/http/errors.js";
 import type { GatewayResponse, RequestHandler } from "../../../../gateway/http/message.js";
 import { listen } from "../../../../gateway/node/listen.js";

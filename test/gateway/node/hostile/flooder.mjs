@@ -1,5 +1,6 @@
-// A hostile client, in a process of its own so that the server's has only its work: pipelines requests as fast as they are
-// taken, for so many milliseconds. Arguments: port, milliseconds, connections, "read" or "ignore". Prints the bytes sent.
+// A hostile client in its own process, so that the server's process does only its own work. It
+// pipelines requests as fast as the server reads them, for a given time. Arguments: port,
+// milliseconds, connections, "read" or "ignore". Prints the number of bytes sent.
 import { connect } from "node:net";
 
 const [port, duration, connections, reads] = process.argv.slice(2);

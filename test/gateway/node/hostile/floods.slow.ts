@@ -1,5 +1,6 @@
-// A client that pipelines without end is read no faster than it is answered, holds no more memory than a connection may, and
-// leaves the port to its neighbours. Memory and the neighbour's latency are printed.
+// A client that pipelines without end is read no faster than it gets responses, uses no more memory
+// than one connection may, and leaves the port usable for its neighbours. The memory and the
+// neighbour's latency are printed.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import t, { type Test } from "tap";
@@ -12,9 +13,9 @@ import { neighbour } from "./neighbour.js";
 const FLOODER = "test/gateway/node/hostile/flooder.mjs";
 const DURATION_MS = 600;
 const MIB = 1024 ** 2;
-/** Bytes that systems take between two sockets before one of them must read. */
+/** Bytes that the system buffers between two sockets before one of them must read. */
 const MAX_SYSTEM = 16 * MIB;
-/** Bytes that a connection may hold in any case. */
+/** Bytes that a connection may use in any case. */
 const ALWAYS = 16 * 1024;
 const REQUEST_LENGTH = "GET /flood HTTP/1.1\r\nHost: x\r\n\r\n".length;
 
@@ -25,7 +26,7 @@ interface Flood {
   readonly handler: RequestHandler;
 }
 
-/** @returns the bytes that were sent, and how many requests the handler was given */
+/** @returns the bytes that were sent, and the number of requests that the handler got */
 async function flood(t: Test, { title, connections, reads, handler }: Flood): Promise<{ sent: number; asked: number }> {
   const budget = new MemoryBudget({ limit: 64 * MIB });
   let reserved = 0;
@@ -57,23 +58,23 @@ async function flood(t: Test, { title, connections, reads, handler }: Flood): Pr
   return { sent: Number(stdout), asked };
 }
 
-t.test("requests whose answers nobody reads", async (t) => {
+t.test("requests whose responses are not read", async (t) => {
   const body = "x".repeat(10_000);
   const { asked } = await flood(t, { title: t.name, connections: 1, reads: false, handler: () => response(body) });
   t.ok(
     asked * body.length < 4 * MAX_SYSTEM,
-    "no more are served than the system takes answers, and the connection holds",
+    "not more requests are served than fit into the buffers of the system and the connection",
   );
 });
 
-t.test("requests that are not answered", async (t) => {
+t.test("requests that get no response", async (t) => {
   const handler: RequestHandler = () => new Promise(() => {});
   const { sent, asked } = await flood(t, { title: t.name, connections: 1, reads: true, handler });
   t.ok(asked < 10_000, "few are given to the handler at a time");
   t.ok(sent < MAX_SYSTEM + asked * REQUEST_LENGTH, "and no more are read");
 });
 
-t.test("requests that are answered and read", async (t) => {
+t.test("requests whose responses are read", async (t) => {
   const { asked } = await flood(t, {
     title: t.name,
     connections: 1,

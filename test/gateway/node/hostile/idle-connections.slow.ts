@@ -1,5 +1,6 @@
-// 10,000 connections that do nothing cost little memory and no neighbour its answers; those beyond the limit are closed, and
-// all of them are when their time is over. Memory and the neighbour's latency are printed.
+// 10,000 idle connections cost little memory, and their neighbour still gets its responses.
+// Connections beyond the limit are closed, and all idle ones are closed with the port. The memory
+// and the neighbour's latency are printed.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -11,16 +12,16 @@ import { neighbour } from "./neighbour.js";
 const IDLER = "test/gateway/node/hostile/idler.mjs";
 const CONNECTIONS = 10_000;
 const MIB = 1024 ** 2;
-/** Bytes of a connection in this process: many times what it takes. */
+/** Maximum bytes of a connection in this process: many times what it uses. */
 const MAX_EACH = 64 * 1024;
 const NEIGHBOUR_MS = 500;
 
-/** Files that a process may open here, of which each side needs one for a connection. */
+/** Files that a process may open here. Each side needs one for a connection. */
 const files = Number(spawnSync("sh", ["-c", "ulimit -n"], { encoding: "utf8" }).stdout) || Number.POSITIVE_INFINITY;
 const isShort = files < CONNECTIONS + 500 ? `only ${files} files may be open here` : false;
 
 t.test("10,000 idle connections", { skip: isShort }, async (t) => {
-  // The neighbour's, one that is beyond the limit, and one for the last check.
+  // One connection for the neighbour. The next one is beyond the limit.
   const port = await open(t, () => response("hello"), {
     maxConnections: CONNECTIONS + 1,
     headerTime: 600_000,

@@ -1,11 +1,12 @@
-// Opens so many connections, of which one half calls once, and does nothing more until its stdin ends. Arguments: port,
-// connections. Prints a line when all are open, and for each other line that it reads how many still are.
+// Opens the given number of connections. Half of them call once. Then it does nothing more until
+// its stdin ends. Arguments: port, connections. Prints a line when all are open. For each line that
+// it reads, it prints the number of connections that are still open.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
 const [port, count] = process.argv.slice(2).map(Number);
-/** Fewer than a server's backlog. */
+/** Fewer than the backlog of a server. */
 const AT_A_TIME = 200;
 const sockets = [];
 let open = 0;

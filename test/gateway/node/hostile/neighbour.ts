@@ -1,9 +1,15 @@
-/** A well-behaved client beside a hostile one: it calls again and again, and tells how long the answers took. */
+/**
+ * A well-behaved client beside a hostile one. It calls again and again, and measures the latency.
+ */
 import { Agent, get } from "node:http";
 import type { HttpPort } from "../dial.js";
 
 export interface Neighbour {
-  /** Stops calling. @returns how many calls were answered, and the 50th and 99th percentile and the maximum in milliseconds */
+  /**
+   * Stops calling.
+   * @returns the number of calls with a response, and the 50th and 99th percentile and the maximum
+   * of the latency in milliseconds
+   */
   stop(): Promise<{ calls: number; failures: string[]; latency: string }>;
 }
 

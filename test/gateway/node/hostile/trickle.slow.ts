@@ -1,4 +1,5 @@
-// A client that sends a byte now and then gains no time by it: head and body have theirs from the beginning.
+// A client that sends a byte now and then gains no time by it. The times for head and body count
+// from the beginning of the request.
 import t, { type Test } from "tap";
 import type { HttpError } from "../../../../gateway/http/errors.js";
 import type { RequestHandler } from "../../../../gateway/http/message.js";
@@ -6,7 +7,7 @@ import { dial, open, response } from "../dial.js";
 
 const HEADER_TIME = 600;
 const BODY_TIME = 600;
-/** Many times what is allowed, and less than the test's own time. */
+/** Many times the allowed time, and less than the timeout of the test. */
 const MAX_TIME = 20_000;
 
 const handler: RequestHandler = async (request) => {
@@ -19,7 +20,10 @@ const handler: RequestHandler = async (request) => {
   }
 };
 
-/** Sends the bytes, and then one again and again until the connection is closed. @returns what came, and after how long */
+/**
+ * Sends the bytes, and then others again and again until the connection is closed.
+ * @returns the response, and the time until the end
+ */
 async function trickle(t: Test, bytes: string, again: string): Promise<{ text: string; took: number }> {
   const port = await open(t, handler, { headerTime: HEADER_TIME, bodyTime: BODY_TIME, keepAlive: HEADER_TIME });
   const { socket, rest } = await dial(port);
@@ -65,14 +69,14 @@ const CASES = [
 
 t.jobs = CASES.length;
 for (const { title, bytes, again, status } of CASES) {
-  t.test(`a trickle of ${title} is refused`, async (t) => {
+  t.test(`a trickle of ${title} is rejected`, async (t) => {
     const { text, took } = await trickle(t, bytes, again);
     t.match(text, new RegExp(`^HTTP/1.1 ${status} `));
     t.match(text, /Connection: close/);
     t.ok(took < MAX_TIME, `after ${took.toFixed(0)} ms`);
   });
 }
-t.test("a trickle of empty lines after an answer does not keep the connection", async (t) => {
+t.test("a trickle of empty lines after a response does not keep the connection open", async (t) => {
   const { text, took } = await trickle(t, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\r\n");
   t.match(text, /^HTTP\/1.1 200 /);
   t.ok(took < MAX_TIME, `after ${took.toFixed(0)} ms`);

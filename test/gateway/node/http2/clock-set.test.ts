@@ -1,4 +1,5 @@
-// The time that a body may take is not that of the wall clock, which may be set while the body comes.
+// The time that a body may take is not measured by the wall clock, which may be set while the body
+// arrives.
 import { once } from "node:events";
 import { type ClientHttp2Stream, connect, constants } from "node:http2";
 import { text } from "node:stream/consumers";
@@ -11,7 +12,7 @@ import { echo, open } from "../dial.js";
 
 const HOUR = 3_600_000;
 
-/** A request of which the first byte of the body has been sent, and which is being read. */
+/** A request that is being read, and whose first byte of the body has been sent. */
 async function upload(t: Test, bodyTime: number): Promise<ClientHttp2Stream> {
   const { promise: asked, resolve } = deferred();
   const handler: RequestHandler = (request) => {
@@ -27,7 +28,7 @@ async function upload(t: Test, bodyTime: number): Promise<ClientHttp2Stream> {
   return stream;
 }
 
-t.test("a body that is being sent is not late because the clock is set forward", async (t) => {
+t.test("a body that is being sent is not late when the clock is set forward", async (t) => {
   mock.timers.enable({ apis: ["setInterval"] });
   t.teardown(() => mock.timers.reset());
   const stream = await upload(t, 60_000);
@@ -37,7 +38,7 @@ t.test("a body that is being sent is not late because the clock is set forward",
   t.equal(await text(stream), "/p 2");
 });
 
-t.test("a body that does not come is late although the clock is set back", async (t) => {
+t.test("a body that does not come is late even if the clock is set back", async (t) => {
   const stream = await upload(t, 50);
   setWallClock(t, -2 * HOUR);
   const [{ [constants.HTTP2_HEADER_STATUS]: status }] = await once(stream, "response");

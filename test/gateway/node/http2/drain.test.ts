@@ -1,4 +1,5 @@
-// A connection of HTTP/2 that is left loses no request: those in flight are answered, and the client is told which were not taken.
+// When the port stops, an HTTP/2 connection loses no request. Requests in flight get their
+// responses, and the client learns which ones were not processed.
 import t from "tap";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType, LAST_STREAM_ID, readUint31 } from "../../../../src/http2/frames.js";
@@ -18,7 +19,7 @@ const lastOf = (goaway: Frame | undefined): number | undefined => goaway && read
 const acknowledge = (peer: RawPeer, ping: Frame | undefined): void =>
   peer.send(frame(FrameType.PING, Flag.ACK, 0, ping?.payload ?? Buffer.alloc(8)));
 
-t.test("requests in flight are answered, and so is one that was on its way", async (t) => {
+t.test("requests in flight get their responses, also one that was on its way", async (t) => {
   const { handler, finish } = held();
   const port = await open(t, handler);
   const peer = await rawClient(t, port.address);
@@ -46,7 +47,7 @@ t.test("a connection without requests is closed", async (t) => {
   await closed;
 });
 
-t.test("a connection that is made while the port leaves has its first request answered", async (t) => {
+t.test("a connection that is opened while the port stops gets a response to its first request", async (t) => {
   const port = await open(t, echo);
   const peer = await rawClient(t, port.address);
   port.leave();
@@ -55,7 +56,7 @@ t.test("a connection that is made while the port leaves has its first request an
   t.equal(lastOf(await peer.next(isType(FrameType.GOAWAY))), LAST_STREAM_ID);
 });
 
-t.test("requests that are still open when the time is over are refused", async (t) => {
+t.test("requests that are still open when the time is over are rejected", async (t) => {
   const port = await open(
     t,
     (request) => new Promise((resolve) => request.onAbort(({ status }) => resolve(response("stopping", status)))),
@@ -69,7 +70,7 @@ t.test("requests that are still open when the time is over are refused", async (
   await closed;
 });
 
-t.test("the client's GOAWAY closes the connection when its requests are answered", async (t) => {
+t.test("after the client's GOAWAY the connection closes when its requests have their responses", async (t) => {
   const { handler, finish } = held();
   const port = await open(t, handler);
   const peer = await rawClient(t, port.address);

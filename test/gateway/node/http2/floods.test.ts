@@ -1,5 +1,6 @@
-// What a hostile client of the HTTP port may do over HTTP/2 before it is cut off. The bounds are those of src/http2; here it is
-// shown that the port has them, and that its handler is not asked for more than they allow.
+// What a hostile HTTP/2 client may do before the port closes its connection. The limits are defined
+// in src/http2. These tests show that the port applies them, and that its handler gets no more
+// requests than they allow.
 import t from "tap";
 import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { ErrorCode } from "../../../../src/http2/errors.js";
@@ -19,12 +20,12 @@ const get = (streamId: number): Buffer => headers(streamId, GET, END);
 const goawayCode = async (peer: RawPeer): Promise<number | undefined> =>
   (await peer.next(isType(FrameType.GOAWAY)))?.payload.readUInt32BE(4);
 
-t.test("rapid reset (CVE-2023-44487): requests are ended with the stream, and their number is bounded", async (t) => {
+t.test("rapid reset (CVE-2023-44487): requests end with the stream, and their number is limited", async (t) => {
   let count = 0;
-  let most = 0;
+  let highest = 0;
   const handler: RequestHandler = (request) => {
     if (request.error !== undefined) return echo(request);
-    most = Math.max(most, ++count);
+    highest = Math.max(highest, ++count);
     return new Promise((resolve) => {
       request.onAbort(({ status }) => {
         count--;
@@ -40,10 +41,10 @@ t.test("rapid reset (CVE-2023-44487): requests are ended with the stream, and th
   t.equal(count, 0, "none of them is still called");
   peer.send(...Array.from({ length: 500 }, (_, index) => pair(900 + index)).flat());
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
-  t.equal(most, 1, "calls at once");
+  t.equal(highest, 1, "calls at once");
 });
 
-t.test("a flood of PINGs", async (t) => {
+t.test("a flood of PINGs closes the connection", async (t) => {
   const { address } = await open(t, echo);
   const peer = await rawClient(t, address);
   peer.send(...Array.from({ length: 1400 }, () => frame(FrameType.PING, 0, 0, Buffer.alloc(8))));
@@ -51,7 +52,7 @@ t.test("a flood of PINGs", async (t) => {
   await peer.ended();
 });
 
-t.test("requests at once beyond 100 are refused, and the others are answered", async (t) => {
+t.test("of more than 100 requests at once the excess is refused, and the others get responses", async (t) => {
   const { handler, finish } = held();
   const { address } = await open(t, handler);
   const peer = await rawClient(t, address);
@@ -63,7 +64,7 @@ t.test("requests at once beyond 100 are refused, and the others are answered", a
   for (let count = 0; count < 100; count++) t.ok(await peer.next(isType(FrameType.HEADERS)));
 });
 
-t.test("headers that do not end in time, and a preface that never comes", async (t) => {
+t.test("headers that do not end in time close the connection", async (t) => {
   const { address } = await open(t, echo, { headerTime: 100 });
   const peer = await rawClient(t, address);
   peer.send(headers(1, GET, 0));
@@ -71,7 +72,7 @@ t.test("headers that do not end in time, and a preface that never comes", async 
   await peer.ended();
 });
 
-t.test("a connection without requests is closed after the idle time, one with a request is not", async (t) => {
+t.test("a connection without requests is closed after the idle time, a connection with a request is not", async (t) => {
   const { handler } = held();
   const { address } = await open(t, handler, { keepAlive: 100 });
   const busy = await rawClient(t, address);

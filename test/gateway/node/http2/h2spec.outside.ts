@@ -1,4 +1,5 @@
-// h2spec, the conformance suite for HTTP/2 servers, against the HTTP port. It needs Go, once, to be installed.
+// h2spec, the conformance suite for HTTP/2 servers, against the HTTP port. Go is needed once, to
+// install it.
 import t from "tap";
 import { createAuthority } from "../../../http2/certificates.js";
 import { goProgram, run } from "../../../outside/tools.js";
@@ -20,7 +21,8 @@ async function failures(port: number, ...more: readonly string[]): Promise<{ fai
 t.test("by prior knowledge", { skip: h2spec === undefined && "there is no Go here" }, async (t) => {
   const { address } = await open(t, echo);
   const { failed, totals } = await failures(address.port);
-  // Bytes that are not the preface are taken for HTTP/1.1, and answered with 400 before the connection is closed.
+  // Bytes that are not the preface are taken for HTTP/1.1. The port responds with 400 before it
+  // closes the connection.
   t.same(failed, ["Sends invalid connection preface"], totals);
   t.match(totals, /^14\d tests/);
 });

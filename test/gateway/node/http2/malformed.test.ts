@@ -1,5 +1,5 @@
-// Which requests over HTTP/2 are refused for their form (RFC 9113, section 8): most by a reset, some by an answer that a
-// person can read. Each is recorded, and the connection goes on.
+// Malformed HTTP/2 requests (RFC 9113 §8) are rejected: most by a reset, some by a response that a
+// person can read. Each is recorded, and the connection stays open.
 import t from "tap";
 import { ErrorCode } from "../../../../src/http2/errors.js";
 import { Flag, FrameType } from "../../../../src/http2/frames.js";
@@ -82,10 +82,10 @@ const RESET: readonly (readonly [what: string, bytes: Buffer])[] = [
   ["trailers with a pseudo-header", Buffer.concat([headers(1, POST, Flag.END_HEADERS), headers(1, [PATH], END)])],
 ];
 
-/** The answer on stream 1. */
+/** The response on stream 1. */
 async function answered(peer: RawPeer): Promise<Record<string, string> & { body: string }> {
   const head = await peer.next(isType(FrameType.HEADERS));
-  if (head === undefined) throw new Error("the connection ended without an answer");
+  if (head === undefined) throw new Error("the connection ended without a response");
   const body = head.flags & Flag.END_STREAM ? undefined : await peer.next(isType(FrameType.DATA));
   return { ...peer.fields(head), body: `${body?.payload ?? ""}` };
 }
@@ -114,12 +114,12 @@ const REFUSED: readonly (readonly [what: string, status: string, fields: Fields]
   ["headers that are too large", "431", [...GET, ["a", "b".repeat(16_384)]]],
 ];
 
-t.test("a request that is well-formed HTTP/2, and yet not acceptable, is answered", async (t) => {
+t.test("a request that is well-formed HTTP/2 but not acceptable gets a response", async (t) => {
   const { address } = await open(t, echo);
   for (const [what, status, fields] of REFUSED) {
     const peer = await rawClient(t, address);
     const bytes = headers(1, fields, END);
-    // A block of more than a frame would need CONTINUATION.
+    // A header block that is larger than a frame needs CONTINUATION.
     if (bytes.length > 16_393) {
       const block = bytes.subarray(9);
       peer.send(
@@ -132,7 +132,7 @@ t.test("a request that is well-formed HTTP/2, and yet not acceptable, is answere
   }
 });
 
-t.test("what HTTP/2 allows reaches the handler as HTTP/1.1 would have it", async (t) => {
+t.test("requests that only HTTP/2 allows reach the handler in the form of HTTP/1.1", async (t) => {
   let seen: readonly string[] = [];
   const { address } = await open(t, (request) => {
     seen = [request.method, request.target, ...request.rawHeaders, `${request.headers.host}`];
@@ -161,7 +161,7 @@ t.test("what HTTP/2 allows reaches the handler as HTTP/1.1 would have it", async
   t.same(seen, ["OPTIONS", "*", "host", "y", "y"]);
 });
 
-t.test("what is no HTTP/2 ends the connection with the reason, and is recorded", async (t) => {
+t.test("a violation of HTTP/2 ends the connection with the reason, and is recorded", async (t) => {
   const faults: (string | undefined)[] = [];
   const { address } = await open(t, (request) => {
     faults.push(request.error?.message);

@@ -1,5 +1,5 @@
-// What HTTP/2 has beyond HTTP/1.1: trailers, both directions at once, a stream that is reset alone, and no headers of the
-// connection.
+// What HTTP/2 has in addition to HTTP/1.1: trailers, both directions at once, a single stream that
+// is reset, and no headers of the connection.
 import { once } from "node:events";
 import {
   type ClientHttp2Session,
@@ -36,7 +36,7 @@ t.test("a body may be followed by trailers", async (t) => {
   t.match(await trailers, { "grpc-status": "0", "x-a": "b" });
 });
 
-t.test("trailers may follow no body", async (t) => {
+t.test("trailers may follow an empty body", async (t) => {
   const stream = request(t, await serve(t, () => ({ ...response(""), headers: [], trailers: ["a", "b"] })));
   const trailers = trailersOf(stream);
   t.equal(await text(stream), "");
@@ -50,7 +50,7 @@ t.test("a response without body and trailers is one frame", async (t) => {
   t.ok(flags & constants.NGHTTP2_FLAG_END_STREAM);
 });
 
-t.test("a stream may end with trailers, and the request may go on beside it", async (t) => {
+t.test("a stream may end with trailers, and the request may continue meanwhile", async (t) => {
   const handler: RequestHandler = (request) => {
     const open = (sink: BodySink): void => {
       request.chunks({
@@ -62,7 +62,7 @@ t.test("a stream may end with trailers, and the request may go on beside it", as
     };
     return { status: 200, headers: [], body: { open, onDrain() {} }, length: 0 };
   };
-  // Longer than a silent client is waited for elsewhere.
+  // Each pause is longer than `bodyTime`, the silence that other requests may have.
   const stream = request(t, await serve(t, handler, { bodyTime: 50 }), "/", true);
   const trailers = trailersOf(stream);
   for (const word of ["one", "two"]) {
@@ -87,7 +87,7 @@ t.test("a stream that ends before its request is closed without an error", async
   t.equal(stream.rstCode, constants.NGHTTP2_NO_ERROR);
 });
 
-t.test("a stream that is cut leaves the others as they are", async (t) => {
+t.test("an aborted stream does not affect the others", async (t) => {
   const { promise: sink, resolve: opened } = deferred<BodySink>();
   const served = await serve(t, (request) =>
     request.target === "/cut"

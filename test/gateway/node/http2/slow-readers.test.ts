@@ -1,4 +1,5 @@
-// A client of HTTP/2 that does not read: what waits for it is reserved, has a bound, and does not wait for ever.
+// An HTTP/2 client that does not read: the data that waits for it is reserved, limited, and does
+// not wait for ever.
 import t, { type Test } from "tap";
 import type { BodySink } from "../../../../gateway/http/body.js";
 import type { HttpError } from "../../../../gateway/http/errors.js";
@@ -26,27 +27,30 @@ async function open(t: Test, handler: RequestHandler, options: Parameters<typeof
   return rawClient(t, address);
 }
 
-/** Opens the windows of the connection and of stream 1 for this many bytes more. */
+/** Increases the windows of the connection and of stream 1 by this many bytes. */
 const widen = (bytes: number): Buffer =>
   Buffer.concat([0, 1].map((streamId) => frame(FrameType.WINDOW_UPDATE, 0, streamId, uint32(bytes))));
 
-t.test("a response goes no further than the client's window, and is reserved until it is read", async (t) => {
-  const budget = new MemoryBudget();
-  const handler: RequestHandler = (request) =>
-    request.tryReserveResponse(LARGE.length) ? LARGE : response("none", 503);
-  const peer = await open(t, handler, { budget });
-  peer.send(get(1));
-  let read = 0;
-  for (; read < 65_535; ) read += (await peer.next(isType(FrameType.DATA)))?.payload.length ?? Number.NaN;
-  t.equal(read, 65_535);
-  t.ok(budget.reserved >= LARGE.length, `${budget.reserved} bytes are reserved`);
-  peer.send(widen(LARGE.length));
-  for (; read < LARGE.length; ) read += (await peer.next(isType(FrameType.DATA)))?.payload.length ?? Number.NaN;
-  t.equal(read, LARGE.length);
-  await until(() => budget.reserved === 0);
-});
+t.test(
+  "a response is written only as far as the client's window allows, and is reserved until it is read",
+  async (t) => {
+    const budget = new MemoryBudget();
+    const handler: RequestHandler = (request) =>
+      request.tryReserveResponse(LARGE.length) ? LARGE : response("none", 503);
+    const peer = await open(t, handler, { budget });
+    peer.send(get(1));
+    let read = 0;
+    for (; read < 65_535; ) read += (await peer.next(isType(FrameType.DATA)))?.payload.length ?? Number.NaN;
+    t.equal(read, 65_535);
+    t.ok(budget.reserved >= LARGE.length, `${budget.reserved} bytes are reserved`);
+    peer.send(widen(LARGE.length));
+    for (; read < LARGE.length; ) read += (await peer.next(isType(FrameType.DATA)))?.payload.length ?? Number.NaN;
+    t.equal(read, LARGE.length);
+    await until(() => budget.reserved === 0);
+  },
+);
 
-t.test("the headers of a request are reserved until it is answered", async (t) => {
+t.test("the headers of a request are reserved until its response", async (t) => {
   const budget = new MemoryBudget();
   const { handler, finish } = held();
   const peer = await open(t, handler, { budget });
@@ -57,7 +61,7 @@ t.test("the headers of a request are reserved until it is answered", async (t) =
   await until(() => budget.reserved === 0);
 });
 
-t.test("a client that reads nothing for long is reset, and its request is over", async (t) => {
+t.test("the stream of a client that reads nothing for long is reset, and its request ends", async (t) => {
   const budget = new MemoryBudget();
   const peer = await open(t, () => LARGE, { budget, stallMs: 300 });
   peer.send(get(1));
@@ -67,7 +71,7 @@ t.test("a client that reads nothing for long is reset, and its request is over",
   t.equal(budget.reserved, 0);
 });
 
-t.test("a stream whose client does not read is cut where there is no memory for it", async (t) => {
+t.test("a stream whose client does not read is reset where there is no memory for it", async (t) => {
   const { promise: sink, resolve: opened } = deferred<BodySink>();
   const { promise: aborted, resolve: abort } = deferred<HttpError>();
   const budget = new MemoryBudget({ limit: 1_000_000 });
@@ -81,14 +85,14 @@ t.test("a stream whose client does not read is cut where there is no memory for 
   );
   peer.send(get(1));
   const writer = await sink;
-  // It does not keep to the answer of `write`.
+  // This source ignores the result of `write`.
   for (let count = 0; count < 10; count++) writer.write(Buffer.alloc(100_000));
   t.equal((await aborted).status, 503);
   t.ok(await peer.next(isType(FrameType.RST_STREAM)));
   t.ok(budget.reserved < 100_000, `${budget.reserved} bytes are still reserved`);
 });
 
-t.test("where memory is short a request is refused, and the connection goes on", async (t) => {
+t.test("where memory is short a request is rejected, and the connection stays open", async (t) => {
   const budget = new MemoryBudget({ limit: 100_000 });
   const faults: (number | undefined)[] = [];
   const peer = await open(

@@ -1,4 +1,5 @@
-// Requests over HTTP/2 that are refused in an overload: until when their responses are held back, and what else the client may do.
+// Requests over HTTP/2 that are rejected in an overload: how long their responses are delayed, and
+// what else the client may do.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
@@ -26,10 +27,10 @@ const fields = (method: string, path: string) =>
 const END = Flag.END_HEADERS | Flag.END_STREAM;
 const get = (streamId: number, path: string): Buffer => headers(streamId, fields("GET", path), END);
 
-/** The requests that were refused. */
+/** The requests that were rejected. */
 const refused: WeakRef<object>[] = [];
 
-/** Refuses what is asked for at /refused. */
+/** Rejects requests for /refused. */
 const handler: RequestHandler = (request) => {
   if (request.target !== "/refused") return response("served");
   refused.push(new WeakRef(request));
@@ -39,7 +40,7 @@ const handler: RequestHandler = (request) => {
 
 async function start(t: Test, maxThrottleMs: number) {
   const gateway = await open(t, handler, { maxThrottleMs });
-  return { door: gateway, peer: await rawClient(t, gateway.address) };
+  return { gateway, peer: await rawClient(t, gateway.address) };
 }
 
 /** The stream of the next response. */
@@ -52,8 +53,8 @@ async function answered(peer: RawPeer): Promise<number | undefined> {
   )?.streamId;
 }
 
-t.test("refusals are held back, and written together when the port closes", async (t) => {
-  const { door: gateway, peer } = await start(t, LONG);
+t.test("rejections are delayed, and written together when the port closes", async (t) => {
+  const { gateway, peer } = await start(t, LONG);
   peer.send(get(1, "/refused"), get(3, "/refused"));
   peer.send(get(5, "/served"));
   t.equal(await answered(peer), 5, "another request of the connection is served");
@@ -64,7 +65,7 @@ t.test("refusals are held back, and written together when the port closes", asyn
   await inTime(closed, "the port's end");
 });
 
-t.test("they are written when their time has come, and later ones as well", async (t) => {
+t.test("rejections are written when their delay is over, and later ones as well", async (t) => {
   const { peer } = await start(t, 1);
   for (const streamId of [1, 3]) {
     peer.send(get(streamId, "/refused"));
@@ -72,8 +73,8 @@ t.test("they are written when their time has come, and later ones as well", asyn
   }
 });
 
-t.test("requests that are refused after the port has begun to close are told so at once", async (t) => {
-  const { door: gateway, peer } = await start(t, LONG);
+t.test("requests that are rejected after the port has begun to close get their response at once", async (t) => {
+  const { gateway, peer } = await start(t, LONG);
   peer.send(get(1, "/served"));
   t.equal(await answered(peer), 1);
   const closed = gateway.close(LONG);
@@ -83,7 +84,7 @@ t.test("requests that are refused after the port has begun to close are told so 
   await inTime(closed, "the port's end");
 });
 
-t.test("a request that is refused may send no more of its body than it might before", async (t) => {
+t.test("a rejected request may send no more of its body than before", async (t) => {
   const { peer } = await start(t, LONG);
   const isGrant = ({ type, streamId }: Frame): boolean => type === FrameType.WINDOW_UPDATE && streamId === 1;
   peer.send(headers(1, fields("POST", "/refused")));
@@ -92,13 +93,13 @@ t.test("a request that is refused may send no more of its body than it might bef
   peer.send(get(3, "/served"));
   const grantOrAnswer = await inTime(
     peer.next((seen) => isGrant(seen) || seen.type === FrameType.HEADERS),
-    "the answer to a later request",
+    "the response to a later request",
   );
   t.equal(grantOrAnswer?.type, FrameType.HEADERS);
 });
 
-t.test("a client that resets a request while its refusal is held leaves nothing behind", async (t) => {
-  const { door: gateway, peer } = await start(t, LONG);
+t.test("a request that is reset while its rejection is delayed gets no response", async (t) => {
+  const { gateway, peer } = await start(t, LONG);
   peer.send(get(1, "/refused"), reset(1, ErrorCode.CANCEL), get(3, "/served"));
   t.equal(await answered(peer), 3);
   const closed = gateway.close(LONG);
@@ -107,7 +108,7 @@ t.test("a client that resets a request while its refusal is held leaves nothing 
   t.notOk(peer.frames.some(({ type }) => type === FrameType.HEADERS));
 });
 
-t.test("a request that is reset while its refusal is held takes no memory any more", async (t) => {
+t.test("a request that is reset while its rejection is delayed uses no more memory", async (t) => {
   const { peer } = await start(t, LONG);
   refused.length = 0;
   const streams = Array.from({ length: 10 }, (_, index) => 2 * index + 1);
@@ -121,8 +122,8 @@ t.test("a request that is reset while its refusal is held takes no memory any mo
   t.equal(refused.length, streams.length);
 });
 
-t.test("a client that goes while a refusal is held leaves nothing behind", async (t) => {
-  const { door: gateway, peer } = await start(t, LONG);
+t.test("a client that disconnects while a rejection is delayed does not delay the end of the port", async (t) => {
+  const { gateway, peer } = await start(t, LONG);
   peer.send(get(1, "/refused"), get(3, "/served"));
   t.equal(await answered(peer), 3);
   peer.socket.destroy();

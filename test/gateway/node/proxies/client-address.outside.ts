@@ -1,5 +1,6 @@
-// Behind real proxies the port knows the client, and whatever the client says of itself counts for nothing. Clients connect from
-// 127.0.0.2, proxies from 127.0.0.1, which alone is trusted.
+// Behind real proxies the port knows the client, and ignores what the client states about itself.
+// Clients connect from 127.0.0.2. Proxies connect from 127.0.0.1, which is the only trusted
+// address.
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
@@ -104,7 +105,10 @@ interface Chain {
   readonly proxies: readonly RealProxy[];
   readonly proxyProtocol?: "accept" | "require";
   readonly skip?: string | false;
-  /** What the port takes for the client that sends the other header than the last proxy. */
+  /**
+   * The address that the port reports when the client sends the header that the last proxy does not
+   * set.
+   */
   readonly other: string;
 }
 
@@ -128,7 +132,7 @@ const whose: RequestHandler = ({ remoteAddress, error }) =>
 
 function ask(port: number, bytes: string): Promise<string> {
   const socket = connect({ port, host: "127.0.0.1", localAddress: CLIENT });
-  socket.on("error", () => {}); // A reset is an end like any other here.
+  socket.on("error", () => {}); // A reset counts as an end here.
   socket.write(bytes);
   return text(socket);
 }
@@ -136,7 +140,10 @@ function ask(port: number, bytes: string): Promise<string> {
 const get = (...headers: readonly string[]): string =>
   `GET / HTTP/1.1\r\nHost: x\r\n${headers.map((header) => `${header}\r\n`).join("")}Connection: close\r\n\r\n`;
 
-/** Starts proxies, the last one before a port; gives the port of the first one. */
+/**
+ * Starts proxies, the last one before a port.
+ * @returns the port of the first proxy
+ */
 async function startChain(t: Test, { proxies, proxyProtocol }: Chain, limits: Partial<Limits> = {}): Promise<number> {
   const log = pino({ level: "silent" });
   const { address } = await open(t, whose, {

@@ -1,4 +1,7 @@
-/** nginx and haproxy of this machine before a server, strict as they ship and as lenient as they can be set. */
+/**
+ * nginx and haproxy of this computer before a server, with their strict defaults and with the most
+ * lenient settings.
+ */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -11,14 +14,20 @@ import { freePort } from "../../../support/ports.js";
 export interface Proxy {
   readonly name: string;
   readonly program: "nginx" | "haproxy";
-  /** @param mark the value of the header `Proxy-Mark` that it sets on each request that it knows of */
+  /**
+   * @param mark the value of the header `Proxy-Mark` that the proxy sets on each request that it
+   * finds
+   */
   configuration(port: number, server: string, mark: string): string;
 }
 
 /** In milliseconds. */
 const MAX_START = 20_000;
 
-/** One connection to the server, so that what one request leaves behind there meets the next one. */
+/**
+ * Uses one connection to the server. So bytes of one request that the server has not read would be
+ * taken for the next request.
+ */
 const nginx = (port: number, server: string, mark: string, settings: string): string => `
 ${process.getuid?.() === 0 ? "user root;" : ""}
 daemon off;
@@ -86,12 +95,15 @@ export const PROXIES: readonly Proxy[] = [
   },
 ];
 
-/** Why it cannot be run here; false where it can. */
+/** Why the proxy cannot run here; false where it can. */
 export function isMissing({ program }: Proxy): string | false {
   return spawnSync(program, ["-v"]).error === undefined ? false : `there is no ${program} here`;
 }
 
-/** Runs a proxy before the server until the test ends. @returns its port */
+/**
+ * Runs a proxy before the server until the test ends.
+ * @returns the port of the proxy
+ */
 export async function startProxy(t: Test, proxy: Proxy, server: string, mark: string): Promise<number> {
   const folder = t.testdir();
   const port = await freePort();

@@ -1,5 +1,6 @@
-// A proxy and the port never disagree about where a request ends: whatever bytes a client sends through the proxy, the port
-// makes no request of them that the proxy does not know of, and the next request over the same connection gets its own answer.
+// A proxy and the port always agree where a request ends. Whatever bytes a client sends through the
+// proxy, the port finds no request that the proxy does not know. The next request over the same
+// connection gets its own response.
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import t from "tap";
@@ -16,14 +17,14 @@ const MUTATED = FULL ? 10_000 : 300;
 const MAX_WAIT = 20_000;
 const TOO_LATE = `(and then nothing for ${MAX_WAIT} ms)`;
 
-/** Sends bytes and FIN; resolves with what came when the proxy has closed the connection. */
+/** Sends bytes and FIN. Resolves with the response when the proxy has closed the connection. */
 async function exchange(port: number, bytes: Buffer): Promise<string> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   let text = "";
   socket.setEncoding("latin1").on("data", (chunk) => {
     text += chunk;
   });
-  socket.on("error", () => {}); // A reset is an end like any other here.
+  socket.on("error", () => {}); // A reset counts as an end here.
   const closed = new Promise((resolve) => socket.once("close", resolve));
   socket.end(bytes);
   socket.setTimeout(MAX_WAIT, () => {

@@ -1,4 +1,5 @@
-// Calls each path of the test's server by net/http, over HTTP/2 if asked to, and prints a line of what came of each.
+// Calls each path of the test server with net/http, and prints one line for each result. Over
+// HTTP/2 if an argument says so.
 package main
 
 import (

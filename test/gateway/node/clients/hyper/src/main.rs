@@ -1,6 +1,7 @@
-//! Calls each path of the test's server by hyper over one connection, and prints a line of what came of each.
-//! Arguments: the address, the protocols by their names in ALPN, and for TLS the file of the authority's certificate. TLS
-//! offers all protocols, the most wanted first; without TLS the only one is spoken by prior knowledge.
+//! Calls each path of the test server with hyper over one connection, and prints one line for each
+//! result. Arguments: the address, the protocols by their ALPN names, and for TLS the file with the
+//! authority's certificate. With TLS all protocols are offered, in order of preference. Without TLS
+//! the only one is used by prior knowledge.
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, channel::Channel, combinators::BoxBody};
 use hyper::body::Incoming;
@@ -21,9 +22,9 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 type Body = BoxBody<Bytes, Infallible>;
 
 const MIB: usize = 1 << 20;
-/// Calls over a connection one after the other.
+/// Number of calls over a connection, one after the other.
 const MANY: usize = 200;
-/// Calls over a connection at the same time; the server answers none of them before it has that many.
+/// Number of calls over a connection at the same time. The server responds when all have arrived.
 const TOGETHER: usize = 50;
 
 enum Connection {
@@ -87,7 +88,7 @@ impl Client {
         Ok(())
     }
 
-    /// Over HTTP/1.1 the body waits for "100 Continue", of which hyper says nothing over HTTP/2.
+    /// Over HTTP/1.1 the body waits for "100 Continue". Over HTTP/2 hyper does not report it.
     async fn expect_continue(&mut self) -> Result<(), Failure> {
         let continued = Arc::new(Notify::new());
         let (mut sender, body) = Channel::new(1);
@@ -141,7 +142,7 @@ fn whole(length: usize) -> Body {
     Full::new(Bytes::from(vec![b'x'; length])).boxed()
 }
 
-/// Has no length that hyper could tell the server.
+/// A body whose length hyper does not know.
 fn chunks() -> Body {
     let (mut sender, body) = Channel::new(1);
     tokio::spawn(async move {
