@@ -1,8 +1,8 @@
 /**
  * The authority: the service `auth`, which owns accounts, tokens and rules.
  *
- *     endpoints/  one file for each gRPC service; a change goes to the change log, and is acknowledged
- *                 when every guard has applied it
+ *     endpoints/  one file for each gRPC service; a change goes to the change log, and is
+ *                 acknowledged when every guard has applied it
  *     login/      passwords, and the throttle for failed logins
  *     log/        the change log, the state computed from it, the clock, and the leases of guards
  */
@@ -77,7 +77,7 @@ export interface AuthorityOptions {
   readonly clocks?: Clocks | undefined;
   /** How long audit records are stored, and their maximum size. Default: no limits. */
   readonly audit?: AuditLimits | undefined;
-  /** Whether to trust the machine's clock, even if the store or other clocks disagree. Default: false. */
+  /** Whether to trust the machine's clock even if the store or other clocks disagree. */
   readonly acceptTime?: boolean | undefined;
   /**
    * Whether a service also joins without an enrolment: in the authority's process, or by

@@ -1,4 +1,4 @@
-/** Tells the operator once that the store cannot be relied on, and once that it can again. Each ping of a guard asks it. */
+/** Logs once that the store fails, and once that it works again. Each ping uses the store. */
 import type { Logger } from "pino";
 import { LostHistoryError } from "./change-log.js";
 
@@ -8,10 +8,10 @@ interface Options {
   readonly now: () => number;
 }
 
-/** Whether the store answered the last time. */
+/** Whether the last use of the store succeeded. */
 export class StoreWatch {
   readonly #options: Options;
-  /** Since when it has not. */
+  /** When the store began to fail; undefined while it works. */
   #since: number | undefined;
   #said = "";
 
@@ -19,7 +19,10 @@ export class StoreWatch {
     this.#options = options;
   }
 
-  /** Runs what the store is needed for, and notes whether it failed. @throws what it throws. */
+  /**
+   * Runs an operation on the store, and remembers whether it failed.
+   * @throws the operation's error
+   */
   async run(act: () => Promise<void>): Promise<void> {
     try {
       await act();

@@ -27,8 +27,8 @@
  * The guarantee: once `settled` has resolved for a change committed at time C, no guard decides
  * without the change. Proof: take a pong of authority A that does not name the change. Let R be the
  * time at which A read its lease record for this pong. A read the log after R and before C, because
- * otherwise the pong would name the change. So R < C. The guard sent the ping before R, so the lease
- * ends before R + span. At time D, after C, authority B reads the lease records.
+ * otherwise the pong would name the change. So R < C. The guard sent the ping before R, so the
+ * lease ends before R + span. At time D, after C, authority B reads the lease records.
  *  - B finds the lease record or its retired row. Then it waits one span from D or later, so until
  *    after R + span.
  *  - B finds neither. By rule 1 the lease record was written before R, so it existed. Its retired
@@ -110,7 +110,7 @@ interface Options {
   readonly leaseMs: number;
 }
 
-/** The lease record of this authority, and what it knows of those of other authorities. */
+/** The lease record of this authority, and what it knows about the records of others. */
 export class LocalLeaseRecords implements LeaseRecords {
   readonly #options: Options;
   readonly others = 0;

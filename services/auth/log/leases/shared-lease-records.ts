@@ -6,10 +6,10 @@
  * and reports the progress of its guards by writes.
  *
  * The rows, in the collection `grantors`:
- *     <id>            <span> <count> <time> <wall> <about>   the lease record of one run of an
- *                                                            authority; a renewal increases <count>
- *     applied/<id>    <revision> <checksum>                  the report: the revision that all its
- *                                                            guards have applied; a crash may lose it
+ *     <id>           <span> <count> <time> <wall> <about>  the lease record of one run of an
+ *                                                          authority; a renewal increases <count>
+ *     applied/<id>   <revision> <checksum>                 the report: the revision that all its
+ *                                                          guards have applied; a crash may lose it
  *
  * <time> is the authority's time. <wall> is the clock of its machine, with which the others compare
  * their clocks (clock.ts). <about> is JSON: the authority's name and, for each kind of restrictions
@@ -38,9 +38,9 @@
  *  6. An authority that stops deletes its lease record, or sets its span to the rest of its leases.
  *
  * The guarantee: once `settled` has resolved, no guard decides without the change. Proof: take a
- * pong of authority A that does not name the change. Let W be the renewal before the pong, and R the
- * reading of the log after W, which did not find the change. Let C be the commit at authority B,
- * and D the reading of the lease records after C.
+ * pong of authority A that does not name the change. Let W be the renewal before the pong, and R
+ * the reading of the log after W, which did not find the change. Let C be the commit at authority
+ * B, and D the reading of the lease records after C.
  *  - D found W, or a later text of that record. Suppose that it did not, although the record was
  *    never deleted. If the same server responded to R and D, the later reading has all that the
  *    earlier one had. But R has W, which resolved before R, and not C; and D has C and not W. If a
