@@ -56,17 +56,17 @@ export async function bootstrap(options: {
   await refuseServicesLeft(dataFolder);
   const passwordFile = passwordFileIn(dataFolder);
   const created: string[] = [];
-  const keep = (file: string, make: () => string, check: (text: string) => boolean): string => {
+  const readOrCreate = (file: string, make: () => string, check: (text: string) => boolean): string => {
     if (writeOnce(file, make)) created.push(file);
     const text = readFileSync(file, "utf8").trim();
     if (!check(text)) throw new StoreError(`${file} is not what an earlier start wrote; delete it and start again`);
     return text;
   };
   if (adminPassword !== undefined) rmSync(passwordFile, { force: true });
-  const password = adminPassword ?? keep(passwordFile, randomPassword, isPassword);
+  const password = adminPassword ?? readOrCreate(passwordFile, randomPassword, isPassword);
   const enrolments = FIRST_ENROLMENTS.map((name) => ({
     name,
-    token: keep(join(dataFolder, "enrolment", name), () => createToken("enrolment"), isToken),
+    token: readOrCreate(join(dataFolder, "enrolment", name), () => createToken("enrolment"), isToken),
   }));
   const hash = await passwords.hash(password);
   let first = false;

@@ -89,8 +89,8 @@ export function contextSecretCreated(): LogEvent {
 
 /** @throws {StatusError} FAILED_PRECONDITION when there are too many. */
 export function checkQuota(state: State, name: string): void {
-  const full = (most: number, of: string): StatusError =>
-    failedPrecondition(`there are ${most} enrolments${of}, the most there may be; delete some`);
+  const full = (max: number, of: string): StatusError =>
+    failedPrecondition(`there are ${max} enrolments${of}, the most there may be; delete some`);
   if (state.enrolments.size >= MAX_ENROLMENTS) throw full(MAX_ENROLMENTS, "");
   if (state.enrolmentsOf(name).length >= MAX_OF_NAME) throw full(MAX_OF_NAME, ` of ${name}`);
 }

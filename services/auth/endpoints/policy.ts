@@ -67,11 +67,11 @@ interface WatchOptions extends Options {
 export function policy(options: Options): ServicePart {
   const { journal, leases, storeWatch } = options;
   setMaxListeners(0, options.stopping); // Each guard adds a listener.
-  const claimAndSync = async (): Promise<void> => {
+  const renewAndSync = async (): Promise<void> => {
     await leases.prepare();
     await journal.sync();
   };
-  const read = coalesced(() => storeWatch.run(claimAndSync), apart(leases.leaseMs / READINGS_A_LEASE));
+  const read = coalesced(() => storeWatch.run(renewAndSync), apart(leases.leaseMs / READINGS_A_LEASE));
   return part(PolicyService, {
     watch: (requests, context) => watch({ ...options, read }, requests, context),
     batchResolve: (request) => batchResolve(options.journal, request),
@@ -128,7 +128,7 @@ async function listen(
   let unanswered: bigint | undefined;
   let responding = false;
   // Not awaited: an `applied` message must count at once, even while the store is read for a ping.
-  const response = (): void => {
+  const respond = (): void => {
     if (responding || unanswered === undefined || !leases.mayGrant(holder)) return;
     const sequence = unanswered;
     unanswered = undefined;
@@ -136,7 +136,7 @@ async function listen(
     pong(options, holder, watcher, sequence).then(
       () => {
         responding = false;
-        response();
+        respond();
       },
       (error) => watcher.end(error),
     );
@@ -155,11 +155,11 @@ async function listen(
       case "ping":
         for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
         unanswered = message.value.sequence;
-        response();
+        respond();
         break;
       case "applied":
         leases.applied(holder, Math.min(Number(message.value.revision), journal.state.revision));
-        response();
+        respond();
         break;
     }
   }

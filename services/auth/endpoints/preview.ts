@@ -86,9 +86,9 @@ function kindsOf(rules: readonly Rule[], rule: Rule, accounts: PreviewOptions["a
   const named = new Set([...rules, rule].map(({ scope }) => scope));
   const kinds = new Map<string, Kind>([["[]", { scopes: [], accounts: [] }]]);
   for (const { name, scopes } of accounts) {
-    const telling = [...new Set(scopes)].filter((scope) => named.has(scope)).sort();
-    const key = JSON.stringify(telling);
-    const kind = kinds.get(key) ?? { scopes: telling, accounts: [] };
+    const relevant = [...new Set(scopes)].filter((scope) => named.has(scope)).sort();
+    const key = JSON.stringify(relevant);
+    const kind = kinds.get(key) ?? { scopes: relevant, accounts: [] };
     kinds.set(key, kind);
     kind.accounts.push(name);
   }

@@ -211,13 +211,13 @@ export class Journal {
           this.refusals.wrote();
           // The write succeeded. So no other authority had changed the state by which the refused
           // changes were decided.
-          return this.#response(together, decisions, revision, texts);
+          return this.#finish(together, decisions, revision, texts);
         }
         await this.sync();
       } else {
         if (decisions.some((decision) => "refusal" in decision)) await this.sync();
         if (this.#state === state && state.revision === revision)
-          return this.#response(together, decisions, revision, []);
+          return this.#finish(together, decisions, revision, []);
       }
     }
     throw aborted("Too many changes at once; try again");
@@ -228,7 +228,7 @@ export class Journal {
    * @param revision of the state by which they were decided
    * @param texts of their entries
    */
-  async #response(
+  async #finish(
     together: readonly Waiting[],
     decisions: readonly ChangeDecision[],
     revision: number,

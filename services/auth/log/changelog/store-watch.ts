@@ -13,7 +13,7 @@ export class StoreWatch {
   readonly #options: Options;
   /** When the store began to fail; undefined while it works. */
   #since: number | undefined;
-  #said = "";
+  #logged = "";
 
   constructor(options: Options) {
     this.#options = options;
@@ -34,15 +34,16 @@ export class StoreWatch {
     const seconds = Math.round((this.#options.now() - this.#since) / 1000);
     this.#options.log.warn(`the store answers again, after ${seconds} s: guards get leases again`);
     this.#since = undefined;
-    this.#said = "";
+    this.#logged = "";
   }
 
   #failed(error: unknown): void {
     const { log, now } = this.#options;
     const cause = (error as Error).cause ?? error;
-    const said = cause instanceof LostHistoryError ? cause.message : "the store does not answer: guards get no leases";
+    const message =
+      cause instanceof LostHistoryError ? cause.message : "the store does not answer: guards get no leases";
     this.#since ??= now();
-    if (said !== this.#said) log.error({ err: cause }, said);
-    this.#said = said;
+    if (message !== this.#logged) log.error({ err: cause }, message);
+    this.#logged = message;
   }
 }

@@ -78,7 +78,7 @@ import type { AuthorityClock } from "../time/clock.js";
 import { type LeaseRecords, leaseSpan, MAX_SPAN } from "./lease-records.js";
 
 const APPLIED = "applied/";
-const CLAIM = /^(\d+(?:\.\d+)?) \d+ (\d+) (\d+) (.*)$/;
+const RECORD = /^(\d+(?:\.\d+)?) \d+ (\d+) (\d+) (.*)$/;
 /** Maximum number of renewals in the time of a lease. A pong waits for the next renewal. */
 const RENEWALS_A_LEASE = 100;
 /** How often lease records are read without a change, in the time of a lease. */
@@ -267,7 +267,7 @@ export class SharedLeaseRecords implements LeaseRecords {
     const reports = new Map<string, string>();
     for (const [key, text] of found) {
       if (key.startsWith(APPLIED)) reports.set(key.slice(APPLIED.length), text);
-      else if (key !== this.#own?.id) leaseRecords.set(key, this.#claimOf(key, text, ended));
+      else if (key !== this.#own?.id) leaseRecords.set(key, this.#recordOf(key, text, ended));
     }
     this.#read = ended;
     this.#leaseRecords = leaseRecords;
@@ -297,10 +297,10 @@ export class SharedLeaseRecords implements LeaseRecords {
     this.#options.clock.compare(time === undefined ? others : [time + now - asked, ...others]);
   }
 
-  #claimOf(id: string, text: string, since: number): LeaseRecord {
+  #recordOf(id: string, text: string, since: number): LeaseRecord {
     const known = this.#leaseRecords.get(id);
     if (known?.text === text) return known;
-    const [, span = "", , wall = "", about = "{}"] = CLAIM.exec(text) ?? [];
+    const [, span = "", , wall = "", about = "{}"] = RECORD.exec(text) ?? [];
     const { name = "", lacking = {} } = readAbout(about);
     return { text, span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN), name, lacking, wall: Number(wall), since };
   }
@@ -309,18 +309,18 @@ export class SharedLeaseRecords implements LeaseRecords {
   #dropSettled(ends: Map<string, number>, revision: number): void {
     const { now, log } = this.#options;
     for (const [id, end] of ends) {
-      const claim = this.#leaseRecords.get(id);
+      const record = this.#leaseRecords.get(id);
       const report = this.#reports.get(id) ?? "";
       const isReported = revisionOf(report) >= revision && this.#options.journal.has(...partsOf(report));
-      const leaves = claim === undefined ? end : Math.min(end, claim.since + claim.span);
+      const leaves = record === undefined ? end : Math.min(end, record.since + record.span);
       ends.set(id, leaves);
-      if (claim !== undefined && !isReported && leaves > now()) continue;
+      if (record !== undefined && !isReported && leaves > now()) continue;
       ends.delete(id);
-      if (claim === undefined || isReported) this.#late.delete(id);
+      if (record === undefined || isReported) this.#late.delete(id);
       else if (!this.#late.has(id)) {
         this.#late.add(id);
         log.warn(
-          { authority: claim.name, revision, reported: revisionOf(report) },
+          { authority: record.name, revision, reported: revisionOf(report) },
           "an authority did not report in time that its guards have applied a change: the change waited for its leases",
         );
       }

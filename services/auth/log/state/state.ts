@@ -116,8 +116,8 @@ export class State {
 
   /** The key of a namespace that begins with a prefix. */
   keyWithPrefix(namespace: string, prefix: string): Key | undefined {
-    const isIt = (key: Key): boolean => key.prefix === prefix && key.namespace === namespace;
-    return prefix === "" ? undefined : this.#keys.find(Buffer.from(prefix), isIt)?.value;
+    const isMatch = (key: Key): boolean => key.prefix === prefix && key.namespace === namespace;
+    return prefix === "" ? undefined : this.#keys.find(Buffer.from(prefix), isMatch)?.value;
   }
 
   /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */

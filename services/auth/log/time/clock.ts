@@ -159,7 +159,7 @@ export class AuthorityClock {
     const isBelieved = Math.abs(clock - expected) <= MAX_JUMP;
     if (isBelieved) this.#time = Math.max(clock, this.#time + passed * CATCH_UP_RATE);
     else this.#time = expected;
-    this.#notify(clock, isBelieved);
+    this.#logTrust(clock, isBelieved);
     return this.#time;
   };
 
@@ -194,11 +194,11 @@ export class AuthorityClock {
     const isBehind = expected - wall > MAX_JUMP;
     const [near = wall] = isBehind ? others.filter((time) => time - expected <= MAX_JUMP) : [];
     const chosen = isAhead ? newest : near;
-    this.#tellUnused(wall, chosen);
+    this.#logUnused(wall, chosen);
     return chosen;
   }
 
-  #tellUnused(wall: number, chosen: number): void {
+  #logUnused(wall: number, chosen: number): void {
     const before = this.#unused;
     this.#unused = chosen === wall ? undefined : { wall, ahead: wall - chosen };
     if (this.#unused !== undefined && before === undefined) this.#log.error(this.#whyUnused(this.#unused));
@@ -223,7 +223,7 @@ export class AuthorityClock {
     );
   }
 
-  #notify(wall: number, isBelieved: boolean): void {
+  #logTrust(wall: number, isBelieved: boolean): void {
     if (isBelieved !== (this.#disbelieved === undefined)) {
       if (isBelieved) this.#log.warn(`the clock is right again: it says ${utc(wall)}; changes are made again`);
       else {
