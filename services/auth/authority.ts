@@ -133,8 +133,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const clock = new AuthorityClock({ clocks, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   const { leases, leaseRecords, stopNotifying } = await openLeases(options, { journal, clock, now });
-  // Must come after the lease records of other authorities were read: they contain the times of
-  // their clocks.
+  // After the lease records of other authorities are read, which contain their clocks.
   const storedTime = new StoredTime({ rows: collectionOf(store, "time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
