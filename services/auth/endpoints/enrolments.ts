@@ -72,7 +72,7 @@ export function enrolmentCreated(name: string, token: string, { beside }: { besi
   return { $case: "enrolmentCreated", value };
 }
 
-/** A gateway's token gives access to the root key, so its secret is replaced with the token. */
+/** With a gateway's token, also replaces the root key that the token gave access to. */
 function newSecret(name: string): LogEvent[] {
   return name === GATEWAY ? [contextSecretCreated()] : [];
 }

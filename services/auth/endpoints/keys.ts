@@ -33,7 +33,7 @@ const MAX_KEYS = 100;
 const MAX_RESOURCES = 100;
 const MAX_NAME_LENGTH = 100;
 /**
- * Maximum draws for an unused prefix. With a million keys, one draw of 57,000 hits a used prefix.
+ * Maximum draws for an unused prefix. With a million keys, one in 57,000 draws is a used prefix.
  */
 const MAX_DRAWS = 8;
 /** Characters that break a line, or change the direction of text around the name. */

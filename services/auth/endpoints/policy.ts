@@ -180,7 +180,7 @@ async function pong(
   await read();
   if (watcher.ended) return;
   checkUnderstands(leases, holder);
-  // Nothing may be awaited before the grant: a change committed in between would not wait for it.
+  // Nothing may be awaited before the grant: a change made meanwhile would not wait for this lease.
   const { revision } = journal.state;
   watcher.pong({
     sequence,
@@ -192,7 +192,7 @@ async function pong(
   leases.grant(holder, revision);
 }
 
-/** @throws {StatusError} FAILED_PRECONDITION if it does not understand a restriction in force. */
+/** @throws {StatusError} FAILED_PRECONDITION if the guard does not know a restriction in force. */
 function checkUnderstands(leases: Leases, holder: Holder): void {
   const lacked = leases.lackedBy(holder);
   if (lacked.length === 0) return;

@@ -147,9 +147,7 @@ export class UsageWindow {
     }
   }
 
-  /**
-   * An hour that is over has a row by now, so its minutes are needed only to be shown themselves.
-   */
+  /** By now each hour that is over has a row, so rows of minutes only serve lists by minute. */
   async #forget(rows: readonly Row[]): Promise<void> {
     const now = this.#options.clock();
     const kept = { minute: MINUTES_KEPT, hour: HOURS_KEPT };

@@ -7,8 +7,8 @@
  * People type passwords and paste tokens into the account field. So a name is recorded only if an
  * account has it; otherwise only the address is recorded.
  *
- * The response to the login does not wait for any of this. Changes of failed logins wait for no
- * guards, because no decision depends on them.
+ * The response to the login does not wait for any of this. Guards need not apply the entries,
+ * because no decision depends on them.
  */
 import type { Logger } from "pino";
 import { networkOf } from "../../../src/address/client-address.js";

@@ -22,7 +22,8 @@ const MAX_WAITING_OF_A_CLIENT = 4;
 const MIN_LENGTH = 12;
 const MAX_LENGTH = 128;
 /**
- * In UTF-16 code units, at most two per character: Unicode normalization may take quadratic time.
+ * In UTF-16 code units, at most two per character. Without a limit, Unicode normalization could
+ * take quadratic time.
  */
 const MAX_UNITS = 2 * MAX_LENGTH;
 /** Without characters that are easily confused: 0 o, 1 l i. */

@@ -89,9 +89,9 @@ t.test("only the service that a caller called may act for the caller", async (t)
   const context = await received();
   const [payload = "", , mac = ""] = context.split(".");
   const refused = { code: Code.UNAUTHENTICATED };
-  await t.rejects(issue(orders, context), refused, "another service that got hold of the context");
-  await t.rejects(issue(front, `${payload}.${mac}.${mac}`), refused, "a context that the service made up");
-  await t.rejects(issue(front, "none"), refused, "no context");
+  await t.rejects(issue(orders, context), refused, "another service that got hold of the assertion");
+  await t.rejects(issue(front, `${payload}.${mac}.${mac}`), refused, "an assertion that the service made up");
+  await t.rejects(issue(front, "none"), refused, "no assertion");
   await t.rejects(issue(enrolment, ""), { code: Code.PERMISSION_DENIED }, "a gateway signs by itself");
   await t.rejects(issue(admin, ""), { code: Code.PERMISSION_DENIED }, "an account is no service");
 });

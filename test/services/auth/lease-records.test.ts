@@ -80,7 +80,7 @@ t.test("if an authority is killed while it waits, the next one waits", async (t)
   t.same(
     (await rows.after("", 10)).filter(([key]) => key.startsWith("retired/")).length,
     1,
-    "the first one's claim is retired by the second, which is killed now",
+    "the second authority, which is killed now, retired the lease record of the first one",
   );
   const third = await open(SHORT);
   await third.settled();

@@ -46,21 +46,21 @@ t.test("a change waits until the guard has applied it, and no longer", async (t)
   watch.start();
   const { revision } = await watch.ping();
   watch.applied(revision);
-  let answered = false;
+  let acknowledged = false;
   const response = change().then((time) => {
-    answered = true;
+    acknowledged = true;
     return time;
   });
   const changes = await watch.next("changes");
   t.match(changes.changes, [{ change: { $case: "ruleDeleted", value: { namespace: "default", id: "default" } } }]);
   watch.applied(changes.revision - 1n);
   t.equal((await watch.ping()).revision, changes.revision, "a pong after the commit names it");
-  t.notOk(answered, "what came before is no acknowledgement");
+  t.notOk(acknowledged, "an earlier revision is no acknowledgement");
   watch.applied(changes.revision);
   t.ok((await response) < LONG / 2);
 });
 
-t.test("a change waits for a guard that does not respond until its lease has ended", async (t) => {
+t.test("a change waits for a silent guard until the guard's lease has ended", async (t) => {
   const opened = await open(t, { leaseMs: SHORT });
   const change = await deleteDefault(opened);
   const watch = new Watch(t, opened.channel);
@@ -72,7 +72,7 @@ t.test("a change waits for a guard that does not respond until its lease has end
   t.ok(waited >= SHORT - EARLY, `waited ${waited} ms`);
 });
 
-t.test("another guard's newer lease does not extend the wait for a guard that does not respond", async (t) => {
+t.test("another guard's newer lease does not extend the wait for a silent guard", async (t) => {
   let ahead = 0;
   const now = () => performance.now() + ahead;
   const leases = new Leases({
@@ -213,7 +213,7 @@ t.test(
     const use = () => again(() => there.call(AuthService.whoAmI, {}, secret));
     await use();
     await again(() => here.call(KeysService.revoke, { prefix: key?.prefix ?? "" }, token), Code.NOT_FOUND);
-    await t.rejects(use(), { code: Code.UNAUTHENTICATED }, "from when the answer is there");
+    await t.rejects(use(), { code: Code.UNAUTHENTICATED }, "from the acknowledgement on");
   },
 );
 
@@ -256,18 +256,18 @@ t.test("a guard that does not understand a restriction is reported while it has,
   };
   const lacking = () => leases.lackingHere("limited-keys");
   const old = join([]);
-  t.same(lacking(), ["shop"], "before its first pong, which the authority's claim must name it for");
+  t.same(lacking(), ["shop"], "before its first pong: by then the authority's lease record must name it");
   leases.grant(old, 1);
   t.same(lacking(), ["shop"]);
   time = leaseSpan(SHORT);
-  t.same(lacking(), [], "not once its lease has run out, and it has not applied what it was sent");
+  t.same(lacking(), [], "not when its lease has ended and it has not applied what it was sent");
   leases.applied(old, 1);
   leases.grant(old, 1);
   leases.leave(old, false);
   const understanding = join(["limited-keys"]);
   leases.grant(understanding, 1);
   leases.leave(understanding, false);
-  t.same(lacking(), ["shop"], "after its stream broke, also where others with its token understand all");
+  t.same(lacking(), ["shop"], "after its stream broke, even if others with its token understand all");
   time += leaseSpan(SHORT);
   t.same(lacking(), []);
   leases.leave(join([]), true);

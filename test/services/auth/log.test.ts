@@ -202,5 +202,5 @@ t.test("at most 1,000 changes wait for their turn", async (t) => {
     message: "Too many changes at once; try again",
   });
   await Promise.all(waiting);
-  t.equal(await journal.commit(PORTICO, touch), 2, "then there is room again");
+  t.equal(await journal.commit(PORTICO, touch), 2, "then another change may wait");
 });

@@ -29,7 +29,7 @@ t.test("two passwords are hashed at once and 32 wait; further logins are refused
   const opened = await open(t);
   const addresses = Array.from({ length: 60 }, (_, index) => `192.0.2.${index}`);
   t.same(await flood(opened, addresses), { passed: 34, refused: 26 });
-  t.ok(await opened.call(AuthService.login, admin), "afterwards there is room again");
+  t.ok(await opened.call(AuthService.login, admin), "afterwards a login passes again");
 });
 
 t.test("only 4 logins of one client wait", async (t) => {

@@ -80,7 +80,7 @@ t.test("a log whose entry for the authority's revision changes during the readin
   t.ok(journal.has(3, writer.checksum));
 });
 
-t.test("continues once the store has its history again", async (t) => {
+t.test("an authority continues once the store has its history again", async (t) => {
   const { store, journal, names } = await known(t);
   const [[key, text] = ["", ""]] = await collectionOf(store, "log").after(keyOf(2), 1);
   await collectionOf(store, "log").delete([key]);
@@ -97,7 +97,7 @@ t.test("an authority that starts accepts what the store has", async (t) => {
   t.same([...restarted.state.namespaces.keys()], ["a", "b"]);
 });
 
-t.test("remembers which entries it has applied, by their checksums", async (t) => {
+t.test("an authority remembers which entries it has applied, by their checksums", async (t) => {
   const { journal } = await known(t);
   const { journal: other } = await history(["a", "b", "other"]);
   t.ok(journal.has(3, journal.checksum));

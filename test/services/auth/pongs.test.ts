@@ -11,7 +11,7 @@ import { Watch } from "./watch.js";
 
 const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
 /** The first step of a response to a ping, on SQLite: the authority reads its lease record. */
-const CLAIM = "before keys claims";
+const READ_LEASE_RECORDS = "before keys claims";
 
 async function opened(t: Test): Promise<Open & { store: FaultyStore }> {
   const folder = temporaryFolder(t);
@@ -37,7 +37,7 @@ t.test("pings that arrive together share a reading of the store", async (t) => {
   const guards = await Promise.all(Array.from({ length: 20 }, () => follow(t, it)));
   let readings = 0;
   it.store.onStep = (step) => {
-    if (step === CLAIM) readings++;
+    if (step === READ_LEASE_RECORDS) readings++;
   };
   await Promise.all(guards.map((guard) => guard.ping()));
   t.ok(readings > 0 && readings <= 3, `${readings} readings for 20 pings`);
@@ -50,7 +50,7 @@ t.test("an `applied` message counts while the store is read for the guard's ping
   const reading = deferred();
   let begun = false;
   it.store.onStep = (step) => {
-    if (step !== CLAIM || begun) return;
+    if (step !== READ_LEASE_RECORDS || begun) return;
     begun = true;
     return reading.promise;
   };
@@ -61,8 +61,8 @@ t.test("an `applied` message counts while the store is read for the guard's ping
     created = true;
   });
   guard.applied((await guard.next("changes")).revision);
-  await until(() => created, { what: () => "the rule holds, which the guard has applied" });
+  await until(() => created, { what: () => "the rule is in force, because the guard has applied it" });
   reading.resolve();
   await creating;
-  t.match(await guard.first(), { $case: "pong" }, "the ping is answered after it");
+  t.match(await guard.first(), { $case: "pong" }, "the pong comes after it");
 });

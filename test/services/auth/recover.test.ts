@@ -57,15 +57,15 @@ t.test("refuses a store that was never set up", async (t) => {
 /** The span of the leases of an authority that is gone, in milliseconds. */
 const SPAN = 1_000;
 
-for (const { title, mayBeStale, claim } of [
-  { title: "one machine", mayBeStale: false, claim: `${SPAN}` },
-  { title: "several machines", mayBeStale: true, claim: `${SPAN} 1 ${Date.now()} ${Date.now()} another` },
+for (const { title, mayBeStale, leaseRecord } of [
+  { title: "one machine", mayBeStale: false, leaseRecord: `${SPAN}` },
+  { title: "several machines", mayBeStale: true, leaseRecord: `${SPAN} 1 ${Date.now()} ${Date.now()} another` },
 ]) {
   t.test(`returns when the leases of all authorities have ended, on a store of ${title}`, async (t) => {
     const store = openMemoryStore({ mayBeStale });
     const journal = await openJournal(store);
     await journal.commit(PORTICO, () => firstEntry(HASH, []));
-    await collectionOf(store, "grantors").create("another", claim);
+    await collectionOf(store, "grantors").create("another", leaseRecord);
     const begin = performance.now();
     await recoverAdmin({ store, dataFolder: t.testdir(), passwordCost: CHEAP, log: silent });
     // Timers may fire a millisecond early.

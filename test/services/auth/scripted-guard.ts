@@ -48,7 +48,7 @@ export class ScriptedGuard {
   #pongs: Extract<Message, { $case: "pong" }>["value"][] = [];
   #waiting: Message[] = [];
   #sequence = 0n;
-  #answered = 0n;
+  #lastPong = 0n;
   #hasLeft = false;
   #isCut = false;
   readonly #timer: NodeJS.Timeout;
@@ -88,7 +88,9 @@ export class ScriptedGuard {
   /** Stops the regular pings: the test sends them. Resolves when no pong is expected. */
   async silence(): Promise<void> {
     clearInterval(this.#timer);
-    await until(() => this.#answered === this.#sequence, { what: () => `the last ping is answered; ${this.status}` });
+    await until(() => this.#lastPong === this.#sequence, {
+      what: () => `a pong for the last ping arrives; ${this.status}`,
+    });
   }
 
   /** It decides nothing until the next pong, as if its lease had ended. */
@@ -139,7 +141,7 @@ export class ScriptedGuard {
     this.ping();
     for await (const { message } of following.responses) {
       if (message?.$case === "pong") {
-        this.#answered = bigger(this.#answered, message.value.sequence);
+        this.#lastPong = bigger(this.#lastPong, message.value.sequence);
         this.#pongs.push(message.value);
         this.#extend();
       } else if (message !== undefined && this.stuck) this.#waiting.push(message);

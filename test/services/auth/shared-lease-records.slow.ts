@@ -71,7 +71,7 @@ async function report({ leaseRecords, journal }: Authority): Promise<void> {
   await leaseRecords.report(journal.state.revision, journal.checksum);
 }
 
-const claimOf = async (rows: Collection): Promise<string[]> => {
+const leaseRecordOf = async (rows: Collection): Promise<string[]> => {
   const [[, text = ""] = []] = (await rows.after("", 9)).filter(([key]) => !key.startsWith("applied/"));
   return text.split(" ");
 };
@@ -90,7 +90,7 @@ t.test("a lease record is renewed for each ping that arrives alone", async (t) =
   for (const count of ["1", "2", "3"]) {
     await leaseRecords.hold();
     const about = ['{"name":"authority', '1","lacking":{}}'];
-    t.match(await claimOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, /^\d+$/, ...about]);
+    t.match(await leaseRecordOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, /^\d+$/, ...about]);
   }
   t.equal((await rows.keys()).length, 1);
 });
@@ -134,7 +134,7 @@ t.test("pings that arrive during a renewal share the next one", async (t) => {
   await until(() => began.length === 2);
   began[1]!();
   await Promise.all(others);
-  t.equal((await claimOf(rows))[1], "3");
+  t.equal((await leaseRecordOf(rows))[1], "3");
 });
 
 t.test("a lease record is renewed at most a hundred times per lease", async (t) => {
@@ -144,7 +144,7 @@ t.test("a lease record is renewed at most a hundred times per lease", async (t) 
   for (let ping = 0; ping < 20; ping++) await leaseRecords.hold();
   const took = performance.now() - start;
   t.ok(took >= 19 * (MIDDLE / 100 - EARLY), `${took} ms`);
-  t.equal((await claimOf(rows))[1], "20");
+  t.equal((await leaseRecordOf(rows))[1], "20");
 });
 
 t.test("a change waits exactly until the other authority has reported it", async (t) => {
@@ -259,7 +259,7 @@ t.test("an authority that is gone", async (t) => {
     await one.leaseRecords.settled(await change(one.journal));
     await sleep(2 * SHORT);
     await one.leaseRecords.settled(await change(one.journal, "y"));
-    t.ok(Number((await claimOf(rows))[1]) > 1);
+    t.ok(Number((await leaseRecordOf(rows))[1]) > 1);
   });
 });
 

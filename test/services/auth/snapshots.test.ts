@@ -237,7 +237,7 @@ t.test("a stop leaves a snapshot unfinished", async (t) => {
   }
   await t.rejects(snapshots.write(10, parts(), stop.signal), { name: "AbortError" });
   t.same(await snapshots.revisions(), []);
-  t.ok((await snapshots.write(20, partsOf(20))) > 0, "and nobody waits for it");
+  t.ok((await snapshots.write(20, partsOf(20))) > 0, "and no later attempt waits for it");
   t.equal((await rows.keys()).length, 5);
 });
 

@@ -85,7 +85,7 @@ t.test("an authority that writes takes over the later time of another authority"
   await rows.create("1", `${NOW + MINUTE} 0`);
   await stored.read();
   await stored.write();
-  t.equal(clock.now(), NOW, "one that was there at the start was judged then");
+  t.equal(clock.now(), NOW, "a row that was there at the start was checked then");
   await rows.create("9", `${NOW + MINUTE} 0`);
   await stored.write();
   t.equal(clock.now(), NOW + MINUTE);
@@ -119,7 +119,7 @@ t.test("a failed write is logged once, until a write succeeds", async (t) => {
   t.same(counts, [1, 1, 2, 3], "and once that it can be written again");
 });
 
-t.test("a row is written each minute; while the store refuses writes, every five seconds is tried", async (t) => {
+t.test("a row is written each minute, and tried every five seconds while the store refuses writes", async (t) => {
   let failing = false;
   let writes = 0;
   const { authority } = await machine((rows) => ({

@@ -116,7 +116,7 @@ t.test("long spans are shown per hour and per day", async (t) => {
   ]);
 });
 
-t.test("usage survives a restart, and is not in the log of changes", async (t) => {
+t.test("usage survives a restart, and is not in the change log", async (t) => {
   const folder = temporaryFolder(t);
   const now = NOON;
   const before = await open(t, { folder, clock: () => now });

@@ -80,7 +80,7 @@ t.test("a guard gets its next pong only when it has applied the revision of the 
   watch.applied(first.revision - 1n);
   watch.applied(first.revision);
   const next = await watch.next("pong");
-  t.equal(next.sequence, 3n, "the newest ping is answered, by a new reading");
+  t.equal(next.sequence, 3n, "the pong is for the newest ping, after a new reading");
   t.ok(next.revision > first.revision);
   watch.applied(next.revision);
   await creating;

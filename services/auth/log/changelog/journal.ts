@@ -132,8 +132,8 @@ export class Journal {
 
   /**
    * Makes a change, and returns its revision once it is on disk. `decide` may be called more than
-   * once. It throws StatusError to refuse the change; a refusal is final only if the state was the
-   * newest. If it returns no events, nothing is written.
+   * once. It throws StatusError to refuse the change; only a refusal by the newest state is final.
+   * If `decide` returns no events, nothing is written.
    * @throws {StatusError} UNAVAILABLE when the clock is wrong, too many changes wait, or the store
    *   fails. If the store fails, the change may have been made all the same.
    */

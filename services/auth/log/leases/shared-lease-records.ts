@@ -177,7 +177,7 @@ export class SharedLeaseRecords implements LeaseRecords {
   async settled(revision: number): Promise<void> {
     const { now, log } = this.#options;
     const latest = now() + MAX_SPAN;
-    /** When the leases of each authority end, of those whose guards may lack the revision. */
+    /** For each authority whose guards may lack the revision: when its leases have ended. */
     let ends: Map<string, number> | undefined;
     let failed = false;
     for (let pause = MIN_PAUSE; now() < latest; pause = Math.min(2 * pause, MAX_PAUSE)) {

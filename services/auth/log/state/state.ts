@@ -42,7 +42,7 @@ export interface NamespaceState {
 
 /** 9999-12-31T23:59:59Z, the last moment of a google.protobuf.Timestamp. */
 const NEVER = 253_402_300_799_000;
-/** Maximum per log entry and kind: expired records that are removed, and half of those freed. */
+/** Maximum number of expired keys, and of expired logins, that one log entry removes. */
 export const MAX_FORGOTTEN = 500;
 
 const EMPTY_CALLER = {
