@@ -1,9 +1,10 @@
 /**
  * The authority: the service `auth`, which owns accounts, tokens and rules.
  *
- *     endpoints/  one file for each gRPC service; a change goes to the log, and holds when every guard has it
- *     login/      passwords, and what a failed login costs
- *     log/        the log of changes, the state that it adds up to, the time, and the leases of guards
+ *     endpoints/  one file for each gRPC service; a change goes to the change log, and is
+ *                 acknowledged when every guard has applied it
+ *     login/      passwords, and the throttle for failed logins
+ *     log/        the change log, the state computed from it, the clock, and the leases of guards
  */
 
 import { hostname } from "node:os";
@@ -52,40 +53,43 @@ import { Attempts, Slowdown } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
 
-/** What an authority is opened with. */
+/** Options of `openAuthority`. */
 export interface AuthorityOptions {
-  /** The caller closes it, after the authority. */
+  /** The caller of `openAuthority` closes it, after the authority. */
   readonly store: KeyValueStore;
-  /** Where a first start leaves the administrator's password and the enrolment tokens. */
+  /** Where the first start writes the administrator's password and the enrolment tokens. */
   readonly dataFolder: string;
-  /** Services that may run on this machine in processes of their own; default none. */
+  /** Services that may run on this machine in processes of their own. Default: none. */
   readonly services?: readonly string[] | undefined;
-  /** First password of the account `admin`; without it, one is made up. */
+  /** First password of the account `admin`. Default: a random one. */
   readonly adminPassword?: string | undefined;
-  /** What hashing a password costs; without it, as much as is safe. Tests spare themselves that. */
+  /** Cost of hashing a password. Default: a safe one. Tests set a low one, to be fast. */
   readonly passwordCost?: PasswordCost | undefined;
-  /** Most rules a namespace. */
+  /** Maximum number of rules in a namespace. */
   readonly maxRules: number;
   /** How long a guard may decide after a ping, in milliseconds. */
   readonly leaseMs: number;
   readonly log: Logger;
-  /** How other authorities on the store call this one in their logs; the machine's name, where it is left out. */
+  /**
+   * Name of this authority in the logs of other authorities on the store. Default: the host name.
+   */
   readonly name?: string | undefined;
   readonly clocks?: Clocks | undefined;
-  /** How long the audit trail is kept, and how large it may be; without it, for ever. */
+  /** How long audit records are stored, and their maximum size. Default: no limits. */
   readonly audit?: AuditLimits | undefined;
-  /** Whether the machine's clock is right, whatever the store says; else one that went back is not believed. */
+  /** Whether to trust the machine's clock even if the store or other clocks disagree. */
   readonly acceptTime?: boolean | undefined;
   /**
-   * Whether a service joins without an enrolment, too: in the authority's process or by configuration. Then it keeps its gRPC
-   * names when its last enrolment is deleted. Default: none does.
+   * Whether a service also joins without an enrolment: in the authority's process, or by
+   * configuration. Then it keeps its gRPC names when its last enrolment is deleted. Default: none
+   * does.
    */
   readonly joinsOtherwise?: ((service: string) => boolean) | undefined;
 }
 
 const NO_LIMITS: AuditLimits = { retentionMs: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 
-/** A start on a store from before it was moved looks like any other, and grants what was revoked since. */
+/** A start on an old copy of the store looks like any other, but grants what was revoked later. */
 const OTHER_STORE =
   "this is another store than at the last start. Unless it is that one moved, or copied since, changes are missing, and what " +
   "was revoked is valid again: then stop, and name the store before in PORTICO_STORE";
@@ -93,30 +97,32 @@ const OTHER_STORE =
 /** An open authority. */
 export interface Authority {
   readonly service: Service;
-  /** Tells the installation from all others. */
+  /** Identifies the installation. */
   readonly installationId: string;
-  /** The administrator's password, where this start made it up. */
+  /** The administrator's password, if this start created it. */
   readonly firstStart: FirstStart | undefined;
-  /** Makes sure that the data folder holds a valid enrolment token of a service of this machine; returns it. */
+  /**
+   * Ensures that `enrolment/<name>` in the data folder holds a valid enrolment token. Returns it.
+   */
   enrol(name: string): Promise<string>;
-  /** Tells guards of other processes to go to another authority, and takes no new ones. */
+  /** Asks guards of other processes to change to another authority, and accepts no new guards. */
   announceStop(): void;
   /** Which service each gRPC name belongs to. */
   readonly grpcNames: GrpcNameOwners;
-  /** How many authorities run on the store, with this one. */
+  /** How many authorities run on the store, including this one. */
   count(): number;
-  /** What is wrong with the store or the clock, although calls go on, in words for the operator. */
+  /** Problems with the store or the clock that do not stop calls, in words for the operator. */
   errors(): string[];
   /** How many changes were refused because of the store or the clock, by reason. */
   refused(): Iterable<readonly [reason: string, count: number]>;
-  /** How many records of the audit trail have given way to others of their share, by the kind of share. */
+  /** How many audit records were overwritten by newer ones of their share, by the kind of share. */
   droppedRecords(): Iterable<readonly [share: string, count: number]>;
-  /** Writes down what waits. */
+  /** Writes everything that still waits to be written. */
   close(): Promise<void>;
 }
 
 /**
- * @throws {StoreError} when the store fails, or what it holds is damaged.
+ * @throws {StoreError} when the store fails, or its content is damaged.
  * @throws {ConfigError} when the password is too short or too long.
  */
 export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
@@ -127,7 +133,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const clock = new AuthorityClock({ clocks, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   const { leases, leaseRecords, stopNotifying } = await openLeases(options, { journal, clock, now });
-  // After the claims of others, which say what their clocks say.
+  // After the lease records of other authorities are read, which contain their clocks.
   const storedTime = new StoredTime({ rows: collectionOf(store, "time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
@@ -192,7 +198,7 @@ function checkAdminPassword(password: string): void {
   if (!isPassword(password)) throw new ConfigError("PORTICO_ADMIN_PASSWORD must have 12 to 128 characters");
 }
 
-/** Sets the installation up where it is not, with what each start completes. */
+/** Sets up the installation if it is new, and does what every start must complete. */
 async function setUp(
   { store, dataFolder, adminPassword, services = [], log }: AuthorityOptions,
   parts: { journal: Journal; passwords: Passwords; installation: Installation | undefined },
@@ -212,7 +218,9 @@ async function setUp(
   return firstStart;
 }
 
-/** Opens the leases of guards, and tells other authorities on the store of them until `stopTelling`. */
+/**
+ * Opens the leases of guards. Reports them to other authorities on the store until `stopNotifying`.
+ */
 async function openLeases(
   { store, leaseMs, log, name = hostname() }: AuthorityOptions,
   { journal, clock, now }: { journal: Journal; clock: AuthorityClock; now: () => number },
@@ -224,7 +232,7 @@ async function openLeases(
     await leaseRecords.open();
     return { leases: new Leases({ ...common, leaseRecords }), leaseRecords, stopNotifying: () => undefined };
   }
-  // Asked at the first renewal, when there are leases.
+  // Called at the first renewal, when `leases` is set.
   const lacking = () => Object.fromEntries(RESTRICTIONS.map((kind) => [kind, leases.lackingHere(kind)]));
   const leaseRecords: SharedLeaseRecords = new SharedLeaseRecords({
     store,

@@ -1,6 +1,7 @@
 /**
- * The store of authorities that may run, opened beside them for one change: by a command, on a machine that has the store.
- * The authorities follow the log, and so learn of the change by themselves.
+ * Opens the store for one change while authorities may be running on it. Used by commands on a
+ * machine that has the store. The authorities follow the log, so they learn of the change by
+ * themselves.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,12 +19,14 @@ import { StoredTime } from "./log/time/stored-time.js";
 /** An open store. */
 export interface Beside {
   readonly journal: Journal;
-  /** Resolves when no guard of any authority decides without the revision: at most a lease and a twentieth later. */
+  /** Resolves when no guard decides without the revision: after at most one lease plus 5%. */
   settled(revision: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How often other authorities are asked; this command grants no leases, in milliseconds. */
+/**
+ * Determines how often other authorities are asked, in milliseconds. This command grants no leases.
+ */
 const LEASE_MS = 5_000;
 
 /** @throws {StoreError} when the store cannot be used, or no authority has set it up yet. */
@@ -40,7 +43,7 @@ export async function openBeside({ store, log }: { store: KeyValueStore; log: Lo
   };
   let close = (): Promise<void> => journal.close();
   if (store.mayBeStale) {
-    const lacking = () => ({}); // It has no guards, and writes no claim.
+    const lacking = () => ({}); // A command has no guards, and writes no lease record.
     const about = { clock, name: "a command", lacking };
     const leaseRecords = new SharedLeaseRecords({
       store,
@@ -56,7 +59,7 @@ export async function openBeside({ store, log }: { store: KeyValueStore; log: Lo
       await journal.close();
       await leaseRecords.withdraw(0);
     };
-    // It compares the clock of this machine with others.
+    // Compares the clock of this machine with the other clocks.
     await leaseRecords.open();
   }
   const stored = await new StoredTime({ rows: collectionOf(store, "time"), journal, clock }).read();

@@ -1,7 +1,8 @@
 /**
- * The first start sets up an installation by one entry, the first of the log. Its secrets are written to files before, so
- * a crash in between loses nothing: the next start uses what the files say. So do two processes that start at once on one
- * data folder, of which one writes the entry.
+ * The first start sets up an installation by one entry, the first of the log. It writes the secrets
+ * to files before that entry. So a crash in between loses nothing: the next start uses the secrets
+ * in the files. Two processes that start at the same time on one data folder also use the same
+ * files; one of the two writes the entry.
  */
 
 import { randomUUID } from "node:crypto";
@@ -22,21 +23,24 @@ import type { Decide, LogEvent } from "./log/changelog/decide.js";
 import { type Journal, PORTICO } from "./log/changelog/journal.js";
 import { isPassword, type Passwords, randomPassword } from "./login/passwords.js";
 
-/** What the administrator must be told after a first start. */
+/** What to show to the administrator after a first start. */
 export interface FirstStart {
-  /** Where the administrator's password is kept. */
+  /** The file with the administrator's password. */
   readonly passwordFile: string;
   readonly password: string;
 }
 
-/** The account of the administrator, in the namespace `default`. */
+/** The administrator's account, in the namespace `default`. */
 export const ADMIN = "admin";
 
-/** Sets the installation up, unless it is. Returns what the administrator must be told; undefined where nothing is new. */
+/**
+ * Sets up the installation if it is new.
+ * @returns what to show to the administrator; undefined if nothing is new
+ */
 export async function bootstrap(options: {
   journal: Journal;
   store: string;
-  /** What the data folder showed before the log was read: another process may be setting it up. */
+  /** Read from the data folder before the log, because another process may be setting it up. */
   installation: Installation | undefined;
   passwords: Passwords;
   dataFolder: string;
@@ -44,7 +48,7 @@ export async function bootstrap(options: {
 }): Promise<FirstStart | undefined> {
   const { journal, store, installation, passwords, dataFolder, adminPassword } = options;
   if (journal.state.revision > 0) return undefined;
-  // A first start that was cut short leaves files, but no record of the store.
+  // A first start that was interrupted leaves files, but no record of the store.
   if (installation !== undefined) {
     const lost = lostInstallation(store, dataFolder, installation);
     throw new StoreError(`store ${store} is without any entry, ${lost}`);
@@ -52,17 +56,17 @@ export async function bootstrap(options: {
   await refuseServicesLeft(dataFolder);
   const passwordFile = passwordFileIn(dataFolder);
   const created: string[] = [];
-  const keep = (file: string, make: () => string, check: (text: string) => boolean): string => {
+  const readOrCreate = (file: string, make: () => string, check: (text: string) => boolean): string => {
     if (writeOnce(file, make)) created.push(file);
     const text = readFileSync(file, "utf8").trim();
     if (!check(text)) throw new StoreError(`${file} is not what an earlier start wrote; delete it and start again`);
     return text;
   };
   if (adminPassword !== undefined) rmSync(passwordFile, { force: true });
-  const password = adminPassword ?? keep(passwordFile, randomPassword, isPassword);
+  const password = adminPassword ?? readOrCreate(passwordFile, randomPassword, isPassword);
   const enrolments = FIRST_ENROLMENTS.map((name) => ({
     name,
-    token: keep(join(dataFolder, "enrolment", name), () => createToken("enrolment"), isToken),
+    token: readOrCreate(join(dataFolder, "enrolment", name), () => createToken("enrolment"), isToken),
   }));
   const hash = await passwords.hash(password);
   let first = false;
@@ -77,7 +81,7 @@ export async function bootstrap(options: {
   return first && adminPassword === undefined ? { passwordFile, password } : undefined;
 }
 
-/** Deletes the file with the administrator's first password as soon as another password is set. */
+/** Deletes the file with the administrator's first password as soon as the password changes. */
 export function deletePasswordFileOnceChanged(options: { journal: Journal; dataFolder: string; log: Logger }): void {
   const { journal, dataFolder, log } = options;
   const hash = () => journal.state.account(DEFAULT_NAMESPACE, ADMIN)?.password?.hash;
@@ -90,7 +94,7 @@ export function deletePasswordFileOnceChanged(options: { journal: Journal; dataF
   const unfollow = journal.follow({ changed: check, replaced: check });
 }
 
-/** Deletes the file with the administrator's first password, which is good no longer. */
+/** Deletes the file with the administrator's first password, which is no longer valid. */
 export function deletePasswordFile(dataFolder: string, log: Logger): void {
   const file = passwordFileIn(dataFolder);
   try {
@@ -101,8 +105,8 @@ export function deletePasswordFile(dataFolder: string, log: Logger): void {
 }
 
 /**
- * Says in the log where a setting for the first start is not the administrator's password: whoever has set it since expects
- * that it is.
+ * Warns in the log if PORTICO_ADMIN_PASSWORD is not the administrator's password. Only the first
+ * start uses the setting, but an operator who sets it later expects it to be the password.
  */
 export async function warnOfUnusedPassword(options: {
   journal: Journal;
@@ -120,7 +124,7 @@ export async function warnOfUnusedPassword(options: {
   );
 }
 
-/** The events of the first entry. */
+/** The events of the log's first entry. */
 export function firstEntry(password: PasswordHash, enrolments: { name: string; token: string }[]): ReturnType<Decide> {
   const namespace = DEFAULT_NAMESPACE;
   const rule = { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
@@ -134,7 +138,7 @@ export function firstEntry(password: PasswordHash, enrolments: { name: string; t
   ];
 }
 
-/** The event that tells an installation from all others. */
+/** The event that gives the installation its ID. */
 export function installationCreated(): LogEvent {
   return { $case: "installationCreated", value: { id: randomUUID() } };
 }

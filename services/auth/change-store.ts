@@ -1,4 +1,4 @@
-/** Changes of the store by a process that has it, and no authority. Authorities of other processes follow the log. */
+/** Changes the store from a process without an authority. Running authorities follow the log. */
 
 import type { Logger } from "pino";
 import type { KeyValueStore } from "../../src/store/store.js";
@@ -23,9 +23,10 @@ export async function changeStore<T>(
 }
 
 /**
- * Makes an installation of its own of a copy: with another ID, and other keys for contexts, so that what the original signs is
- * not good here. Accounts, keys and enrolments are those of the original.
- * @returns the ID
+ * Makes a copy of an installation independent: it gets another ID and other keys for caller
+ * assertions, so that it refuses what the original signs. Its accounts, keys and enrolments stay
+ * the same as in the original.
+ * @returns the new ID
  */
 export function makeOwnInstallation(store: KeyValueStore, log: Logger): Promise<string> {
   return changeStore(store, log, async (journal) => {

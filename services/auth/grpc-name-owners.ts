@@ -1,12 +1,12 @@
-/** The gRPC names and their owners, as the registry uses them: the log keeps them, so all authorities on a store agree. */
+/** The owners of gRPC names, for the registry. They are in the log, so all authorities agree. */
 import { unauthenticated } from "../../src/errors.js";
 import { type Journal, PORTICO, type StateListener } from "./log/changelog/journal.js";
 import type { GrpcNames } from "./log/state/grpc-names.js";
 
 /**
- * Told of changes of owners.
- * @param services whose names are others than before
- * @param released names that are nobody's any more, and whose they were
+ * Notified of changes of owners.
+ * @param services whose list of names has changed
+ * @param released names that have no owner any more, with their former owners
  */
 type OwnersListener = (
   services: readonly string[],
@@ -17,11 +17,11 @@ type OwnersListener = (
 export class GrpcNameOwners implements StateListener {
   readonly #journal: Journal;
   readonly #listeners = new Set<OwnersListener>();
-  /** As it was told last. */
+  /** The revision of the names at the last notification. */
   #revision: number;
   #known: ReadonlyMap<string, readonly string[]>;
 
-  /** @param journal which it follows as long as that is open */
+  /** @param journal followed until it is closed */
   constructor(journal: Journal) {
     this.#journal = journal;
     this.#revision = this.#names.revision;
@@ -33,7 +33,7 @@ export class GrpcNameOwners implements StateListener {
     return this.#journal.state.grpcNames;
   }
 
-  /** The revision that last changed an owner; 0 where none did. */
+  /** The revision that last changed an owner; 0 if none did. */
   get revision(): number {
     return this.#names.revision;
   }
@@ -52,15 +52,18 @@ export class GrpcNameOwners implements StateListener {
   }
 
   /**
-   * Gives a service those of the names that are nobody's, as many as it may own. They are its own when this resolves, and
-   * on disk. Where there are none, nothing is written.
-   * @param token the enrolment token by which it joins, by its SHA-256 in hex; undefined where it joins by none
-   * @throws {StatusError} (rejects with one) UNAVAILABLE where the store fails; UNAUTHENTICATED where the token was revoked
+   * Gives the service the names that have no owner, up to its maximum. When this resolves, the
+   * service owns them, and this is on disk. Writes nothing if there are no such names.
+   * @param token SHA-256 in hex of the enrolment token by which the service joins; undefined if it
+   *   joins without one
+   * @throws {StatusError} (rejects) UNAVAILABLE when the store fails; UNAUTHENTICATED when the
+   *   token was revoked
    */
   async claim(service: string, names: readonly string[], token?: string): Promise<void> {
     if (this.#names.claimable(service, names).length === 0) return;
     await this.#journal.commit(PORTICO, (state) => {
-      // Deleting the last enrolment releases the names, which a registration of before must not take back.
+      // Deleting the last enrolment releases the names. A registration that began before must not
+      // take them back.
       if (token !== undefined && !state.enrolments.has(token)) {
         throw unauthenticated(`The enrolment token of ${service} was revoked`);
       }
@@ -69,7 +72,7 @@ export class GrpcNameOwners implements StateListener {
     });
   }
 
-  /** Tells a listener of changes until the returned function is called. */
+  /** Notifies a listener of changes until the returned function is called. */
   follow(listener: OwnersListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,6 +1,7 @@
 /**
- * Enrols a service that runs on the authority's machine: its token is in the data folder, where its process looks for it.
- * `enrolInStore` does so beside the authority, in a process that has the store and no authority.
+ * Enrols a service that runs on the authority's machine: writes its token to the data folder, where
+ * the service's process reads it. `enrolInStore` does the same from a process that has the store
+ * but no authority.
  */
 
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -17,8 +18,8 @@ import { type Journal, PORTICO } from "./log/changelog/journal.js";
 import type { State } from "./log/state/state.js";
 
 /**
- * Makes sure that the file of a service's enrolment token, `enrolment/<name>`, holds a valid one. A token that was revoked
- * is replaced by another, never made valid again.
+ * Ensures that the file of a service's enrolment token, `enrolment/<name>`, holds a valid token. A
+ * revoked token is replaced by a new one; it never becomes valid again.
  * @returns the token.
  * @throws {StatusError} FAILED_PRECONDITION when there are too many enrolments.
  */
@@ -39,10 +40,12 @@ export async function enrolLocally(journal: Journal, dataFolder: string, name: s
 }
 
 /**
- * Enrols as `enrolLocally`, in a store that authorities of other processes may use at the same time: they follow the log.
+ * Like `enrolLocally`, in a store that authorities of other processes may use at the same time:
+ * they follow the log.
  * @returns the token.
  * @throws {StoreError} when the store cannot be used, or no authority has set it up yet.
- * @throws {StatusError} INVALID_ARGUMENT for a name that no service can have; as `enrolLocally`.
+ * @throws {StatusError} INVALID_ARGUMENT for an invalid service name; also the errors of
+ *   `enrolLocally`.
  */
 export async function enrolInStore(options: {
   store: KeyValueStore;
@@ -56,8 +59,9 @@ export async function enrolInStore(options: {
 }
 
 /**
- * Enrols those of the services that the store has never had an enrolment of, so that each can run on this machine in a
- * process of its own. One whose enrolment was deleted stays without. Where it fails, it says in the log what to do.
+ * Enrols the services that never had an enrolment in this store, so that each can run on this
+ * machine in a process of its own. A service whose enrolment was deleted is not enrolled again. If
+ * enrolling fails, the log says what to do.
  */
 export async function enrolNew(options: {
   journal: Journal;
@@ -85,7 +89,7 @@ export async function enrolNew(options: {
   }
 }
 
-/** Whether the store has never had an enrolment of that name: deleting one leaves a newer key. */
+/** Whether the store never had an enrolment of that name. A deleted one leaves a key generation. */
 function isNew(state: State, name: string): boolean {
   return state.enrolmentsOf(name).length === 0 && !state.keyGenerations.has(name);
 }

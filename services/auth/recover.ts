@@ -1,6 +1,7 @@
 /**
- * Gives the administrator a new password beside the authority, for whoever has the store: where nobody can log in as
- * `admin` any more, because the password is lost, or the account, or its scope.
+ * Sets a new password for the administrator directly in the store. For operators with access to the
+ * store when no administrator can log in as `admin`, because the password, the account or its scope
+ * is lost.
  */
 
 import type { Logger } from "pino";
@@ -19,21 +20,23 @@ import { checkPassword, type PasswordCost, Passwords, randomPassword } from "./l
 interface Options {
   readonly store: KeyValueStore;
   readonly dataFolder: string;
-  /** The new password; without it, one is made up. */
+  /** The new password. Default: a random one. */
   readonly password?: string | undefined;
-  /** As AuthorityOptions.passwordCost. */
+  /** See AuthorityOptions.passwordCost. */
   readonly passwordCost?: PasswordCost | undefined;
   readonly log: Logger;
-  /** Told the new password when it is on disk, and guards may still decide by the state before it. */
+  /** Called with the new password once it is on disk. Guards may still decide by the old state. */
   readonly onWritten?: (password: string) => void;
 }
 
 /**
- * Sets the password of the account `admin`, which ends its logins; makes the account, or gives it the scope `admin`, where it
- * lacks either. Its API keys stay as they are. Once this resolves, no guard decides without the change.
- * @throws {StoreError} when the store cannot be used, is not set up, or the data folder is of another one.
- * @throws {StatusError} INVALID_ARGUMENT for a password that is too short or too long; UNAVAILABLE while changes are
- *   refused, such as on a full disk.
+ * Sets the password of the account `admin`, which ends its logins. Creates the account, or gives it
+ * the scope `admin`, if either is missing. Its API keys stay as they are. Once this resolves, no
+ * guard decides without the change.
+ * @throws {StoreError} when the store cannot be used or is not set up, or when the data folder
+ *   belongs to another store.
+ * @throws {StatusError} INVALID_ARGUMENT for a password that is too short or too long; UNAVAILABLE
+ *   while changes are refused, for example because the disk is full.
  */
 export async function recoverAdmin(options: Options): Promise<void> {
   const { store, dataFolder, password = randomPassword(), passwordCost, log, onWritten } = options;

@@ -1,4 +1,6 @@
-/** Accounts: creates, lists, changes and deletes the accounts of the caller's namespace, and sets passwords. */
+/**
+ * Accounts: creates, lists, changes and deletes accounts of the caller's namespace; sets passwords.
+ */
 
 import { checkScope } from "../../../src/access/decide/rules.js";
 import { isAdmin } from "../../../src/call/admission.js";
@@ -106,7 +108,7 @@ async function setScopes(changes: Changes, request: SetScopesRequest, context: C
   return account!;
 }
 
-/** @throws {StatusError} when the account holds others. */
+/** @throws {StatusError} ABORTED when the account has other scopes than expected. */
 function checkExpected({ name, scopes }: AccountState, expected: readonly string[]): void {
   const wanted = new Set(expected);
   if (wanted.size === scopes.length && scopes.every((scope) => wanted.has(scope))) return;
@@ -164,7 +166,7 @@ function find(state: State, namespace: string, name: string): AccountState {
   return account;
 }
 
-/** @throws {StatusError} when no other account holds the scope `admin`. */
+/** @throws {StatusError} FAILED_PRECONDITION when no other account has the scope `admin`. */
 function keepAnAdmin(state: State, namespace: string, name: string): void {
   if (state.accounts(namespace).some((account) => account.name !== name && account.scopes.includes(ADMIN_SCOPE)))
     return;

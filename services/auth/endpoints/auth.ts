@@ -1,4 +1,4 @@
-/** Auth: signs accounts in and out. */
+/** Auth: logs accounts in and out. */
 
 import { createToken, hashToken, isToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
@@ -56,7 +56,7 @@ async function login(
   context: Context,
 ): Promise<Tokens> {
   const namespace = named || DEFAULT_NAMESPACE;
-  // No account has such a name. Failures are counted by name, and long ones must not take memory.
+  // No account has so long a name. Failures are counted by name, and long names would take memory.
   if (name.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) throw wrong();
   const origin = originOf(context);
   const attempt = { namespace, account: name, address: origin.address, requestId: origin.requestId };
@@ -69,7 +69,7 @@ async function login(
   if (!(await attempts.verify(attempt, password, readHash))) throw wrong();
   const pair = createPair(changes.now);
   await changes.issue({ namespace, account: name, origin }, (state) => {
-    // The account may have gone, or have got another password, while this one was being checked.
+    // The account may have been deleted, or got another password, while this password was checked.
     const current = state.account(namespace, name)?.password;
     if (hash === undefined || !current?.hash.equals(hash.hash)) throw wrong();
     const { access, refresh } = pair.hashed;
@@ -117,7 +117,7 @@ function createPair(now: number) {
   };
 }
 
-/** One error for an unknown account and a wrong password, so that it does not disclose which accounts exist. */
+/** One error for an unknown account and a wrong password: it must not show which accounts exist. */
 function wrong(): StatusError {
   return unauthenticated("Wrong account or password");
 }

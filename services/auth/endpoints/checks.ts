@@ -1,4 +1,4 @@
-/** What several endpoints check themselves: their caller, beyond what the guard has checked, and parts of requests. */
+/** Checks that several endpoints share: of the caller, beyond the guard's checks, and of fields. */
 
 import { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { requestIdOf } from "../../../src/call/metadata.js";
@@ -9,15 +9,15 @@ import type { Context } from "../../../src/rpc/service.js";
 import type { CallAuthor } from "../log/changelog/changes.js";
 import type { Origin } from "../log/changelog/decide.js";
 
-/** @throws {StatusError} UNAUTHENTICATED when no account calls. */
+/** @throws {StatusError} UNAUTHENTICATED unless an account calls. */
 export function accountOf({ caller, endpoint }: Context): KnownCaller {
   if (caller instanceof KnownCaller && caller.enrolment === undefined) return caller;
   throw unauthenticated(`Unauthorized call made to ${endpoint}`);
 }
 
 /**
- * Who makes a change by this call, for the audit trail.
- * @throws {StatusError} UNAUTHENTICATED when no account calls.
+ * The author of a change made by this call, for the audit trail.
+ * @throws {StatusError} UNAUTHENTICATED unless an account calls.
  */
 export function authorOf(context: Context): CallAuthor {
   const caller = accountOf(context);
@@ -38,7 +38,7 @@ export function accountOfDefault(context: Context): KnownCaller {
 }
 
 /**
- * Checks a name as namespaces, services and enrolments have.
+ * Checks the name of a namespace, a service or an enrolment.
  * @throws {StatusError} INVALID_ARGUMENT naming the field.
  */
 export function checkName(field: string, name: string): void {
@@ -50,7 +50,7 @@ export function checkName(field: string, name: string): void {
 
 /**
  * Checks each text of a list.
- * @param check throws where it is wrong
+ * @param check throws if the text is invalid
  * @throws {StatusError} INVALID_ARGUMENT naming the field.
  */
 export function checkEach(
@@ -70,7 +70,7 @@ export function checkEach(
 }
 
 /**
- * Reads a resource that is no pattern.
+ * Parses a resource without wildcards.
  * @throws {StatusError} INVALID_ARGUMENT naming the field.
  */
 export function checkLiteral(field: string, text: string): Resource {

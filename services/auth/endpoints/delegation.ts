@@ -1,6 +1,7 @@
 /**
- * Delegation: signs contexts for services that call other services. Both the service and the caller it acts for are
- * judged by the current rules, and the caller is looked up by its token, so a revoked token cannot be acted for.
+ * Delegation: signs caller assertions for services that call other services. The current rules must
+ * grant the call to the service and to the caller that it acts for. The caller is looked up by its
+ * token, so a service cannot act for a revoked token.
  */
 
 import { delegationKeyOf } from "../../../src/access/assertions/assertion-keys.js";
@@ -26,7 +27,7 @@ import { checkLiteral } from "./checks.js";
 
 interface Options {
   readonly journal: Journal;
-  /** How long a context is good for, in milliseconds. */
+  /** How long a caller assertion is valid, in milliseconds. */
   readonly leaseMs: number;
 }
 
@@ -35,7 +36,7 @@ interface Acting {
   readonly namespace: string;
   /** Undefined for a call without a token. */
   readonly caller: Caller | undefined;
-  /** Of the caller's token; of the service's own where it calls for itself. */
+  /** Of the caller's token, or of the service's own token if it calls for itself. */
   readonly sha256: string;
 }
 
@@ -58,7 +59,8 @@ interface Current {
 }
 
 /**
- * @throws {StatusError} INVALID_ARGUMENT, or UNAUTHENTICATED and PERMISSION_DENIED as the endpoint itself would refuse.
+ * @throws {StatusError} INVALID_ARGUMENT; UNAUTHENTICATED or PERMISSION_DENIED if the endpoint
+ *   itself would refuse the call.
  */
 function issue(current: Current, request: IssueRequest, context: Context): IssueResponse {
   const { state, now, leaseMs } = current;
@@ -97,8 +99,8 @@ function enrolmentOf({ caller }: Context): string {
 }
 
 /**
- * @throws {StatusError} UNAUTHENTICATED for a context that no gateway or authority made for this service, that has
- * expired, or whose caller's token is good no longer.
+ * @throws {StatusError} UNAUTHENTICATED for a caller assertion that no gateway or authority made
+ *   for this service, that has expired, or whose caller's token is no longer valid.
  */
 function actingFor(
   { state, now }: Current,
@@ -129,7 +131,10 @@ function actingFor(
   throw unauthenticated("acting_for: the token of its caller was revoked or has expired");
 }
 
-/** The caller with those of its token's limits that cover the resource, as contexts carry it (src/access/assertions/assertion-cache.ts). */
+/**
+ * The caller with only those limits of its token that cover the resource, as gateways send it
+ * (src/access/assertions/assertion-cache.ts).
+ */
 function limitedTo(caller: Caller | undefined, resource: Resource): Caller | undefined {
   const covering = caller?.resources.filter((limit) => matches(parsePattern(limit), resource)) ?? [];
   return caller && { ...caller, resources: covering, key: undefined };
@@ -164,7 +169,9 @@ function refused(
   return unauthenticated(`Unauthorized call made to ${name} by ${who}`);
 }
 
-/** @throws {StatusError} INVALID_ARGUMENT unless it is an endpoint that takes contexts. */
+/**
+ * @throws {StatusError} INVALID_ARGUMENT unless it is an endpoint that accepts caller assertions.
+ */
 function checkEndpoint(text: string): Resource {
   const resource = checkLiteral("resource", text);
   if (resource.type !== "service")
@@ -177,10 +184,10 @@ function serviceOf(resource: string): string | undefined {
   return resource.split(":")[1];
 }
 
-/** The rules of namespaces, compiled when they are first asked, and kept current from then on. */
+/** The rules of namespaces, compiled when they are first needed, and then kept up to date. */
 class CompiledRules implements StateListener {
   readonly #journal: Journal;
-  /** The state of a namespace that was deleted, or replaced with the state, is another object. */
+  /** Keyed by object: a namespace that was deleted or reloaded has another state object. */
   readonly #compiled = new WeakMap<NamespaceState, RuleSet>();
 
   constructor(journal: Journal) {

@@ -21,7 +21,7 @@ const MAX_OF_NAME = 100;
 
 interface Options {
   readonly changes: Changes;
-  /** Whether a service joins without an enrolment, too. */
+  /** Whether a service also joins without an enrolment. */
   readonly joinsOtherwise: (service: string) => boolean;
 }
 
@@ -66,31 +66,31 @@ async function create(
   return { secret, enrolment: stored && shown(stored) };
 }
 
-/** The event of a new token. The name's other tokens stay if it is `beside` them, else they are revoked. */
+/** The event of a new token. With `beside`, the name's other tokens stay valid. */
 export function enrolmentCreated(name: string, token: string, { beside }: { beside: boolean }): LogEvent {
   const value = { name, sha256: hashToken(token), prefix: tokenPrefix(token), beside };
   return { $case: "enrolmentCreated", value };
 }
 
-/** A gateway's token gives access to the root of all keys. So with the token, the secret that the root is derived from is replaced. */
+/** With a gateway's token, also replaces the root key that the token gave access to. */
 function newSecret(name: string): LogEvent[] {
   return name === GATEWAY ? [contextSecretCreated()] : [];
 }
 
-/** A service that cannot join any more keeps no gRPC names from others. */
+/** A service that cannot join any more must not block gRPC names for others. */
 function namesReleased({ grpcNames }: State, service: string): LogEvent[] {
   return grpcNames.of(service).length === 0 ? [] : [{ $case: "grpcNamesReleased", value: { service, names: [] } }];
 }
 
-/** The event of a new secret for the keys of contexts. */
+/** The event of a new secret, from which the keys of caller assertions are derived. */
 export function contextSecretCreated(): LogEvent {
   return { $case: "contextSecretCreated", value: { secret: randomBytes(32) } };
 }
 
 /** @throws {StatusError} FAILED_PRECONDITION when there are too many. */
 export function checkQuota(state: State, name: string): void {
-  const full = (most: number, of: string): StatusError =>
-    failedPrecondition(`there are ${most} enrolments${of}, the most there may be; delete some`);
+  const full = (max: number, of: string): StatusError =>
+    failedPrecondition(`there are ${max} enrolments${of}, the most there may be; delete some`);
   if (state.enrolments.size >= MAX_ENROLMENTS) throw full(MAX_ENROLMENTS, "");
   if (state.enrolmentsOf(name).length >= MAX_OF_NAME) throw full(MAX_OF_NAME, ` of ${name}`);
 }

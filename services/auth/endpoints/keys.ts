@@ -1,4 +1,6 @@
-/** Keys: API keys, each caller's own; an administrator's, all of the namespace. And when each was last used. */
+/**
+ * Keys: API keys of the caller or, for an administrator, of the namespace; and when they were used.
+ */
 import type { Logger } from "pino";
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
@@ -30,9 +32,11 @@ const MAX_LIFE = 365 * DAY;
 const MAX_KEYS = 100;
 const MAX_RESOURCES = 100;
 const MAX_NAME_LENGTH = 100;
-/** How many secrets are drawn until one has a prefix that no key of the namespace has: with a million keys each 57,000th has. */
+/**
+ * Maximum draws for an unused prefix. With a million keys, one in 57,000 draws is a used prefix.
+ */
 const MAX_DRAWS = 8;
-/** What would break a line, or turn the text around it, wherever the name is shown. */
+/** Characters that break a line, or change the direction of text around the name. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
 interface Options {
@@ -137,7 +141,9 @@ function createKey(
   return { secret, key };
 }
 
-/** The caller's keys, or an administrator's all of the namespace, by account and the time at which they were created. */
+/**
+ * The caller's keys, or all of the namespace for an administrator, by account and time of creation.
+ */
 function listOf(state: State, caller: KnownCaller, now: number): PageItems<StoredKey> {
   const own = state.account(caller.namespace, caller.account);
   return {
@@ -159,12 +165,12 @@ function positionOf({ account, created, prefix }: StoredKey): readonly string[] 
   return [account, `${timestampMs(created)}`, prefix];
 }
 
-/** Of two keys of an account, by their positions. */
+/** Compares two keys of an account, by their positions. */
 function compareKeys([, createdA, prefixA = ""]: readonly string[], [, createdB, prefixB = ""]: readonly string[]) {
   return Number(createdA) - Number(createdB) || (prefixA < prefixB ? -1 : prefixA > prefixB ? 1 : 0);
 }
 
-/** @throws {StatusError} NOT_FOUND, the same for a key that is not the caller's. */
+/** @throws {StatusError} NOT_FOUND if there is no such key, or it is not the caller's. */
 function find(state: State, caller: KnownCaller, prefix: string, now: number): StoredKey {
   const key = state.keyWithPrefix(caller.namespace, prefix);
   const isVisible = key !== undefined && (isAdmin(caller) || key.account === caller.account);
@@ -172,13 +178,13 @@ function find(state: State, caller: KnownCaller, prefix: string, now: number): S
   return key;
 }
 
-/** Most keys that an error names. */
+/** Maximum number of keys that an error names. */
 const MAX_NAMED = 10;
 
 /**
- * The key of a namespace with a prefix or a name.
- * @param of the account whose key is meant; empty for any
- * @throws {StatusError} NOT_FOUND; INVALID_ARGUMENT where several keys have the name
+ * Finds a key of a namespace by its prefix or its name.
+ * @param of the account of the key; empty for any account
+ * @throws {StatusError} NOT_FOUND; INVALID_ARGUMENT if several keys have the name
  */
 export async function findByPrefixOrName(
   changes: Changes,
@@ -194,7 +200,8 @@ export async function findByPrefixOrName(
   const byPrefix = state.keyWithPrefix(namespace, text);
   if (byPrefix !== undefined && isMeant(byPrefix)) return byPrefix;
   const names = of === "" ? Array.from(state.accountsFrom(namespace), ({ name }) => name) : [of];
-  // In turns, because there may be a million. The account is looked up anew: it may have gone meanwhile.
+  // Paced, because there may be a million keys. The account is looked up each time: it may be
+  // deleted.
   const keysNamed = await mapPaced(names, (name) => {
     const account = state.account(namespace, name);
     return account === undefined ? [] : state.keysOf(account).filter(isMeant);
@@ -216,7 +223,7 @@ function checkQuota(state: State, { namespace, account, prefix }: StoredKey, now
   if (alive.length >= MAX_KEYS) {
     throw failedPrecondition(`the account has ${MAX_KEYS} keys, the most it may; revoke one`);
   }
-  // Drawn at another authority at the same time.
+  // Another authority may have drawn the same prefix at the same time.
   if (state.keyWithPrefix(namespace, prefix) !== undefined) throw aborted("the new key's prefix is taken; try again");
 }
 
@@ -224,14 +231,14 @@ function isKey(state: State, { sha256 }: KnownCaller): boolean {
   return state.token(Buffer.from(sha256, "hex"))?.kind === "key";
 }
 
-/** A key limited to some resources must not make one that is not. */
+/** A key that is limited to some resources must not create a key without limits. */
 function unlimited(context: Context): KnownCaller {
   const caller = accountOf(context);
   if (caller.resources.length === 0) return caller;
   throw permissionDenied("A key that is limited to resources cannot create keys");
 }
 
-/** A key as answers have it: without its hash. */
+/** A key as responses show it, without its hash. */
 export function shown(key: StoredKey, keyUses?: KeyUses): Key {
   const { prefix, name, account, created, expires, resources } = key;
   const unwritten = keyUses?.lastUse(key.sha256);
@@ -239,12 +246,14 @@ export function shown(key: StoredKey, keyUses?: KeyUses): Key {
   return { prefix, name, account, created, expires, lastUsed, resources };
 }
 
-/** How often the uses of keys are written down, in milliseconds. */
+/** How often the uses of keys are written to the log, in milliseconds. */
 const WRITE_INTERVAL = 60_000;
-/** Most uses in one entry of the log. */
+/** Maximum number of uses in one log entry. */
 const MAX_USES = 1_000;
 
-/** When API keys were last used, as guards tell. It is written to the log once a minute, and when the authority closes. */
+/**
+ * When API keys were last used, as guards report. Written to the log once a minute and at the stop.
+ */
 export class KeyUses {
   readonly #journal: Journal;
   readonly #log: Logger;
@@ -264,7 +273,7 @@ export class KeyUses {
     if (this.#uses.size === MAX_USES) void this.flush();
   }
 
-  /** The latest known use that is not written down yet, in milliseconds of `Date.now()`. */
+  /** The latest use that is not written yet, in milliseconds of `Date.now()`; undefined if none. */
   lastUse(sha256: Uint8Array): number | undefined {
     return this.#uses.get(hex(sha256));
   }

@@ -1,4 +1,6 @@
-/** Names: lists which service each full name of a gRPC service belongs to, and takes names from a service. */
+/**
+ * Names: lists which service owns each full name of a gRPC service, and takes names from a service.
+ */
 import { notFound } from "../../../src/errors.js";
 import { NamesService } from "../../../src/gen/portico/auth/v1/names.js";
 import { part, type ServicePart } from "../../../src/rpc/service.js";
@@ -31,7 +33,7 @@ export function names({ changes }: { changes: Changes }): ServicePart {
   });
 }
 
-/** What there is not, and where a name belongs to another service, to which. */
+/** The message of the error: what is missing, and which service owns the name instead. */
 function unknown(service: string, name: string, owner: string | undefined): string {
   if (name === "") return `no gRPC name belongs to ${service}`;
   return `${name} does not belong to ${service}, but to ${owner ?? "nobody"}`;

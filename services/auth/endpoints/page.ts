@@ -1,47 +1,47 @@
 /**
- * Pages of lists, as in Google's AIP-158. The token of the next page is the position of the last item that was given, so
- * what is added or deleted between two pages neither repeats nor hides other items.
+ * Pages of lists, as in Google's AIP-158. The token of the next page is the position of the last
+ * item. So items that are added or deleted between two pages cause no repeated or missing items.
  */
 import { invalidArgument } from "../../../src/errors.js";
 
-/** Most items of a page whose size is named. */
+/** Maximum page size that a request may ask for. */
 const MAX_SIZE = 1_000;
 
-/** What a page has at most, where its request names no size. */
+/** The limits of a page if the request gives no size. */
 interface PageLimits {
   readonly size: number;
-  /** Of its items; a message has 4 MiB at most. It holds for every page. */
+  /** Maximum total size of its items, below the 4 MiB of a message. Applies to every page. */
   readonly bytes: number;
 }
 
 const USUAL: PageLimits = { size: MAX_SIZE, bytes: 1024 ** 2 };
-/** Of a list that is short in nearly all cases, and was given at once before it had pages. */
+/** For a list that is nearly always short, and that had no pages in earlier versions. */
 export const ALL_AT_ONCE: PageLimits = { size: Number.POSITIVE_INFINITY, bytes: 3 * 1024 ** 2 };
 
-/** What a request for a page asks for. */
+/** The fields of a request that select a page. */
 export interface PageRequest {
   readonly pageSize: number;
   readonly pageToken: string;
 }
 
-/** What is given for it. */
+/** A page of a list. */
 export interface ListPage<T> {
   readonly items: T[];
   readonly nextPageToken: string;
 }
 
-/** How the items of a list are measured and found again. */
+/** How the items of a list are read, measured and found again. */
 export interface PageItems<T> {
-  /** In order, from the position on; no more of them are asked for than are given, and one. */
+  /** The items after the position, in order. Only one item more than the page has is read. */
   readonly after: (position: readonly string[] | undefined) => Iterable<T>;
   /** Identifies the place of an item in the order. */
   readonly positionOf: (item: T) => readonly string[];
-  /** In a message. */
+  /** Size of the item in a message. */
   readonly bytesOf: (item: T) => number;
 }
 
 /**
- * The page that was asked for.
+ * Returns the requested page.
  * @throws {StatusError} INVALID_ARGUMENT naming the field.
  */
 export function pageOf<T>(request: PageRequest, list: PageItems<T>, limits: PageLimits = USUAL): ListPage<T> {
@@ -73,7 +73,7 @@ function readToken(token: string): readonly string[] | undefined {
     const position: unknown = JSON.parse(Buffer.from(token, "base64url").toString());
     if (Array.isArray(position) && position.every((part) => typeof part === "string")) return position;
   } catch {
-    // Falls through to the error below.
+    // Continues with the error below.
   }
   throw invalidArgument("page_token: must be the next_page_token of a list, unchanged");
 }

@@ -1,9 +1,10 @@
 /**
- * Policy: sends guards the rules and every change of them, grants their leases, and finds the callers of tokens for them.
+ * Policy: sends guards the rules and every change to them, grants leases, and resolves tokens to
+ * callers.
  *
- * Changes that a guard has not been sent yet wait in its Watcher, joined to one message, until the stream can take it. A
- * guard too slow for that is sent a snapshot instead. A revision without changes for guards waits for the next pong, which names
- * it, or until a change waits for the guard.
+ * Unsent changes for a guard wait in its Watcher, combined into one message, until the stream
+ * accepts it. A guard that is too slow gets a snapshot instead. A revision without changes for
+ * guards is sent with the next pong, or when a change waits for the guard.
  */
 
 import { setMaxListeners } from "node:events";
@@ -32,16 +33,16 @@ import type { Holder, Leases, Owner } from "../log/leases/leases.js";
 import type { State } from "../log/state/state.js";
 import type { KeyUses } from "./keys.js";
 
-/** Most changes that wait for a guard; where there are more, a snapshot is less work for both. */
+/** Maximum number of unsent changes for a guard. Above it, a snapshot is less work for both. */
 const MAX_UNSENT = 10_000;
-/** Most bytes of them: they go out in one message. */
+/** Maximum bytes of unsent changes: they are sent in one message. */
 const MAX_UNSENT_BYTES = 512 * 1024;
-/** Most rules in one part of a snapshot. The largest rule has some 500 bytes, so a part has well under 1 MiB. */
+/** Maximum rules in one part of a snapshot: of at most 500 bytes each, so less than 1 MiB. */
 const MAX_PART = 1_500;
 const MAX_UNSENT_PONGS = 100;
-/** How often the store is read for pongs at most, as a part of the lease: a pong waits that long where many guards ping. */
+/** Maximum readings of the store for pongs, per lease. A pong may wait for the next reading. */
 const READINGS_A_LEASE = 100;
-/** Most tokens that are resolved at once, and most bytes of their callers: they go out in one message. */
+/** Maximum tokens in one request, and maximum bytes of their callers: they are one message. */
 const MAX_BATCH = 1_000;
 const MAX_BATCH_BYTES = 1024 ** 2;
 
@@ -56,7 +57,7 @@ interface Options {
 
 interface WatchOptions extends Options {
   /**
-   * Makes sure of this authority's claim, and then reads the log to its end. Pings that come together share both.
+   * Ensures this authority's lease record, then reads the log to its end. Pings share a reading.
    * @throws {StatusError} UNAVAILABLE when the store fails
    */
   readonly read: () => Promise<void>;
@@ -65,12 +66,12 @@ interface WatchOptions extends Options {
 /** The gRPC service portico.auth.v1.Policy. */
 export function policy(options: Options): ServicePart {
   const { journal, leases, storeWatch } = options;
-  setMaxListeners(0, options.stopping); // One for each guard.
-  const claimAndSync = async (): Promise<void> => {
+  setMaxListeners(0, options.stopping); // Each guard adds a listener.
+  const renewAndSync = async (): Promise<void> => {
     await leases.prepare();
     await journal.sync();
   };
-  const read = coalesced(() => storeWatch.run(claimAndSync), apart(leases.leaseMs / READINGS_A_LEASE));
+  const read = coalesced(() => storeWatch.run(renewAndSync), apart(leases.leaseMs / READINGS_A_LEASE));
   return part(PolicyService, {
     watch: (requests, context) => watch({ ...options, read }, requests, context),
     batchResolve: (request) => batchResolve(options.journal, request),
@@ -115,7 +116,7 @@ function ownerOf({ caller, system }: BuiltInContext): Owner {
   return { enrolment: caller.enrolment, sha256: caller.sha256 };
 }
 
-/** Follows what the guard sends, until it closes its side. */
+/** Reads the guard's messages until it closes its side. */
 async function listen(
   options: WatchOptions,
   requests: AsyncIterable<WatchRequest>,
@@ -123,11 +124,11 @@ async function listen(
   watcher: Watcher,
 ): Promise<void> {
   const { journal, leases, keyUses } = options;
-  /** The newest ping that is without a pong. */
+  /** The newest ping without a pong. */
   let unanswered: bigint | undefined;
   let responding = false;
-  // Not awaited: what the guard has applied counts at once, also while the store is read for its ping.
-  const response = (): void => {
+  // Not awaited: an `applied` message must count at once, even while the store is read for a ping.
+  const respond = (): void => {
     if (responding || unanswered === undefined || !leases.mayGrant(holder)) return;
     const sequence = unanswered;
     unanswered = undefined;
@@ -135,7 +136,7 @@ async function listen(
     pong(options, holder, watcher, sequence).then(
       () => {
         responding = false;
-        response();
+        respond();
       },
       (error) => watcher.end(error),
     );
@@ -154,22 +155,22 @@ async function listen(
       case "ping":
         for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
         unanswered = message.value.sequence;
-        response();
+        respond();
         break;
       case "applied":
         leases.applied(holder, Math.min(Number(message.value.revision), journal.state.revision));
-        response();
+        respond();
         break;
     }
   }
 }
 
-/** Whose keys a guard may have: this process's own guard is a gateway's. */
+/** Whose assertion keys a guard gets. This process's own guard belongs to a gateway. */
 function enrolmentOf({ caller, system }: BuiltInContext): string {
   return system ? GATEWAY : (caller?.enrolment ?? "");
 }
 
-/** Answers a ping, which grants the guard a lease. */
+/** Responds to a ping with a pong, which grants the guard a lease. */
 async function pong(
   { journal, leases, stopping, read }: WatchOptions,
   holder: Holder,
@@ -179,7 +180,7 @@ async function pong(
   await read();
   if (watcher.ended) return;
   checkUnderstands(leases, holder);
-  // From here to the grant nothing may be awaited: a change committed in between would not know of it.
+  // Nothing may be awaited before the grant: a change made meanwhile would not wait for this lease.
   const { revision } = journal.state;
   watcher.pong({
     sequence,
@@ -191,7 +192,7 @@ async function pong(
   leases.grant(holder, revision);
 }
 
-/** @throws {StatusError} FAILED_PRECONDITION where the guard does not understand a restriction in force. */
+/** @throws {StatusError} FAILED_PRECONDITION if the guard does not know a restriction in force. */
 function checkUnderstands(leases: Leases, holder: Holder): void {
   const lacked = leases.lackedBy(holder);
   if (lacked.length === 0) return;
@@ -213,7 +214,7 @@ class Watcher implements StateListener {
   #service = "";
   #unfollow: (() => void) | undefined;
   #snapshot = false;
-  /** What is left to send of a snapshot. */
+  /** The unsent parts of a snapshot. */
   #parts: WatchResponse_Snapshot[] = [];
   #revision = 0;
   #changes: Change[] = [];
@@ -237,7 +238,7 @@ class Watcher implements StateListener {
     return this.#ended;
   }
 
-  /** Begins with a snapshot: the revision that the guard has may be of another history, before a backup was restored. */
+  /** Begins with a snapshot: the guard's revision may be from before a backup was restored. */
   start(service: string): void {
     this.#service = service;
     this.#unfollow = this.#journal.follow(this);
@@ -251,8 +252,8 @@ class Watcher implements StateListener {
     for (const change of changes) this.#bytes += bytesOf(change);
     if (this.#changes.length + changes.length > MAX_UNSENT || this.#bytes > MAX_UNSENT_BYTES) this.#snapshot = true;
     if (!this.#snapshot) this.#changes.push(...changes);
-    // A revision that changes nothing for guards, as that of a refreshed token, goes with the next pong: sending each to a
-    // thousand guards takes long.
+    // Without changes for guards, the revision waits for the next pong: sending each to a thousand
+    // guards is slow.
     if (made.length > 0) this.#wake();
   }
 
@@ -330,7 +331,7 @@ class Watcher implements StateListener {
   }
 }
 
-/** By change: each goes to many guards. */
+/** Cached by change, because each change goes to many guards. */
 const sizes = new WeakMap<Change, number>();
 
 function bytesOf(change: Change): number {
@@ -343,8 +344,8 @@ function bytesOf(change: Change): number {
 }
 
 /**
- * In parts that each fit a message; at least one. A namespace may be in several.
- * @param service whose rules alone are wanted; empty for all rules
+ * In parts, at least one, that each fit into a message. A namespace may be in several.
+ * @param service whose rules alone are sent; empty for all rules
  */
 function snapshotOf(state: State, enrolment: string, service: string): WatchResponse_Snapshot[] {
   const { revision, namespaces } = state;
@@ -353,7 +354,7 @@ function snapshotOf(state: State, enrolment: string, service: string): WatchResp
   for (const { name: namespace, id: namespaceId = "", rules } of namespaces.values()) {
     const all = [...rules.values()].filter(({ resource }) => service === "" || coversService(resource, service));
     if (service !== "" && all.length === 0) continue;
-    // One without rules has a place too, so that many of them do not make one large part.
+    // A namespace without rules counts too, so that many of them do not make one large part.
     for (let at = 0; at === 0 || at < all.length; ) {
       if (capacity === 0) {
         parts.push({ revision: BigInt(revision), namespaces: [], last: false, contextKeys: [] });
@@ -386,7 +387,7 @@ async function batchResolve(journal: Journal, { sha256 }: BatchResolveRequest): 
   for (const hash of sha256) {
     const result = { caller: state.callerOf(hash, now) };
     bytes += BatchResolveResponse_Result.encode(result).finish().length;
-    // The guard asks again for those without a result.
+    // The guard requests the rest again.
     if (bytes > MAX_BATCH_BYTES && results.length > 0) break;
     results.push(result);
   }

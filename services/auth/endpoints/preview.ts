@@ -1,7 +1,8 @@
 /**
- * Previews a change of the rules: whose calls to which resources would be answered otherwise. Both decisions come from
- * `RuleSet`, as at every gateway. A rule bears only on resources that its pattern covers and callers that its scope names,
- * so only they are decided on; and accounts that hold the same of the scopes that rules name are one kind of caller.
+ * Previews a change to the rules: for which callers and resources the status of a call would
+ * change. Both decisions come from `RuleSet`, as at every gateway. A rule affects only resources
+ * that its pattern covers and callers that have its scope, so only these are decided. Accounts are
+ * one kind of caller if they have the same scopes among those that rules name.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/decide/rules.js";
@@ -10,29 +11,30 @@ import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
 import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";
 
-/** How many decisions are made before other work of the process has its turn. */
+/** Number of decisions before the event loop gets a turn. */
 const DECISIONS_A_TURN = 20_000;
 const MAX_SHOWN_ACCOUNTS = 100;
 
-/** A change, and what it is previewed on. */
+/** A change, and the resources and accounts for which it is previewed. */
 export interface PreviewOptions {
   readonly rules: readonly Rule[];
   readonly change: { readonly create: Rule } | { readonly delete: Rule };
-  /** As they are to be shown; without wildcards. */
+  /** As they are shown in the result; without wildcards. */
   readonly resources: readonly string[];
   readonly accounts: readonly { readonly name: string; readonly scopes: readonly string[] }[];
-  /** Aborted when the client no longer waits for the answer. */
+  /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
 }
 
-/** The HTTP status of a call for a decision. */
+/** The HTTP status of a call with this decision. */
 export function codeOf(decision: AuthorizationResult): number {
   return { granted: 200, unauthorized: 401, forbidden: 403, limited: 403 }[decision];
 }
 
 /**
  * The effects of a change, each with the callers and resources that it concerns.
- * @throws {SyntaxError} when the change creates an ID that is there already; the signal's reason once it is aborted.
+ * @throws {SyntaxError} when the change creates an ID that exists already; the signal's reason once
+ *   it is aborted.
  */
 export async function previewOf(options: PreviewOptions): Promise<Effect[]> {
   const { rules, change, resources, accounts, signal } = options;
@@ -56,12 +58,12 @@ export async function previewOf(options: PreviewOptions): Promise<Effect[]> {
   return effects.list(accounts.length);
 }
 
-/** Whether the endpoint declares itself who may call it, whatever the rules say. */
+/** Whether the endpoint itself decides who may call it, independent of rules. */
 export function isSelfGoverned({ type, name }: Resource): boolean {
   return type === "service" && SELF_GOVERNED.has(name);
 }
 
-/** The resources that the rule's pattern covers, without those that rules do not govern. */
+/** The resources that the rule's pattern covers, except those that rules do not govern. */
 function coveredBy(rule: Rule, resources: readonly string[]): { shown: string; resource: Resource }[] {
   const pattern = parsePattern(rule.resource);
   return [...new Set(resources)]
@@ -70,21 +72,23 @@ function coveredBy(rule: Rule, resources: readonly string[]): { shown: string; r
     .filter(({ resource }) => matches(pattern, resource));
 }
 
-/** Callers that every rule treats alike. */
+/** Callers for whom every rule has the same result. */
 interface Kind {
   /** Undefined for calls without a token. */
   readonly scopes: readonly string[] | undefined;
   readonly accounts: string[];
 }
 
-/** The kinds that the rule's scope names. The one without scopes stands for any logged-in caller, now or later. */
+/**
+ * The kinds that the rule's scope names. The kind without scopes stands for any logged-in caller.
+ */
 function kindsOf(rules: readonly Rule[], rule: Rule, accounts: PreviewOptions["accounts"]): Kind[] {
   const named = new Set([...rules, rule].map(({ scope }) => scope));
   const kinds = new Map<string, Kind>([["[]", { scopes: [], accounts: [] }]]);
   for (const { name, scopes } of accounts) {
-    const telling = [...new Set(scopes)].filter((scope) => named.has(scope)).sort();
-    const key = JSON.stringify(telling);
-    const kind = kinds.get(key) ?? { scopes: telling, accounts: [] };
+    const relevant = [...new Set(scopes)].filter((scope) => named.has(scope)).sort();
+    const key = JSON.stringify(relevant);
+    const kind = kinds.get(key) ?? { scopes: relevant, accounts: [] };
     kinds.set(key, kind);
     kind.accounts.push(name);
   }
@@ -93,9 +97,9 @@ function kindsOf(rules: readonly Rule[], rule: Rule, accounts: PreviewOptions["a
   return [...kinds.values()].filter(({ scopes }) => scope === LOGGED_IN || scopes?.includes(scope));
 }
 
-/** Joins the kinds of callers with the same change at a resource, and then the resources at which the same callers have it. */
+/** Groups the kinds of callers by the change at a resource, then the resources by those groups. */
 class Effects {
-  /** By the two codes and the resource. */
+  /** By the two status codes and the resource. */
   readonly #changes = new Map<string, { before: number; after: number; resource: string; kinds: Kind[] }>();
 
   add(kind: Kind, before: number, after: number, resource: string): void {
@@ -105,7 +109,7 @@ class Effects {
     change.kinds.push(kind);
   }
 
-  /** @param accounts how many there are */
+  /** @param accounts the number of all accounts */
   list(accounts: number): Effect[] {
     const numbers = new Map<Kind, number>();
     const effects = new Map<string, Effect>();

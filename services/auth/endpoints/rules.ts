@@ -1,4 +1,6 @@
-/** Rules: lists, creates and deletes the rules of the caller's namespace, explains decisions and previews changes. */
+/**
+ * Rules: lists, creates and deletes rules of the caller's namespace; explains and previews them.
+ */
 
 import { withinLimits } from "../../../src/access/decide/limits.js";
 import { checkRule, RuleSet } from "../../../src/access/decide/rules.js";
@@ -78,7 +80,10 @@ async function explain(changes: Changes, request: ExplainRequest, context: Conte
   return { code: codeOf(decision), decidedBy, matched, key: key && shown(key), limited: decision === "limited" };
 }
 
-/** Whose call is explained; no caller for a call without a token. @throws {StatusError} NOT_FOUND, INVALID_ARGUMENT */
+/**
+ * The caller whose call is explained; undefined for a call without a token.
+ * @throws {StatusError} NOT_FOUND, INVALID_ARGUMENT
+ */
 async function callerOf(
   changes: Changes,
   { account: name, key: named }: ExplainRequest,
@@ -88,7 +93,7 @@ async function callerOf(
   if (name !== "" && account === undefined) throw notFound(`no account with the name ${name}`);
   if (named === "") return { caller: account && { scopes: account.scopes, resources: [] } };
   const key = await findByPrefixOrName(changes, { namespace, account: name }, named);
-  // As the guard gets it for the key.
+  // The same caller that the guard gets for the key.
   const caller = changes.state.callerOf(key.sha256, changes.now);
   if (caller === undefined) throw notFound(`the key ${key.prefix} was revoked or has expired`);
   return { key, caller };
@@ -144,13 +149,13 @@ function comparePositions([priorityA, idA = ""]: readonly string[], [priorityB, 
   return Number(priorityB) - Number(priorityA) || (idA < idB ? -1 : idA > idB ? 1 : 0);
 }
 
-/** @param field where it stands in the request */
+/** @param field the name of the rule's field in the request */
 function checked(rule: Rule | undefined, field = "rule"): Rule {
   if (rule === undefined) throw invalidArgument(`${field}: is missing`);
   try {
     return checkRule(rule);
   } catch (error) {
-    // Its messages begin with the name of the field.
+    // The messages of `checkRule` begin with the name of a field of the rule.
     throw invalidArgument((error as Error).message.replace(/^(\w+) /, `${field}.$1: `), error);
   }
 }

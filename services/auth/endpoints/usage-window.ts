@@ -1,13 +1,15 @@
 /**
- * The counts of calls: by the minute for the last three hours, by the hour for thirty days. They are rows of the
- * store and not entries of the log of changes, since no decision depends on them.
+ * The counts of calls: per minute for the last three hours, per hour for thirty days. They are rows
+ * of the store, not entries of the change log, because no decision depends on them.
  *
- * Rows are never rewritten. Each authority on the store writes one for each minute in which calls were reported to it.
- * When an hour is over, the first authority to create the row of the hour adds up its minutes. Minutes are deleted when
- * they are old enough and their hour is there. So nothing is counted twice, and a crash can lose one minute.
+ * Rows are never rewritten. Each authority on the store writes one row for each minute in which
+ * calls were reported to it. When an hour is over, the first authority to create the hour's row
+ * adds up its minutes. Minutes are deleted when they are old enough and their hour has a row. So
+ * nothing is counted twice, and a crash can lose at most one minute.
  *
- * A row has at most 300 endpoints, the most called ones, of some 100 bytes each; what is left is added up for each
- * namespace. So an authority's rows take at most 27 MiB, and 1 MiB where ten endpoints are called all the time.
+ * A row has at most 300 endpoints, the ones with the most calls, of about 100 bytes each. The rest
+ * is added up per namespace. So an authority's rows take at most 27 MiB; with ten endpoints that
+ * are called all the time, 1 MiB.
  */
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
@@ -19,11 +21,13 @@ import type { Collection } from "../../../src/store/collection.js";
 export const MINUTE = 60_000;
 /** In milliseconds. */
 export const HOUR = 60 * MINUTE;
-/** How long rows are kept, in milliseconds. */
+/** How long rows of minutes are stored, in milliseconds. */
 export const MINUTES_KEPT = 3 * HOUR;
-/** How long rows of hours are kept, in milliseconds. */
+/** How long rows of hours are stored, in milliseconds. */
 export const HOURS_KEPT = 30 * 24 * HOUR;
-/** After the end of an hour, until when rows of its minutes may still be written. */
+/**
+ * How long after the end of an hour the rows of its minutes may still be written, in milliseconds.
+ */
 const GRACE = 10 * MINUTE;
 const MAX_ENDPOINTS_A_ROW = 300;
 const MAX_ENDPOINTS = 10_000;
@@ -48,14 +52,14 @@ interface Slice {
 interface Options {
   readonly rows: Collection;
   readonly log: Logger;
-  /** Milliseconds as `Date.now()` gives them. */
+  /** Milliseconds as `Date.now()` returns them. */
   readonly clock: () => number;
 }
 
 /** The counts of the last thirty days, in the store and in memory. */
 export class UsageWindow {
   readonly #options: Options;
-  /** Not written yet, by the start of their minute. */
+  /** Counts that are not written yet, by the start of their minute. */
   readonly #unwritten = new Map<number, Counts>();
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -64,7 +68,7 @@ export class UsageWindow {
     this.#options = options;
   }
 
-  /** Counts calls in the minute that runs. */
+  /** Counts calls in the current minute. */
   add(tallies: readonly Tally[]): void {
     if (tallies.length === 0) return;
     const minute = floor(this.#options.clock(), MINUTE);
@@ -75,7 +79,8 @@ export class UsageWindow {
   }
 
   /**
-   * What was counted since a moment, in no order; a slice begins where its minute or hour does.
+   * The counts since a moment, in no order. The start of a slice is the start of its minute or
+   * hour.
    * @throws {StoreError}
    */
   read(unit: Unit, since: number): Promise<Slice[]> {
@@ -94,7 +99,7 @@ export class UsageWindow {
     });
   }
 
-  /** Writes the minutes that are over, or all of them, and tidies up. */
+  /** Writes the finished minutes, or all of them; adds up hours and deletes old rows. */
   write({ all = false } = {}): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -119,14 +124,15 @@ export class UsageWindow {
       try {
         await this.#create(`minute/${digits(start)}/${randomUUID()}`, counts.toTallies());
       } catch (error) {
-        // It counts as of now: its own hour may have been added up when it can be written.
+        // Counted in the current minute: the row of its own hour may exist when the next write
+        // succeeds.
         this.add(counts.toTallies());
         throw error;
       }
     }
   }
 
-  /** Makes the rows of the hours that are over. */
+  /** Creates the rows of the hours that are over. */
   async #addUp(rows: readonly Row[]): Promise<void> {
     const hours = new Set(rows.filter(({ unit }) => unit === "hour").map(({ start }) => start));
     const minutes = rows.filter(({ unit }) => unit === "minute");
@@ -141,7 +147,7 @@ export class UsageWindow {
     }
   }
 
-  /** Hours that are over have their row by now, so their minutes are needed for as long as minutes are shown. */
+  /** By now each hour that is over has a row, so rows of minutes only serve lists by minute. */
   async #forget(rows: readonly Row[]): Promise<void> {
     const now = this.#options.clock();
     const kept = { minute: MINUTES_KEPT, hour: HOURS_KEPT };
@@ -183,7 +189,7 @@ export class UsageWindow {
     return slices;
   }
 
-  /** Another authority may have deleted the row since. One that is damaged is no reason to show nothing. */
+  /** Another authority may have deleted the row. A damaged row must not hide the other rows. */
   #decode(key: string, text: string | undefined): Tally[] {
     if (text === undefined) return [];
     try {
@@ -194,7 +200,7 @@ export class UsageWindow {
     }
   }
 
-  /** Runs one at a time: a reading between the writing of a minute and its removal from memory would count it twice. */
+  /** Runs one operation at a time: a reading during the write of a minute would count it twice. */
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(act);
     this.#turn = turn.catch(() => undefined);
@@ -202,24 +208,26 @@ export class UsageWindow {
   }
 }
 
-/** The start of the period of the given length that a moment is in; all in milliseconds. */
+/** The start of the period of the given length that contains the moment; all in milliseconds. */
 export function floor(moment: number, length: number): number {
   return Math.floor(moment / length) * length;
 }
 
-/** So that keys sort as moments do. */
+/** Zero-padded, so that keys sort like moments. */
 function digits(moment: number): string {
   return String(moment).padStart(15, "0");
 }
 
-/** The endpoint that calls are counted for; without names, the rest of its namespace. */
+/** The endpoint whose calls are counted; with empty names, the rest of its namespace. */
 export type CountedEndpoint = Pick<Tally, "namespace" | "service" | "endpoint">;
 
 /** The counts of a set of calls. */
 export class Count {
   clientErrors = 0;
   serverErrors = 0;
-  /** By the lowest of BOUNDS that was kept. */
+  /**
+   * Number of calls by duration: for each of BOUNDS, those within it and above the bound before.
+   */
   readonly byTime: number[] = BOUNDS.map(() => 0);
 
   get total(): number {
@@ -242,7 +250,7 @@ export class Count {
     };
   }
 
-  /** Taken to lie evenly between two bounds, as Prometheus's histogram_quantile() does. In milliseconds. */
+  /** In milliseconds, by linear interpolation like Prometheus's histogram_quantile(). */
   #quantile(share: number): number {
     let left = share * this.total;
     if (left === 0) return 0;
@@ -257,7 +265,7 @@ export class Count {
   }
 }
 
-/** Counts by endpoint. Where there are more endpoints than the bound, further ones are counted together for their namespace. */
+/** Counts by endpoint. Above the maximum number of endpoints, others are counted per namespace. */
 export class Counts {
   readonly #bound: number;
   readonly #counts = new Map<string, CountedEndpoint & { readonly count: Count }>();
@@ -292,7 +300,7 @@ export class Counts {
     }
   }
 
-  /** Most called first. */
+  /** The endpoint with the most calls first. */
   list(): (CountedEndpoint & { readonly count: Count })[] {
     return [...this.#counts.values()].sort((a, b) => b.count.total - a.count.total);
   }
@@ -309,7 +317,7 @@ export class Counts {
   }
 }
 
-/** No name has a space. */
+/** A space separates them, because no name has one. */
 function keyOf({ namespace, service, endpoint }: CountedEndpoint): string {
   return `${namespace} ${service} ${endpoint}`;
 }

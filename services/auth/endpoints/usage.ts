@@ -1,4 +1,4 @@
-/** Usage: takes the reports of gateways on how much endpoints are called, and lists the sums. */
+/** Usage: accepts the reports of gateways on how often endpoints are called, and lists the sums. */
 
 import { GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
@@ -19,7 +19,7 @@ import { accountOf } from "./checks.js";
 import { Count, Counts, floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type UsageWindow } from "./usage-window.js";
 
 const DAY = 24 * HOUR;
-/** The longest span that is shown by the hour, in milliseconds. */
+/** The longest span that is shown per hour, in milliseconds. */
 const MAX_HOURS_SPAN = 7 * DAY;
 const MAX_TALLIES = 10_000;
 const MAX_REPORTERS = 1_000;
@@ -60,7 +60,7 @@ async function list(
   const period = span <= MINUTES_KEPT ? MINUTE : span <= MAX_HOURS_SPAN ? HOUR : DAY;
   const last = floor(changes.now, period);
   const starts = Array.from({ length: Math.ceil(span / period) }, (_, index) => last - index * period).reverse();
-  // What was counted before belongs to a namespace of the same name that was deleted.
+  // Earlier counts belong to a deleted namespace of the same name.
   const since = Math.max(starts[0]!, floor(timestampMs(changes.state.namespaces.get(namespace)?.created), MINUTE));
   const unit = period === MINUTE ? "minute" : "hour";
   const slices = await window.read(unit, floor(since, unit === "minute" ? MINUTE : HOUR)).catch((error) => {
@@ -85,12 +85,12 @@ async function list(
 }
 
 function isAskedFor(tally: Tally, { service, endpoint }: ListUsageRequest): boolean {
-  // Calls of Portico itself are listed only where they are asked for.
+  // Calls of Portico's own services are listed only on request.
   if (service === "") return !SELF_GOVERNED.has(tally.service) && tally.service !== GATEWAY;
   return tally.service === service && (endpoint === "" || tally.endpoint === endpoint);
 }
 
-/** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: a service could report made-up numbers of others. */
+/** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: others could report anything. */
 function checkReporter({ caller, system, endpoint }: BuiltInContext): void {
   if (system || caller?.enrolment === GATEWAY) return;
   throw permissionDenied(`Only gateways may call ${endpoint}`);
@@ -104,7 +104,7 @@ function checked({ reporter, sequence, tallies }: ReportUsageRequest) {
   return { reporter, sequence, tallies: all };
 }
 
-/** A gateway repeats a report until it is taken. So a tally that is not sane is left out, and its report is not refused. */
+/** A gateway repeats a report until it is accepted. So an invalid tally is dropped, not refused. */
 function isSane({ service, endpoint, byTime, clientErrors, serverErrors }: Tally): boolean {
   const names = `${service}${endpoint}`;
   const numbers = [...byTime, clientErrors, serverErrors];

@@ -1,6 +1,7 @@
 /**
- * Attempts to show the password of an account, at a login or to set another password. Guessing is slowed down, and
- * whatever fails is in the audit trail (failed-logins.ts): a wrong password, and an attempt that the slowdown has refused.
+ * Attempts to prove the password of an account, for a login or to set another password. Guessing is
+ * throttled. Every failure is in the audit trail (failed-logins.ts): a wrong password, and an
+ * attempt that the throttle refused.
  */
 
 import { networkOf } from "../../../src/address/client-address.js";
@@ -10,13 +11,13 @@ import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { FailedLogins } from "./failed-logins.js";
 import type { Passwords } from "./passwords.js";
 
-/** Who tries to be whom. */
+/** The account, and the client that gives a password for it. */
 export interface LoginAttempt {
   readonly namespace: string;
   readonly account: string;
   /** The client's address. */
   readonly address: string;
-  /** Of the request, by which its line in the gateway's log is found. */
+  /** The ID of the request, which is also in the gateway's log. */
   readonly requestId: string | undefined;
 }
 
@@ -34,9 +35,10 @@ export class Attempts {
 
   /**
    * Whether the password is the account's.
-   * @param readHash gives the account's, undefined where there is no such account; called once the slowdown allows it
-   * @throws {StatusError} RESOURCE_EXHAUSTED while the account and address must wait, or when too many passwords wait to
-   *   be checked; what `readHash` throws.
+   * @param readHash returns the account's hash, or undefined if there is no such account; called
+   *   when the throttle allows it
+   * @throws {StatusError} RESOURCE_EXHAUSTED while the account and address are throttled, or when
+   *   too many passwords wait to be checked; what `readHash` throws.
    */
   async verify(
     attempt: LoginAttempt,
@@ -46,7 +48,7 @@ export class Attempts {
     const { namespace, account, address } = attempt;
     this.#checkSlowdown(attempt);
     const hash = await readHash();
-    // Checked again when the turn has come: many attempts at once are slowed down all the same.
+    // Checked again when its turn comes, so that many parallel attempts are throttled too.
     const begin = (): void => this.#checkSlowdown(attempt);
     if (await this.#passwords.verify(password, hash, { address, begin })) {
       this.#slowdown.succeeded(namespace, account, address);
@@ -69,7 +71,7 @@ export class Attempts {
 
 const FREE_FAILURES = 5;
 const MAX_DELAY = 15 * 60_000;
-/** After this time without a failure, all is forgotten. */
+/** After this time without a failure, all failures are forgotten, in milliseconds. */
 const MEMORY = 60 * 60_000;
 const MAX_ENTRIES = 10_000;
 
@@ -79,11 +81,12 @@ interface Failures {
 }
 
 /**
- * Slows down the guessing of passwords: after five failures for an account from an address, each further one makes the
- * next attempt wait twice as long, from a second to a quarter of an hour. After a success, failures count from 0 again.
+ * Throttles the guessing of passwords. After five failures for an account from an address, each
+ * further failure doubles the wait before the next attempt, from one second to 15 minutes. A
+ * success resets the count.
  */
 export class Slowdown {
-  /** Least recently failed first. */
+  /** The entry with the oldest failure first. */
   readonly #failures = new Map<string, Failures>();
   readonly #clock: () => number;
 
@@ -91,7 +94,7 @@ export class Slowdown {
     this.#clock = clock;
   }
 
-  /** @throws {StatusError} RESOURCE_EXHAUSTED, with google.rpc.RetryInfo, while the account+address must wait. */
+  /** @throws {StatusError} RESOURCE_EXHAUSTED, with google.rpc.RetryInfo, while throttled. */
   check(namespace: string, account: string, address: string): void {
     const failures = this.#failures.get(keyOf(namespace, account, address));
     if (failures === undefined || failures.count < FREE_FAILURES) return;

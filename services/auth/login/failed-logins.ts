@@ -1,12 +1,14 @@
 /**
- * Failed logins in the audit trail. A client that reaches the gateway can fail to log in as often as it likes, so what
- * is written must not grow with that: in a minute, one entry of the log for each account and address and ten in all, at
- * once; all other failures are counted, and written as one entry when the minute is over.
+ * Failed logins in the audit trail. A client can fail to log in as often as it likes, so the number
+ * of log entries must be limited. In each minute, at most ten failures get an entry at once, and
+ * only one for each account and address. All other failures are counted, and written as one entry
+ * when the minute is over.
  *
- * People type passwords and paste tokens into the field of the account. So a name is written only where an account has it:
- * of all others there is the address alone.
+ * People type passwords and paste tokens into the account field. So a name is recorded only if an
+ * account has it; otherwise only the address is recorded.
  *
- * The login is answered without waiting for any of this, and guards have nothing to wait for: no decision changes.
+ * The response to the login does not wait for any of this. Guards need not apply the entries,
+ * because no decision depends on them.
  */
 import type { Logger } from "pino";
 import { networkOf } from "../../../src/address/client-address.js";
@@ -17,9 +19,9 @@ import { type Journal, PORTICO } from "../log/changelog/journal.js";
 
 /** How long further failures are counted before they are written, in milliseconds. */
 export const WINDOW_MS = 60_000;
-/** What stands in the log for a namespace that does not exist. */
+/** The name in the log for a namespace that does not exist. */
 const UNKNOWN_NAMESPACE = "unknown namespace";
-/** Most entries a minute that name an account and an address. */
+/** Maximum entries per minute that name an account and an address. */
 export const MAX_NAMED = 10;
 
 interface Options {
@@ -29,13 +31,13 @@ interface Options {
 
 interface Window {
   readonly timer: NodeJS.Timeout;
-  /** Each account and address that has its entry. */
+  /** The accounts and addresses that have an entry in this minute. */
   readonly named: Set<string>;
   /** How many more logins failed, by namespace. */
   readonly others: Map<string, number>;
 }
 
-/** Writes failed logins to the audit trail, within bounds. */
+/** Writes failed logins to the audit trail, with a limited number of entries. */
 export class FailedLogins {
   readonly #journal: Options["journal"];
   readonly #log: Logger;
@@ -49,9 +51,9 @@ export class FailedLogins {
   }
 
   /**
-   * @param requestId of the request, by which its line in the gateway's log is found
-   * @param refused by the slowdown, before the password was checked. Such attempts cost a client next to nothing, so they
-   *   have no line in the log of their own.
+   * @param requestId the ID of the request, which is also in the gateway's log
+   * @param refused by the throttle, before the password was checked. Such attempts cost a client
+   *   almost nothing, so they are logged only at level debug.
    */
   add(
     login: { namespace: string; account: string; address: string; requestId: string | undefined },
@@ -77,7 +79,7 @@ export class FailedLogins {
     this.#write([{ namespace, account, address, count: 1n, requestId: requestId ?? "" }]);
   }
 
-  /** Resolves when all of them are written, or could not be. */
+  /** Resolves when all writes have ended, even if they failed. */
   async close(): Promise<void> {
     if (this.#window !== undefined) this.#closeWindow(this.#window);
     await this.#writing;

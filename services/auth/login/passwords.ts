@@ -1,7 +1,8 @@
 /**
- * Passwords: scrypt (RFC 7914), its parameters kept with each hash. Hashing runs on the threads that the store needs
- * too, so only two run at once and few may wait: a flood of logins leaves threads for calls and changes. Of one client even
- * fewer passwords to check may wait, so that it leaves room for others.
+ * Passwords: scrypt (RFC 7914), with its parameters stored in each hash. Hashing uses the threads
+ * that the store also needs. So only two hashes run at once and few may wait: in a flood of logins,
+ * threads remain for calls and changes. A client may have even fewer passwords waiting, so that it
+ * does not block other clients.
  */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
@@ -9,7 +10,7 @@ import { networkOf } from "../../../src/address/client-address.js";
 import { invalidArgument, resourceExhausted } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 
-/** scrypt's cost, block size and parallelization: what hashing a password takes, and guessing one. */
+/** scrypt's cost, block size and parallelization, which set the cost of hashing and of guessing. */
 export type PasswordCost = Pick<PasswordHash, "n" | "r" | "p">;
 
 const COST: PasswordCost = { n: 2 ** 15, r: 8, p: 3 };
@@ -20,12 +21,15 @@ const MAX_WAITING_OF_A_CLIENT = 4;
 
 const MIN_LENGTH = 12;
 const MAX_LENGTH = 128;
-/** In UTF-16 code units, of which a character has at most two. Unicode's normalization may take the square of it. */
+/**
+ * In UTF-16 code units, at most two per character. Without a limit, Unicode normalization could
+ * take quadratic time.
+ */
 const MAX_UNITS = 2 * MAX_LENGTH;
-/** Without what is easily taken for something else: 0 o, 1 l i. */
+/** Without characters that are easily confused: 0 o, 1 l i. */
 const TYPEABLE = "abcdefghjkmnpqrstuvwxyz23456789";
 
-/** 20 random characters of 31, 99 bits, in groups: `k7mfq-x2nrt-8hdwc-v3pgy`. */
+/** 20 random characters of 31, so 99 bits, in groups: `k7mfq-x2nrt-8hdwc-v3pgy`. */
 export function randomPassword(): string {
   const characters = Array.from({ length: 20 }, () => TYPEABLE[randomInt(TYPEABLE.length)]);
   return characters.join("").replace(/(.{5})(?!$)/g, "$1-");
@@ -51,11 +55,11 @@ const derive = promisify(scrypt) as (
   options: { N: number; r: number; p: number; maxmem: number },
 ) => Promise<Buffer>;
 
-/** The turn of a password to check. */
+/** A password check that waits for its turn. */
 interface Turn {
   /** The client's address. */
   readonly address: string;
-  /** Called when the turn has come; may throw. */
+  /** Called when its turn has come; may throw. */
   readonly begin: () => void;
 }
 
@@ -63,7 +67,7 @@ interface Turn {
 export class Passwords {
   readonly #cost: PasswordCost;
   #running = 0;
-  /** `client` is undefined for a password to set, which only a caller with a token can ask for. */
+  /** `client` is undefined when a password is set, which needs a token. */
   readonly #waiting: { readonly client: string | undefined; begin(): void }[] = [];
 
   constructor(cost: PasswordCost = COST) {
@@ -71,7 +75,7 @@ export class Passwords {
   }
 
   /**
-   * @param password one that `isPassword`
+   * @param password for which `isPassword` is true
    * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait.
    */
   async hash(password: string): Promise<PasswordHash> {
@@ -81,9 +85,10 @@ export class Passwords {
   }
 
   /**
-   * Whether the password is the hash's; without a hash, or with a password longer than any may be, it takes as long and
-   * is false.
-   * @throws {StatusError} RESOURCE_EXHAUSTED when too many wait, or too many of the client.
+   * Whether the password matches the hash. Without a hash, or if the password is too long, the
+   * result is false, after the same time.
+   * @throws {StatusError} RESOURCE_EXHAUSTED when too many passwords wait, in total or of the
+   *   client.
    */
   async verify(password: string, hash: PasswordHash | undefined, attempt?: Turn): Promise<boolean> {
     const against = hash ?? { ...this.#cost, salt: Buffer.alloc(16), hash: Buffer.alloc(HASH_LENGTH) };
@@ -100,10 +105,10 @@ export class Passwords {
     await this.#turn(attempt && networkOf(attempt.address));
     try {
       attempt?.begin();
-      // The same characters may be typed as different code points, by the keyboard's system.
+      // Keyboards enter the same character as different code points.
       return await derive(password.normalize("NFC"), salt, HASH_LENGTH, { N: n, r, p, maxmem: 256 * r * (n + p + 2) });
     } finally {
-      // The turn goes to the next in line, or is given up.
+      // Passes the turn to the next one that waits, if any.
       const next = this.#waiting.shift();
       if (next) next.begin();
       else this.#running -= 1;

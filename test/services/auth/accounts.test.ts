@@ -21,7 +21,7 @@ t.test("an account is created, listed and logs in", async (t) => {
   t.match(await call(AuthService.whoAmI, {}, await login("bob", bob.password)), { account: "bob", scopes: ["staff"] });
 });
 
-t.test("names, passwords and scopes that an account may not have", async (t) => {
+t.test("refuses invalid account names, passwords and scopes", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   const refused: [fields: Partial<typeof bob>, code: Code, message: RegExp][] = [
@@ -41,7 +41,7 @@ t.test("names, passwords and scopes that an account may not have", async (t) => 
   }
 });
 
-t.test("deleting an account takes its tokens and keys", async (t) => {
+t.test("deleting an account revokes its tokens and keys", async (t) => {
   const opened = await open(t);
   const { call, login } = opened;
   const token = await login();
@@ -58,7 +58,7 @@ t.test("deleting an account takes its tokens and keys", async (t) => {
   });
 });
 
-t.test("the last administrator stays", async (t) => {
+t.test("the last administrator cannot be deleted, and keeps the scope admin", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   const last = { code: Code.FAILED_PRECONDITION, message: /^admin is the last account with the scope admin/ };
@@ -76,7 +76,7 @@ t.test("the last administrator stays", async (t) => {
   await call(AccountsService.delete, { name: "admin" }, second);
 });
 
-t.test("scopes are set only where the account holds those that are expected, in any order", async (t) => {
+t.test("scopes are set only if the account has the expected scopes, in any order", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   await call(AccountsService.create, { ...bob, scopes: ["billing", "staff"] }, token);
@@ -92,7 +92,7 @@ t.test("scopes are set only where the account holds those that are expected, in 
   t.match(await set(["staff"]), { scopes: ["staff"] });
 });
 
-t.test("of two administrators who delete each other at once, one stays", async (t) => {
+t.test("if two administrators delete each other at the same time, one remains", async (t) => {
   const { call, login } = await open(t);
   const admin = await login();
   await call(AccountsService.create, { ...bob, scopes: ["admin"] }, admin);
@@ -104,7 +104,7 @@ t.test("of two administrators who delete each other at once, one stays", async (
   t.equal(all.filter(({ status }) => status === "fulfilled").length, 1);
 });
 
-t.test("a new password revokes tokens, not keys", async (t) => {
+t.test("a new password revokes tokens, but not keys", async (t) => {
   const opened = await open(t);
   const { call, login } = opened;
   const token = await login();

@@ -1,12 +1,12 @@
-/** Calls of an authority whose leases are short, on a machine that may be busy. */
+/** Repeats calls to an authority with short leases, for tests on a busy computer. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code, type StatusError } from "../../../src/errors.js";
 import { MAX_WAIT } from "../../support/until.js";
 
 /**
- * Calls again while the answer is UNAVAILABLE: on a busy machine an authority's own guard may be without a lease for a
- * moment. Such a change may have been made all the same.
- * @param made what a further attempt is answered where an earlier one has made the change
+ * Repeats a call while it fails with UNAVAILABLE: on a busy computer, an authority's own guard may
+ * be without a lease for a moment. A change may have been made although its call failed.
+ * @param made the code with which a repeated call fails if an earlier one has made the change
  */
 export async function again<T>(attempt: () => Promise<T>, made?: Code): Promise<T> {
   const end = performance.now() + MAX_WAIT;

@@ -1,4 +1,7 @@
-/** The audit trail in its own collection: nobody pushes out a record that is not theirs, and none is lost or kept too long. */
+/**
+ * The audit trail in its own collection: callers cannot overwrite the records of others, and no
+ * record is lost or stored for too long.
+ */
 
 import t from "tap";
 import { AuditKeeper } from "../../../services/auth/log/audit/audit-keeper.js";
@@ -34,7 +37,7 @@ const failed: LogEvent = {
   value: { namespace: "default", account: "", address: "192.0.2.1", count: 1n, requestId: "" },
 };
 
-/** A journal with the accounts admin, an administrator, busy and quiet. */
+/** A journal with three accounts: admin (an administrator), busy and quiet. */
 async function opened(store: KeyValueStore, now?: () => number): Promise<Journal> {
   const journal = await openJournal(store, now);
   const accounts = [accountCreated("admin", ["admin"]), accountCreated("busy"), accountCreated("quiet")];
@@ -42,7 +45,7 @@ async function opened(store: KeyValueStore, now?: () => number): Promise<Journal
   return journal;
 }
 
-/** Makes changes by an account, each by an entry of its own: a rule is created and deleted again and again. */
+/** Makes changes by an account, one per log entry: creates and deletes a rule again and again. */
 async function makeChanges(journal: Journal, account: string, count: number): Promise<void> {
   const author = { namespace: "default", account };
   for (let made = 0; made < count; made += 500) {
@@ -53,7 +56,7 @@ async function makeChanges(journal: Journal, account: string, count: number): Pr
   }
 }
 
-/** All records of a trail, newest first, as they are read page by page. */
+/** All records of a trail, newest first, read page by page. */
 async function allRecords({ audit }: Journal, trail = "default"): Promise<AuditRecord[]> {
   const records: AuditRecord[] = [];
   for (let before: bigint | undefined; ; before = records.at(-1)!.revision) {
@@ -66,7 +69,7 @@ async function allRecords({ audit }: Journal, trail = "default"): Promise<AuditR
 const rulesBy = (records: readonly AuditRecord[], actor: string) =>
   records.filter((record) => record.actor === actor && record.action.startsWith("rule"));
 
-t.test("7,500 changes of an administrator push nothing out", async (t) => {
+t.test("7,500 changes by an administrator overwrite no record", async (t) => {
   const store = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
   const journal = await opened(store);
@@ -79,7 +82,7 @@ t.test("7,500 changes of an administrator push nothing out", async (t) => {
   await journal.close();
 });
 
-t.test("an account without the scope admin pushes out its own oldest record, and no other's", async (t) => {
+t.test("an account without the scope admin overwrites only its own oldest record", async (t) => {
   const store = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
   const journal = await opened(store);
@@ -97,7 +100,7 @@ t.test("an account without the scope admin pushes out its own oldest record, and
   t.equal(rulesBy(await allRecords(again), "busy").length, MAX_ACCOUNT_RECORDS, "also after another start");
 });
 
-t.test("a record says where the call came from, and with which key", async (t) => {
+t.test("a record has the address, request ID and API key of its call", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   const key = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, token);
@@ -114,7 +117,7 @@ t.test("a record says where the call came from, and with which key", async (t) =
   ]);
 });
 
-t.test("a start leaves the trail as it is: it replays entries, which do not say where calls came from", async (t) => {
+t.test("a start does not change the trail, although replayed entries lack the origin of calls", async (t) => {
   const store = openMemoryStore();
   t.teardown(() => store.close());
   const journal = await opened(store);
@@ -129,7 +132,7 @@ t.test("a start leaves the trail as it is: it replays entries, which do not say 
   t.same(await rows.after("", 100), before);
 });
 
-t.test("records are dropped when their time has passed, those of deleted namespaces too", async (t) => {
+t.test("records are deleted after the retention time, also in deleted namespaces", async (t) => {
   const store = openMemoryStore();
   t.teardown(() => store.close());
   let now = 1_000 * DAY;
@@ -159,7 +162,7 @@ t.test("records are dropped when their time has passed, those of deleted namespa
   t.equal((await allRecords(journal)).length, 3);
 });
 
-t.test("a trail that has become too large makes the authority degraded, and changes go on", async (t) => {
+t.test("a trail that is too large degrades the authority, but does not stop changes", async (t) => {
   const { call, login, authority } = await open(t, { audit: { retentionMs: 400 * DAY, maxBytes: 1024 } });
   await until(() => authority.errors().length > 0);
   t.match(authority.errors(), [/PORTICO_AUDIT_MAX is .*Changes go on.*PORTICO_AUDIT_RETENTION/]);
@@ -169,7 +172,7 @@ t.test("a trail that has become too large makes the authority degraded, and chan
   t.match(records, [{ action: "rule created", subject: "mine" }]);
 });
 
-t.test("a namespace does not show the trail of an earlier one of its name", async (t) => {
+t.test("a namespace does not show the trail of an earlier namespace with the same name", async (t) => {
   const store = openMemoryStore();
   t.teardown(() => store.close());
   const journal = await opened(store);

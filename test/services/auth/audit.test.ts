@@ -11,7 +11,7 @@ import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { open, PASSWORD } from "./open.js";
 
-t.test("the audit trail tells who did what, newest first, and neither it nor the store has a secret", async (t) => {
+t.test("the audit trail lists who did what, newest first; neither it nor the store has a secret", async (t) => {
   const { call, folder, close } = await open(t);
   const tokens = await call(AuthService.login, { account: "admin", password: PASSWORD, namespace: "" });
   const token = tokens.accessToken;
@@ -44,7 +44,7 @@ t.test("the audit trail tells who did what, newest first, and neither it nor the
   const secrets = [PASSWORD, "bob's own password", token, tokens.refreshToken, key.secret, enrolment.secret];
   const trail = JSON.stringify(records, (_, value) => (typeof value === "bigint" ? `${value}` : value));
   const stored = readFileSync(join(folder, "portico.sqlite"), "latin1");
-  // Entries are kept as base64.
+  // Entries are stored in base64.
   const text =
     trail + stored + stored.replace(/[A-Za-z0-9+/=]{40,}/g, (code) => Buffer.from(code, "base64").toString("latin1"));
   t.ok(text.includes(hashToken(key.secret).toString("latin1")), "the search would find a secret");

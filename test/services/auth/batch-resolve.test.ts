@@ -1,4 +1,4 @@
-// Guards ask for the callers of many tokens at once.
+// Guards resolve many tokens to their callers in one request.
 import t from "tap";
 import { createToken, hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
@@ -15,7 +15,7 @@ async function scene(t: Parameters<typeof open>[0]) {
   return { ...authority, admin, resolveAll };
 }
 
-t.test("the callers of a batch are given in its order, as Resolve gives them", async (t) => {
+t.test("a batch returns callers in the order of its tokens", async (t) => {
   const { call, admin, login, resolveAll } = await scene(t);
   const password = "a password for bob";
   await call(AccountsService.create, { name: "bob", password, scopes: ["staff"] }, admin);
@@ -37,7 +37,7 @@ t.test("a batch has at most 1,000 tokens, each of 32 bytes", async (t) => {
   await t.rejects(resolveAll([Buffer.alloc(31)]), { code: Code.INVALID_ARGUMENT, message: /32 bytes/ });
 });
 
-t.test("callers that do not fit in a message are left out at the end of a batch", async (t) => {
+t.test("callers that do not fit into the message are left out at its end", async (t) => {
   const { call, admin, login, resolveAll } = await scene(t);
   const password = "a password for bob";
   const scopes = Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(128, "x"));
@@ -48,7 +48,7 @@ t.test("callers that do not fit in a message are left out at the end of a batch"
   t.ok(results.every(({ caller }) => caller?.account === "bob"));
 });
 
-t.test("only who is enrolled may ask", async (t) => {
+t.test("only enrolled callers may resolve tokens", async (t) => {
   const { call, admin } = await scene(t);
   await t.rejects(call(PolicyService.batchResolve, { sha256: [] }, admin), { code: Code.PERMISSION_DENIED });
   await t.rejects(call(PolicyService.batchResolve, { sha256: [] }), { code: Code.UNAUTHENTICATED });

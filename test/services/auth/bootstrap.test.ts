@@ -18,7 +18,7 @@ import { type Open, open, PASSWORD, silent } from "./open.js";
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const passwordFile = (folder: string) => join(folder, "admin-password");
 
-t.test("the first start makes up a password, and leaves it and the enrolment tokens in files", async (t) => {
+t.test("the first start creates a password, and writes it and the enrolment tokens to files", async (t) => {
   const folder = join(temporaryFolder(t), "data");
   const { authority, login, call } = await open(t, { folder, fresh: true });
   const password = readFileSync(passwordFile(folder), "utf8").trim();
@@ -48,7 +48,7 @@ t.test("the first start makes up a password, and leaves it and the enrolment tok
   });
 });
 
-t.test("the password's file is deleted when the password changes", async (t) => {
+t.test("the password file is deleted when the password changes", async (t) => {
   const { authority, login, call, folder } = await open(t, { fresh: true });
   const token = await login("admin", authority.firstStart?.password);
   await call(AccountsService.create, { name: "second", password: PASSWORD, scopes: ["admin"] }, token);
@@ -62,7 +62,7 @@ t.test("the password's file is deleted when the password changes", async (t) => 
   t.notOk(existsSync(passwordFile(folder)));
 });
 
-t.test("a password's file that cannot be deleted delays nothing", async (t) => {
+t.test("a password file that cannot be deleted delays nothing", async (t) => {
   const { authority, login, call, folder } = await open(t, { fresh: true });
   const token = await login("admin", authority.firstStart?.password);
   rmSync(passwordFile(folder));
@@ -71,7 +71,7 @@ t.test("a password's file that cannot be deleted delays nothing", async (t) => {
   t.ok(await login("admin", PASSWORD));
 });
 
-t.test("a given password is used, and kept nowhere", async (t) => {
+t.test("a configured password is used, and not written to a file", async (t) => {
   const { authority, login, folder } = await open(t, { fresh: true, adminPassword: PASSWORD });
   t.equal(authority.firstStart, undefined);
   t.notOk(existsSync(passwordFile(folder)));
@@ -99,7 +99,7 @@ for (const [what, adminPassword] of Object.entries({ short: "eleven char", long:
   );
 }
 
-t.test("a start that crashed before its entry was written is taken up by the next", async (t) => {
+t.test("a start completes an earlier one that crashed before it wrote its entry", async (t) => {
   const folder = temporaryFolder(t);
   await openStore("sqlite:", folder).then((store) => store.close());
   writeFileSync(passwordFile(folder), "left by the crashed one\n");
@@ -108,7 +108,7 @@ t.test("a start that crashed before its entry was written is taken up by the nex
   t.ok(await login("admin", "left by the crashed one"));
 });
 
-t.test("a file that no start can have written is refused", async (t) => {
+t.test("a start refuses a file that no earlier start can have written", async (t) => {
   const folder = temporaryFolder(t);
   await openStore("sqlite:", folder).then((store) => store.close());
   writeFileSync(passwordFile(folder), "short");
@@ -117,7 +117,7 @@ t.test("a file that no start can have written is refused", async (t) => {
   });
 });
 
-t.test("no first start beside data of services, whose installation has lost its store", async (t) => {
+t.test("there is no first start if services have data: their installation has lost its store", async (t) => {
   const folder = temporaryFolder(t);
   const services = await openServiceStore("sqlite:", folder);
   await services.claim("aaaaaaaa-0000-4000-8000-000000000000");
@@ -129,7 +129,7 @@ t.test("no first start beside data of services, whose installation has lost its 
   t.notOk(existsSync(join(folder, "enrolment")));
 });
 
-t.test("of many that start at once on one store, one sets it up", async (t) => {
+t.test("of many authorities that start at once on one store, one sets it up", async (t) => {
   const folder = temporaryFolder(t);
   const stores = await Promise.all(Array.from({ length: 5 }, () => openStore("sqlite:", folder)));
   t.teardown(() => Promise.all(stores.map((store) => store.close())));
@@ -151,25 +151,19 @@ t.test("of many that start at once on one store, one sets it up", async (t) => {
   t.ok(await login("admin", readFileSync(passwordFile(folder), "utf8").trim()));
 });
 
-t.test(
-  "services that the store knows nothing of are enrolled at any start, those whose enrolment was deleted are not",
-  async (t) => {
-    const folder = temporaryFolder(t);
-    const enrolled = async (
-      services: readonly string[],
-      change?: (opened: Open, token: string) => Promise<unknown>,
-    ) => {
-      const opened = await open(t, { folder, services });
-      const token = await opened.login();
-      await change?.(opened, token);
-      const { enrolments } = await opened.call(EnrolmentsService.list, {}, token);
-      await opened.close();
-      return enrolments.map(({ name }) => name);
-    };
-    t.same(await enrolled(["id", "cache"]), ["cache", "id"]);
-    t.same(readdirSync(join(folder, "enrolment")).sort(), ["cache", "id"]);
-    const remove = ({ call }: Open, token: string) => call(EnrolmentsService.delete, { name: "id", id: "" }, token);
-    t.same(await enrolled(["id", "cache", "db"], remove), ["cache", "db"], "a later version may have more services");
-    t.same(await enrolled(["id", "cache", "db"]), ["cache", "db"], "what was deleted stays deleted");
-  },
-);
+t.test("a start enrols services that are new to the store, but not services whose enrolment was deleted", async (t) => {
+  const folder = temporaryFolder(t);
+  const enrolled = async (services: readonly string[], change?: (opened: Open, token: string) => Promise<unknown>) => {
+    const opened = await open(t, { folder, services });
+    const token = await opened.login();
+    await change?.(opened, token);
+    const { enrolments } = await opened.call(EnrolmentsService.list, {}, token);
+    await opened.close();
+    return enrolments.map(({ name }) => name);
+  };
+  t.same(await enrolled(["id", "cache"]), ["cache", "id"]);
+  t.same(readdirSync(join(folder, "enrolment")).sort(), ["cache", "id"]);
+  const remove = ({ call }: Open, token: string) => call(EnrolmentsService.delete, { name: "id", id: "" }, token);
+  t.same(await enrolled(["id", "cache", "db"], remove), ["cache", "db"], "a later version may have more services");
+  t.same(await enrolled(["id", "cache", "db"]), ["cache", "db"], "what was deleted stays deleted");
+});

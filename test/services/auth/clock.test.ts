@@ -1,4 +1,4 @@
-/** The authority's time, by the machine's two clocks: the one that may be set, and the one that is not. */
+/** The authority's time, with a machine's two clocks: one may be set, the other one never. */
 import pino from "pino";
 import t from "tap";
 import { AuthorityClock, countUptime } from "../../../services/auth/log/time/clock.js";
@@ -9,22 +9,24 @@ const HOUR = 3_600 * SECOND;
 const DAY = 24 * HOUR;
 const NOW = Date.UTC(2026, 10, 22);
 
-/** After so much time, the machine's clock is off by so much; then the authority's time is that much more than NOW. */
+/**
+ * After `passed` ms, the machine's clock is wrong by `off`; the authority's time is NOW + `time`.
+ */
 type Step = readonly [passed: number, off: number, time: number, changes?: "refused"];
 
 const cases: readonly (readonly [what: string, start: { stored?: number; off?: number; accept?: true }, ...Step[]])[] =
   [
     ["follows the clock", {}, [0, 0, 0], [SECOND, 0, SECOND], [400 * DAY, 0, 400 * DAY + SECOND]],
-    ["a jump forward of a day is followed", {}, [0, DAY, DAY]],
+    ["follows a jump forward of a day", {}, [0, DAY, DAY]],
     [
-      "a jump forward of more than a day is not, until the clock is right",
+      "does not follow a jump forward of more than a day, until the clock is right",
       {},
       [0, 2 * DAY, 0, "refused"],
       [HOUR, 2 * DAY, HOUR, "refused"],
       [HOUR, 0, 2 * HOUR],
     ],
     [
-      "time goes on a tenth more slowly than the clock that was set back, until that has caught up",
+      "runs 10% slower than a clock that was set back, until the clock has caught up",
       {},
       [HOUR, -2 * HOUR, 0.9 * HOUR],
       [HOUR, -2 * HOUR, 1.8 * HOUR],
@@ -32,14 +34,14 @@ const cases: readonly (readonly [what: string, start: { stored?: number; off?: n
       [HOUR, -2 * HOUR, 29 * HOUR],
     ],
     [
-      "a jump back of more than a day is not believed, and no time is lost by it",
+      "does not trust a jump back of more than a day, and loses no time",
       {},
       [HOUR, -2 * DAY, HOUR, "refused"],
       [HOUR, 0, 2 * HOUR],
     ],
-    ["a clock that stands still while time passes is not believed either", {}, [2 * DAY, -2 * DAY, 2 * DAY, "refused"]],
+    ["does not trust a clock that stands still while time passes", {}, [2 * DAY, -2 * DAY, 2 * DAY, "refused"]],
     ["a start at a store that is older", { stored: -HOUR }, [0, 0, 0]],
-    ["a start at a store that is older by far", { stored: -9 * DAY }, [0, 0, 0]],
+    ["a start at a store that is much older", { stored: -9 * DAY }, [0, 0, 0]],
     [
       "a start with a clock that was set back",
       { stored: HOUR },
@@ -54,9 +56,14 @@ const cases: readonly (readonly [what: string, start: { stored?: number; off?: n
       [HOUR, -2 * DAY, HOUR, "refused"],
       [HOUR, 0, 2 * HOUR],
     ],
-    ["a start at a store of the future, accepted", { stored: 2 * DAY, accept: true }, [0, 0, 0], [SECOND, 0, SECOND]],
-    ["a start at a store of the next hour, accepted", { stored: HOUR, accept: true }, [0, 0, 0]],
-    ["a start at a fresh store, accepted", { accept: true }, [0, 0, 0]],
+    [
+      "a start at a store of the future, with the clock accepted",
+      { stored: 2 * DAY, accept: true },
+      [0, 0, 0],
+      [SECOND, 0, SECOND],
+    ],
+    ["a start at a store of the next hour, with the clock accepted", { stored: HOUR, accept: true }, [0, 0, 0]],
+    ["a start at a new store, with the clock accepted", { accept: true }, [0, 0, 0]],
   ];
 
 interface Opened {
@@ -66,7 +73,7 @@ interface Opened {
   readonly others?: readonly number[];
 }
 
-/** Times are told by how far they are from NOW. */
+/** All times are relative to NOW. */
 function open({ stored, off = 0, accept, others = [] }: Opened = {}) {
   const machine = { wall: NOW + off, elapsed: 5_000_000 };
   const logged: string[] = [];
@@ -94,37 +101,74 @@ for (const [what, start, ...steps] of cases) {
 
 const MINUTE = 60 * SECOND;
 
-/** What other clocks say when it begins, against NOW; what this machine's says; the time by then, and an hour later. */
+/**
+ * The other clocks and this machine's clock at the start, and the time then; all relative to NOW.
+ */
 const compared: readonly (readonly [
   what: string,
   { others: readonly number[]; off: number; stored?: number; accept?: true },
   time: number,
   isUsed: boolean,
 ])[] = [
-  ["ahead of the database by less than ten seconds, it is used", { others: [0], off: 9 * SECOND }, 9 * SECOND, true],
-  ["ahead of the database by more, it is not", { others: [0], off: 35 * SECOND }, 0, false],
   [
-    "ahead of the database and of two others by days, it is not",
+    "a clock ahead of the database by less than ten seconds is used",
+    { others: [0], off: 9 * SECOND },
+    9 * SECOND,
+    true,
+  ],
+  ["a clock ahead of the database by more is not used", { others: [0], off: 35 * SECOND }, 0, false],
+  [
+    "a clock ahead of the database and of two others by days is not used",
     { others: [0, -SECOND, SECOND], off: 3 * DAY },
     SECOND,
     false,
   ],
-  ["nor where the store has a time", { others: [0, 0], off: 3 * DAY, stored: -MINUTE }, 0, false],
-  ["nor where the store was unused for days", { others: [0], off: 3 * DAY, stored: -9 * DAY }, 0, false],
-  ["where one other agrees, it is used: the database's is wrong", { others: [-HOUR, 0], off: 0 }, 0, true],
-  ["one other that is wrong is not followed", { others: [0, 3 * DAY], off: 0 }, 0, true],
-  ["behind the others by an hour, it is used", { others: [0, 0], off: -HOUR }, -HOUR, true],
-  ["behind them by an hour, the store's time holds", { others: [0, 0], off: -HOUR, stored: 0 }, 0, true],
-  ["behind the store and them by days, it is not used", { others: [0, 0], off: -3 * DAY, stored: 0 }, 0, false],
-  ["ahead of a database that is days behind the store, it is used", { others: [-3 * DAY], off: 0, stored: 0 }, 0, true],
   [
-    "ahead of the others and accepted, it is used",
+    "a clock ahead by days is not used, even if the store has a time",
+    { others: [0, 0], off: 3 * DAY, stored: -MINUTE },
+    0,
+    false,
+  ],
+  [
+    "a clock ahead by days is not used, even if the store was unused for days",
+    { others: [0], off: 3 * DAY, stored: -9 * DAY },
+    0,
+    false,
+  ],
+  [
+    "a clock that one other clock agrees with is used: the database's clock is wrong",
+    { others: [-HOUR, 0], off: 0 },
+    0,
+    true,
+  ],
+  ["one other clock that is wrong is not followed", { others: [0, 3 * DAY], off: 0 }, 0, true],
+  ["a clock behind the others by an hour is used", { others: [0, 0], off: -HOUR }, -HOUR, true],
+  [
+    "with a clock behind the others by an hour, the store's time is used",
+    { others: [0, 0], off: -HOUR, stored: 0 },
+    0,
+    true,
+  ],
+  [
+    "a clock behind the store and the others by days is not used",
+    { others: [0, 0], off: -3 * DAY, stored: 0 },
+    0,
+    false,
+  ],
+  [
+    "a clock ahead of a database that is days behind the store is used",
+    { others: [-3 * DAY], off: 0, stored: 0 },
+    0,
+    true,
+  ],
+  [
+    "a clock that is accepted is used, even if it is ahead of the others",
     { others: [0, 0], off: 35 * SECOND, accept: true },
     35 * SECOND,
     true,
   ],
-  ["without others it is used, as it is", { others: [], off: 3 * DAY }, 3 * DAY, true],
-  ["a clock that says nothing is none", { others: [Number.NaN], off: 3 * DAY }, 3 * DAY, true],
+  ["a clock without others is used as it is", { others: [], off: 3 * DAY }, 3 * DAY, true],
+  ["another clock without a valid time is ignored", { others: [Number.NaN], off: 3 * DAY }, 3 * DAY, true],
 ];
 
 for (const [what, { others, off, stored, accept }, time, isUsed] of compared) {
@@ -152,7 +196,7 @@ for (const [what, { others, off, stored, accept }, time, isUsed] of compared) {
   });
 }
 
-t.test("a clock that is set wrong while the authority runs is not used until it is right again", async (t) => {
+t.test("a clock that becomes wrong while the authority runs is not used until it is right again", async (t) => {
   for (const jump of [35 * SECOND, 3 * DAY, -3 * DAY]) {
     const { machine, clock, logged } = open({ others: [0, 0, 0] });
     let passed = 0;
@@ -170,7 +214,7 @@ t.test("a clock that is set wrong while the authority runs is not used until it 
   }
 });
 
-t.test("a clock at the threshold is not said to be wrong and right in turns", async (t) => {
+t.test("a clock near the threshold is not reported as wrong and right again and again", async (t) => {
   const { machine, clock, logged } = open({ others: [0] });
   for (const ahead of [9, 11, 9, 11, 6, 4]) {
     machine.wall = NOW + ahead * SECOND;
@@ -180,7 +224,7 @@ t.test("a clock at the threshold is not said to be wrong and right in turns", as
   t.equal(logged.length, 2);
 });
 
-t.test("a clock that is not believed is logged once, and once more when it is right again", async (t) => {
+t.test("a clock that is not trusted is logged once, and once more when it is right again", async (t) => {
   const { machine, clock, logged } = open();
   for (const wall of [NOW - 3 * DAY, NOW - 2 * DAY, NOW, NOW + SECOND]) {
     machine.wall = wall;
@@ -198,7 +242,7 @@ t.test("a clock that was set back is logged once", async (t) => {
   t.equal(logged.length, 1);
 });
 
-t.test("the time of another authority raises it by up to a day", async (t) => {
+t.test("the time of another authority raises the time by at most a day", async (t) => {
   const { clock } = open();
   clock.atLeast(NOW + 2 * DAY);
   t.equal(clock.now(), NOW);
@@ -208,7 +252,7 @@ t.test("the time of another authority raises it by up to a day", async (t) => {
   t.equal(clock.now(), NOW + HOUR);
 });
 
-t.test("the uptime counts the time that the machine slept, however the wall clock is set", async (t) => {
+t.test("the uptime includes the time that the machine slept, however the wall clock is set", async (t) => {
   const clocks = { uptime: 500_000, wall: NOW, monotonic: 7_000 };
   let readings = 0;
   const elapsed = countUptime({

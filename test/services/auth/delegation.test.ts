@@ -1,4 +1,5 @@
-// A service calls another by a context that the authority signs: the rules must allow the service, and its caller.
+// A service calls another one with a caller assertion that the authority signs. The rules must
+// grant the call to the service and to its caller.
 import t from "tap";
 import { RuleSet } from "../../../src/access/decide/rules.js";
 import { Code } from "../../../src/errors.js";
@@ -18,7 +19,7 @@ const FRONT = endpointAt("service:front:Front.Buy");
 const ORDERS = endpointAt("service:orders:Orders.Add");
 const { resource } = ORDERS;
 
-/** Rules that let staff call both services, and the service `front` the service `orders`. */
+/** Rules that let staff call both services, and the service `front` call the service `orders`. */
 async function scene(t: Parameters<typeof openTestGateway>[0]) {
   const gateway = await openTestGateway(t);
   const { call, admin, guard } = gateway;
@@ -35,7 +36,7 @@ async function scene(t: Parameters<typeof openTestGateway>[0]) {
   const [front, orders] = [await enrol("front"), await enrol("orders")];
   const issue = async (token: string, actingFor = "", at = resource): Promise<string> =>
     (await call(DelegationService.issue, { resource: at, actingFor, namespace: "" }, token)).context;
-  /** What the gateway sends with a call of bob's. */
+  /** The assertion that the gateway sends with a call by bob. */
   const received = async (at = FRONT): Promise<string> =>
     String(guard.assertionOf(await ask(guard, at, { token: bob })).metadata[0]?.[1]);
   return { ...gateway, allow, bob, front, orders, issue, received, service: await joinAt(t, gateway.channel, orders) };
@@ -47,13 +48,13 @@ t.test("a service calls for its own account, as its scope allows", async (t) => 
   t.match(admission, { caller: { enrolment: "front", account: "" }, service: "front", namespace: "default" });
 });
 
-t.test("a service calls for its caller, and the called one is told of both", async (t) => {
+t.test("a service calls for its caller, and the called service learns of both", async (t) => {
   const { issue, front, service, received } = await scene(t);
   const admission = await ask(service, ORDERS, { context: await issue(front, await received()) });
   t.match(admission, { caller: { account: "bob", scopes: ["staff"] }, service: "front" });
 });
 
-t.test("a limited key is acted for within its limits alone, and a refusal names them", async (t) => {
+t.test("a service acts for a limited key only within the key's limits, and a refusal names them", async (t) => {
   const { issue, front, call, bob, guard } = await scene(t);
   const contextOf = async (resources: string[]): Promise<string> => {
     const { secret } = await call(KeysService.create, { name: "deploy", lifetime: undefined, resources }, bob);
@@ -66,7 +67,7 @@ t.test("a limited key is acted for within its limits alone, and a refusal names 
   });
 });
 
-t.test("what the rules do not allow is not signed", async (t) => {
+t.test("signs nothing that the rules do not grant", async (t) => {
   const { issue, front, orders, call, admin, bob, received } = await scene(t);
   const refused = { code: Code.UNAUTHENTICATED };
   await t.rejects(issue(orders, "", FRONT.resource), refused, "a service that no rule allows");
@@ -82,20 +83,20 @@ t.test("what the rules do not allow is not signed", async (t) => {
   await t.rejects(issue(front, context), refused, "a caller who has logged out");
 });
 
-t.test("a caller is acted for by that service alone whose call it made", async (t) => {
+t.test("only the service that a caller called may act for the caller", async (t) => {
   const { issue, front, orders, allow, received, enrolment, admin } = await scene(t);
   await allow("orders", "service:orders granted *:*:*");
   const context = await received();
   const [payload = "", , mac = ""] = context.split(".");
   const refused = { code: Code.UNAUTHENTICATED };
-  await t.rejects(issue(orders, context), refused, "another service that got hold of the context");
-  await t.rejects(issue(front, `${payload}.${mac}.${mac}`), refused, "a context that the service made up");
-  await t.rejects(issue(front, "none"), refused, "no context");
+  await t.rejects(issue(orders, context), refused, "another service that got hold of the assertion");
+  await t.rejects(issue(front, `${payload}.${mac}.${mac}`), refused, "an assertion that the service made up");
+  await t.rejects(issue(front, "none"), refused, "no assertion");
   await t.rejects(issue(enrolment, ""), { code: Code.PERMISSION_DENIED }, "a gateway signs by itself");
   await t.rejects(issue(admin, ""), { code: Code.PERMISSION_DENIED }, "an account is no service");
 });
 
-t.test("what was issued ends with the rule, and with the service's enrolment", async (t) => {
+t.test("after its rule or the service's enrolment is deleted, nothing more is signed", async (t) => {
   const { issue, front, service, received, call, admin, allow } = await scene(t);
   const [own, acting] = [await issue(front), await issue(front, await received())];
   for (const context of [own, acting]) t.equal(await codeOf(service, ORDERS, { context }), Code.OK);
@@ -107,14 +108,14 @@ t.test("what was issued ends with the rule, and with the service's enrolment", a
   t.equal(await codeOf(service, ORDERS, { context: own }), Code.UNAUTHENTICATED);
 });
 
-t.test("endpoints of the authority, and what is no endpoint, are not signed for", async (t) => {
+t.test("refuses endpoints of the authority, and resources that are not endpoints", async (t) => {
   const { issue, front } = await scene(t);
   for (const wrong of ["service:auth:Rules.List", "service:*:*", "*:*:*", "x", "queue:orders:Add"]) {
     await t.rejects(issue(front, "", wrong), { code: Code.INVALID_ARGUMENT }, wrong);
   }
 });
 
-t.test("rules are compiled once, and follow each change from then on", async (t) => {
+t.test("rules are compiled once, and then follow each change", async (t) => {
   const { issue, front, call, admin, login } = await scene(t);
   const compile = t.capture(RuleSet, "compile", RuleSet.compile);
   const refused = { code: Code.UNAUTHENTICATED };
@@ -128,7 +129,7 @@ t.test("rules are compiled once, and follow each change from then on", async (t)
   t.equal(compile().length, 1);
 });
 
-t.test("a namespace that was created anew has none of the rules of the one before it", async (t) => {
+t.test("a new namespace has no rules of an earlier namespace with the same name", async (t) => {
   const { front, call, admin, login } = await scene(t);
   const issue = () => call(DelegationService.issue, { resource, actingFor: "", namespace: "shop" }, front);
   const create = () => call(NamespacesService.create, { name: "shop" }, admin);

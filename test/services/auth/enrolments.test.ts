@@ -9,7 +9,7 @@ import { isGood, open, openJournal } from "./open.js";
 const replace = { replace: true };
 const beside = { replace: false };
 
-t.test("enrolment tokens of one name live side by side", async (t) => {
+t.test("several enrolment tokens of one name are valid at the same time", async (t) => {
   const opened = await open(t);
   const { call, login } = opened;
   const token = await login();
@@ -25,7 +25,7 @@ t.test("enrolment tokens of one name live side by side", async (t) => {
   ]);
 });
 
-t.test("one of several is deleted by its ID", async (t) => {
+t.test("one of several enrolments is deleted by its ID", async (t) => {
   const opened = await open(t);
   const { call, login } = opened;
   const token = await login();
@@ -40,7 +40,7 @@ t.test("one of several is deleted by its ID", async (t) => {
   });
 });
 
-t.test("all of a name are deleted, or replaced, by their name", async (t) => {
+t.test("all enrolments of a name are deleted, or replaced, by the name", async (t) => {
   const opened = await open(t);
   const { call, login } = opened;
   const token = await login();
@@ -66,7 +66,7 @@ t.test("an enrolment token does not log in", async (t) => {
   await t.rejects(call(EnrolmentsService.list, {}, secret), { code: Code.UNAUTHENTICATED });
 });
 
-t.test("there are at most 1,000 enrolments, and each may be replaced", async (t) => {
+t.test("there are at most 1,000 enrolments, and each can be replaced", async (t) => {
   const store = openMemoryStore();
   const { call, login } = await open(t, { store });
   const token = await login();
@@ -86,7 +86,7 @@ t.test("there are at most 1,000 enrolments, and each may be replaced", async (t)
   t.ok(await call(EnrolmentsService.create, { name: "last", ...replace }, token));
 });
 
-t.test("only deleting a gateway's token makes the secret anew from which all keys are derived", async (t) => {
+t.test("only deleting a gateway's token replaces the secret of all assertion keys", async (t) => {
   const store = openMemoryStore();
   const { call, login } = await open(t, { store });
   const token = await login();

@@ -6,7 +6,7 @@ import { isGood, open, PASSWORD } from "./open.js";
 const HOUR = 60 * 60_000;
 const admin = { account: "admin", password: PASSWORD, namespace: "" };
 
-t.test("tokens expire to the millisecond, by the authority's clock", async (t) => {
+t.test("tokens expire at the exact millisecond of the authority's clock", async (t) => {
   let now = Date.now();
   const opened = await open(t, { clock: () => now });
   const { call } = opened;

@@ -1,4 +1,4 @@
-/** Failed logins, however many, take no more than their share of the audit trail, and push out nobody else's records. */
+/** Failed logins take at most their share of the audit trail, and overwrite no other records. */
 
 import t from "tap";
 import { droppedRecords, MAX_FAILED_RECORDS } from "../../../services/auth/log/audit/audit-records.js";
@@ -10,16 +10,17 @@ import { temporaryFolder } from "../../support/temporary.js";
 import { openJournal } from "./open.js";
 
 const FAILURES = 100_000;
-/** What failed logins may take, in bytes: the share that is promised. */
+/** Maximum size of all failed logins, in bytes, as documented. */
 const SHARE = 64 * 1024 ** 2;
-/** What SQLite needs for a row beside its text, which is in an index too, at most. */
+/** Maximum bytes that SQLite needs for a row in addition to its text, which is also in an index. */
 const ROW_OVERHEAD = 24;
 
-t.test(`${FAILURES} failed logins stay within their share`, async (t) => {
+t.test(`${FAILURES} failed logins take at most their share of the audit trail`, async (t) => {
   const store = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
   const journal = await openJournal(store);
-  // As long as each can be: the name of an account and of a namespace, an address, the ID of a request.
+  // Each with its maximum length: the names of an account and a namespace, an address, a request
+  // ID.
   const [namespace, account] = ["n".repeat(63), "a".repeat(128)];
   const id = "00000000-0000-4000-8000-000000000000";
   await journal.commit(PORTICO, () => [
@@ -42,7 +43,7 @@ t.test(`${FAILURES} failed logins stay within their share`, async (t) => {
   for (let last = ""; ; ) {
     const entries = await rows.after(last, 1_000);
     for (const [key, text] of entries) {
-      // The key twice, since it is in the table and in its index, and what Keyv adds to both.
+      // The key counts twice, because it is in the table and in its index. Keyv adds the rest.
       size += 2 * (key.length + "audit:".length) + text.length + '{"value":""}'.length + ROW_OVERHEAD;
       const revision = Number(key.split("/").at(-2));
       if (key.startsWith("records/") && revision >= first) {

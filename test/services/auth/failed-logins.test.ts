@@ -1,4 +1,4 @@
-// Failed logins are in the audit trail and in the log, however many there are, and cost little.
+// Failed logins are in the audit trail and in the log, and cost little, however many there are.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
@@ -16,7 +16,7 @@ import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
 import { open, openJournal, PASSWORD, silent } from "./open.js";
 
-/** A password that was typed into another field. It has the form of an account's name, and of a namespace's. */
+/** A password typed into the wrong field. It is a valid name of an account and of a namespace. */
 const MISPLACED = "hunter2-of-the-wrong-field";
 
 /** The failed logins in the audit trail, newest first. */
@@ -25,7 +25,7 @@ async function failures(call: Awaited<ReturnType<typeof open>>["call"], token: s
   return records.filter(({ action }) => action === "login failed");
 }
 
-t.test("a failed login is a record with account and address, and a line of the log", async (t) => {
+t.test("a failed login has a record with account and address, and a log line", async (t) => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: "warn" }, { write: (line) => lines.push(JSON.parse(line)) });
   const { call, login, close, folder } = await open(t, { log });
@@ -62,13 +62,13 @@ t.test("a failed login is a record with account and address, and a line of the l
   t.notMatch(contentsOf(folder), MISPLACED, "nor is it in the store");
 });
 
-/** All that is in the files of a folder, as text of one character a byte. */
+/** The content of all files in a folder, as text with one character per byte. */
 function contentsOf(folder: string): string {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1")).join("");
 }
 
-t.test("attempts for an account that is not there are slowed down without naming it", async (t) => {
+t.test("attempts for an unknown account are throttled, and its name is not recorded", async (t) => {
   const lines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line) => lines.push(line) });
   const { call } = await open(t, { log });
@@ -80,20 +80,20 @@ t.test("attempts for an account that is not there are slowed down without naming
   t.equal(lines.filter((line) => line.includes("a login was refused")).length, 1);
 });
 
-t.test("attempts that the slowdown refuses are counted with the failed logins", async (t) => {
+t.test("attempts that the throttle refuses are counted as failed logins", async (t) => {
   const { call, login, close, folder } = await open(t);
   const token = await login();
   const attempt = (password: string) => call(AuthService.login, { account: "admin", password, namespace: "" });
   for (let count = 0; count < 5; count++) await t.rejects(attempt("wrong password"), { code: Code.UNAUTHENTICATED });
   for (let count = 0; count < 3; count++) await t.rejects(attempt(PASSWORD), { code: Code.RESOURCE_EXHAUSTED });
-  // A login does not wait until its failure is recorded.
+  // The response to a login does not wait until its failure is recorded.
   while ((await failures(call, token)).length === 0) await new Promise((resolve) => setImmediate(resolve));
   t.equal((await failures(call, token)).length, 1, "one at once");
   await close();
   t.match(await failuresIn(t, folder), [{ actor: "admin" }, { actor: "", subject: "7 more" }]);
 });
 
-t.test("an attempt that is refused at once is a record of its own", async (t) => {
+t.test("an attempt that is refused at once has a record of its own", async (t) => {
   const lines: string[] = [];
   const log = pino({ level: "warn" }, { write: (line) => lines.push(line) });
   const recorded: unknown[] = [];
@@ -143,7 +143,7 @@ async function failuresIn(t: Test, folder: string) {
   return records.reverse().filter(({ action }) => action === "login failed");
 }
 
-t.test("a flood costs ten entries and one more a minute", async (t) => {
+t.test("a flood of failed logins adds ten log entries and one more per minute", async (t) => {
   const { close, folder } = await open(t);
   await close();
   const store = await openStore("sqlite:", folder);

@@ -1,4 +1,4 @@
-/** One authority's own way to a store that several share, which a test cuts, holds up, or lets answer from the past. */
+/** One authority's connection to a shared store. A test can cut it, delay it, or make it stale. */
 import { type KeyValueStore, type StoredWrite, StoreError } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 
@@ -11,15 +11,15 @@ export class FaultyStore implements KeyValueStore {
   readonly mayBeStale: boolean;
   /** Every operation fails at once. */
   isCut = false;
-  /** No hint arrives. */
+  /** No notifications arrive. */
   isDeaf = false;
   /**
-   * Awaited before each operation and after it, such as `before commit log`. Where it never resolves, the authority is as if
-   * killed there.
+   * Awaited before each operation and after it, with a step such as `before commit log`. If it
+   * never resolves, the authority is as if killed at this step.
    */
   onStep: (step: string) => Promise<void> | void = () => undefined;
   readonly #store: KeyValueStore;
-  /** What reads give, while they come from a server that was replaced. */
+  /** The old data that reads return, as from a server that was replaced. */
   #past: KeyValueStore | undefined;
 
   constructor(store: KeyValueStore) {
@@ -58,7 +58,7 @@ export class FaultyStore implements KeyValueStore {
 
   async close(): Promise<void> {}
 
-  /** From now on reads give what there is now, and no write resolves: as at a server that another one has replaced. */
+  /** From now on, reads return the data of this moment and writes fail, as at a replaced server. */
   async demote(): Promise<void> {
     const past = openMemoryStore();
     for (let range: Parameters<KeyValueStore["range"]>[0] = ALL; ; ) {
@@ -70,7 +70,7 @@ export class FaultyStore implements KeyValueStore {
     this.#past = past;
   }
 
-  /** It is connected to the server in charge again. */
+  /** Connects to the current server again. */
   reconnect(): void {
     this.#past = undefined;
     this.isCut = false;
@@ -90,7 +90,7 @@ export class FaultyStore implements KeyValueStore {
   }
 }
 
-/** What a key is of: its collection, or a claim, or a report of an authority. */
+/** The subject of a key: its collection, or a lease record or report of an authority. */
 function subjectOf(key: string): string {
   if (key.startsWith("grantors/applied/")) return "reports";
   return key.startsWith("grantors/") ? "claims" : key.slice(0, key.indexOf("/"));

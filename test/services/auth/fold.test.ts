@@ -1,4 +1,4 @@
-/** What the entries of the log add up to. */
+/** The state that the entries of the log result in. */
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
@@ -21,12 +21,12 @@ function entryOf(time: number, ...events: Events[]): Entry {
   return { ...entry, events: events.map((event) => ({ event })) };
 }
 
-/** Folds as from the log: nothing is shared between two states. */
+/** Applies an entry as read from the log, so that two states share no objects. */
 function apply(state: State, entry: Entry) {
   return fold(state, Entry.decode(Entry.encode(entry).finish()));
 }
 
-/** A snapshot of the state: its parts joined. */
+/** A snapshot of the state, with its parts concatenated. */
 function bytesOf(state: State): Buffer {
   const frozen = state.freeze();
   const bytes = Buffer.concat([...partsOf(frozen)]);
@@ -51,14 +51,14 @@ const hash = (seed: string) => Buffer.from(seed.padEnd(32, "."));
 const token = (seed: string, expires = 30 * DAY) => ({ sha256: hash(seed), expires: toTimestamp(expires) });
 const password = { salt: hash("salt"), hash: hash("hash"), n: 2, r: 1, p: 1 };
 
-// Few names, so that events meet.
+// Only a few names, so that events affect each other.
 const namespace = fc.constantFrom("n0", "n1");
 const name = fc.constantFrom("a", "b", "c");
 const seed = fc.integer({ min: 0, max: 9 }).map(String);
 const grpcNames = fc.array(fc.constantFrom("p.A", "p.a", "p.B", "p.C"), { maxLength: 3 });
 const expires = fc.integer({ min: 1, max: 40 * DAY });
 const scopes = fc.array(name, { maxLength: 2 });
-// Few limited ones, so that again and again there are none.
+// Only a few limited keys, so that there are often none.
 const resources = fc.integer({ min: 0, max: 5 }).map((number) => (number === 0 ? ["service:*:*"] : []));
 const key = fc.record({ seed, namespace, account: name, expires, resources }).map(({ seed, account, ...rest }) => ({
   sha256: hash(`k${seed}`),
@@ -71,7 +71,7 @@ const key = fc.record({ seed, namespace, account: name, expires, resources }).ma
   lastUsed: undefined,
   lifetimeMs: 0n,
 }));
-/** Tokens are never made twice, so they go by the index of their entry. */
+/** Tokens are never created twice, so each is named by the index of its entry. */
 const pair = (index: number, a: number, r: number) => ({
   access: token(`a${index}`, a),
   refresh: token(`r${index}`, r),
@@ -131,7 +131,7 @@ function simpleEvent(): fc.Arbitrary<Events> {
   );
 }
 
-t.test("any entries fold, and to the same state whether from the first or from a snapshot", async (t) => {
+t.test("any entries give the same state, from the first entry or from a snapshot", async (t) => {
   const entries = fc.array(fc.record({ event, time: expires }), { minLength: 1, maxLength: 600, size: "max" });
   await fc.assert(
     fc.asyncProperty(entries, fc.nat(), async (list, at) => {
@@ -152,11 +152,11 @@ t.test("any entries fold, and to the same state whether from the first or from a
   t.pass("no counterexample");
 });
 
-t.test("a draft is changed as the state would be, and the state stays as it is", async (t) => {
+t.test("a draft changes like the state would, and the state stays unchanged", async (t) => {
   const events = (maxLength: number) => fc.array(event, { maxLength, size: "max" });
   fc.assert(
     fc.property(events(100), events(40), (before, after) => {
-      // Entries of the moment 0 let nothing expire: a draft forgets no expired tokens.
+      // With the time 0 nothing expires: a draft does not remove expired tokens.
       const [state, expected] = [new State(), new State()];
       for (const [index, event] of before.entries())
         for (const each of [state, expected]) apply(each, entryOf(0, event(index)));
@@ -166,7 +166,8 @@ t.test("a draft is changed as the state would be, and the state stays as it is",
         const entry = entryOf(0, event(before.length + index));
         const [drafted, folded] = [apply(draft, entry), apply(expected, entry)];
         if (!isDeepStrictEqual(drafted.records, folded.records)) return false;
-        // A draft has entries that were deleted and created again at another place, and so may tell of keys in another order.
+        // In a draft, entries that were deleted and created again may be at another place, so that
+        // changes of keys may have another order.
         if (!isDeepStrictEqual(drafted.changes.map(textOf).sort(), folded.changes.map(textOf).sort())) return false;
         if (!isDeepStrictEqual(seenIn(draft), seenIn(expected))) return false;
       }
@@ -177,7 +178,7 @@ t.test("a draft is changed as the state would be, and the state stays as it is",
   t.pass("no counterexample");
 });
 
-t.test("a draft knows of restrictions by what was changed in it", async (t) => {
+t.test("a draft knows which restrictions its changes bring into force", async (t) => {
   const state = withAccount();
   const key = { sha256: hash("k"), prefix: "ptk_k", namespace: "n0", account: "a", name: "key", lifetimeMs: 0n };
   const limited = {
@@ -202,7 +203,7 @@ t.test("a draft knows of restrictions by what was changed in it", async (t) => {
   t.same(state.restrictions, ["limited-keys"]);
 });
 
-/** Whether limited keys are in force exactly while there is one. */
+/** Whether the restriction for limited keys is in force exactly if there is a limited key. */
 function knowsRestrictions(state: State): boolean {
   const isLimited = Snapshot.decode(bytesOf(state)).keys.some(({ resources }) => resources.length > 0);
   return isDeepStrictEqual(state.restrictions, isLimited ? ["limited-keys"] : []);
@@ -210,7 +211,7 @@ function knowsRestrictions(state: State): boolean {
 const textOf = (change: Change): string =>
   JSON.stringify(change, (_, value) => (typeof value === "bigint" ? `${value}` : value));
 
-/** What decisions may read of a state. */
+/** Everything in a state that decisions may read. */
 function seenIn(state: State) {
   const numbers = Array.from({ length: 140 }, (_, number) => number);
   const hashes = [
@@ -246,7 +247,7 @@ function seenIn(state: State) {
 
 const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
 
-t.test("an event that has nothing to act on does nothing, and guards hear of nothing", async (t) => {
+t.test("an event without a target changes nothing, and sends guards no change", async (t) => {
   const [namespace, name, rule] = [
     "n0",
     "b",
@@ -271,7 +272,7 @@ t.test("an event that has nothing to act on does nothing, and guards hear of not
   }
 });
 
-/** Whether tokens are found if, and only if, they are in the state; those of entries are called as `event` calls them. */
+/** Whether, of all tokens that the entries may have created, those in the state are found. */
 function findsItsTokens(state: State, entries: number): boolean {
   const made = Array.from({ length: entries }, (_, index) => [hash(`a${index}`), hash(`r${index}`)]).flat();
   for (let seed = 0; seed < 10; seed++)
@@ -298,9 +299,9 @@ const loggedIn = (seed: string): Events => ({
   value: { login: hash(seed), namespace: "n0", account: "a", access: token(`a${seed}`), refresh: token(`r${seed}`) },
 });
 
-t.test("what the state keeps has bounds", async (t) => {
+t.test("the state has limits", async (t) => {
   await t.test(
-    `an account has at most ${MAX_LOGINS} logins; the oldest gives way, and guards hear of it`,
+    `an account has at most ${MAX_LOGINS} logins; a new one replaces the oldest, and guards are notified`,
     async (t) => {
       const state = withAccount();
       for (let count = 0; count < MAX_LOGINS; count++)
@@ -312,7 +313,7 @@ t.test("what the state keeps has bounds", async (t) => {
     },
   );
 
-  await t.test("a login has so many access tokens and remembered refresh tokens", async (t) => {
+  await t.test("a login has a maximum number of access tokens and of used refresh tokens", async (t) => {
     const state = withAccount();
     apply(state, entryOf(0, loggedIn("0")));
     for (let count = 1; count <= 200; count++) {
@@ -337,7 +338,7 @@ t.test("what the state keeps has bounds", async (t) => {
   const recordOf = (state: State, entry: Entry) => fold(state, entry).records[0]!;
 
   await t.test(
-    "records of an account without the scope admin, and of failed logins, take the slots of their share in turn",
+    "records of failed logins, and of an account without the scope admin, use the slots of their share in turn",
     (t) => {
       const state = withAccount();
       t.equal(recordOf(state, by("portico", scopes("admin"))).slot, undefined);
@@ -357,7 +358,7 @@ t.test("what the state keeps has bounds", async (t) => {
     },
   );
 
-  await t.test("a snapshot keeps how much each share has had", async (t) => {
+  await t.test("a snapshot has the number of records of each share", async (t) => {
     const state = withAccount();
     for (const actor of ["b", "b", "c"]) apply(state, by(actor, scopes()));
     apply(state, by("portico", failed));
@@ -373,7 +374,7 @@ t.test("what the state keeps has bounds", async (t) => {
     );
   });
 
-  await t.test("an account that is called portico is not the authority", async (t) => {
+  await t.test("an account with the name portico is not the authority", async (t) => {
     const state = withAccount();
     apply(
       state,
@@ -383,7 +384,7 @@ t.test("what the state keeps has bounds", async (t) => {
   });
 });
 
-t.test("what has expired is forgotten in time", async (t) => {
+t.test("expired tokens are removed in time, and not before", async (t) => {
   const state = withAccount();
   apply(state, entryOf(0, loggedIn("0")));
   const nothing: Events = { $case: "keysUsed", value: { uses: [] } };
@@ -395,7 +396,7 @@ t.test("what has expired is forgotten in time", async (t) => {
   t.equal(state.token(hash("a0")), undefined);
 });
 
-t.test("a snapshot keeps the identities of namespaces, and gives none to those without", async (t) => {
+t.test("a snapshot has the IDs of namespaces, and adds none to namespaces without an ID", async (t) => {
   const state = new State();
   apply(state, entryOf(0, { $case: "namespaceCreated", value: { name: "old" } }));
   apply(state, entryOf(0, { $case: "namespaceCreated", value: { name: "new", id: "one" } }));

@@ -1,11 +1,12 @@
-// Owners of gRPC names are in the log: they outlive a start, and authorities on one store agree.
+// The owners of gRPC names are in the log: they stay after a restart, and authorities on one store
+// agree.
 import t from "tap";
 import { GrpcNameOwners } from "../../../services/auth/grpc-name-owners.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { until } from "../../support/until.js";
 import { open, openJournal } from "./open.js";
 
-t.test("they are as before after a start, and in a store from before there were owners there are none", async (t) => {
+t.test("a restart keeps the owners, and an older store without owners has none", async (t) => {
   const store = openMemoryStore();
   const first = await open(t, { store });
   t.same([...first.authority.grpcNames.services], []);
@@ -16,7 +17,7 @@ t.test("they are as before after a start, and in a store from before there were 
   t.equal(again.revision, revision);
 });
 
-t.test("of two authorities that give a name at the same time, the log says whose it is", async (t) => {
+t.test("if two authorities give away a name at the same time, the log decides who owns it", async (t) => {
   const store = openMemoryStore();
   await open(t, { store });
   const journals = [await openJournal(store), await openJournal(store)] as const;
@@ -29,14 +30,14 @@ t.test("of two authorities that give a name at the same time, the log says whose
 });
 
 t.test(
-  "what is released is told to those who follow, with what it was; a claim of owned names writes nothing",
+  "listeners are notified of released names and their former owners; claiming owned names writes nothing",
   async (t) => {
     const store = openMemoryStore();
     await open(t, { store });
     const journal = await openJournal(store);
     const owners = new GrpcNameOwners(journal);
-    const told: unknown[] = [];
-    owners.follow((services, released) => told.push({ services, released }));
+    const changed: unknown[] = [];
+    owners.follow((services, released) => changed.push({ services, released }));
     await owners.claim("orders", ["p.Orders"]);
     const { revision } = journal.state;
     await owners.claim("thief", ["p.Orders", "p.ORDERS"]);
@@ -44,8 +45,8 @@ t.test(
     const value = { service: "orders", names: [] };
     const author = { namespace: "default", account: "admin" };
     await journal.commit(author, () => [{ $case: "grpcNamesReleased", value }]);
-    await until(() => told.length === 2);
-    t.same(told, [
+    await until(() => changed.length === 2);
+    t.same(changed, [
       { services: ["orders"], released: [] },
       { services: ["orders"], released: [{ name: "p.Orders", service: "orders" }] },
     ]);

@@ -1,4 +1,4 @@
-/** What an authority asks of its store while nothing changes, which is most of the time. */
+/** The operations of an authority on its store while nothing changes, which is nearly always. */
 
 import t from "tap";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
@@ -7,7 +7,7 @@ import { openMemoryStore } from "../../support/memory-store.js";
 import { open } from "./open.js";
 import { Watch } from "./watch.js";
 
-/** The store, with a note of each operation on a collection, such as `log.range`, and of how much it gave. */
+/** The store, with a list of its operations, such as `log.range`, and their numbers of results. */
 function noting(store: KeyValueStore): { store: KeyValueStore; noted: [operation: string, results: number][] } {
   const noted: [string, number][] = [];
   const note = (operation: string, key: string | undefined, results: number): void =>
@@ -36,10 +36,10 @@ function noting(store: KeyValueStore): { store: KeyValueStore; noted: [operation
   return { store: seen, noted };
 }
 
-t.test("a ping costs one look at the claims and one at the log's end", async (t) => {
+t.test("a ping needs one reading of the lease records and one of the log's end", async (t) => {
   const { store, noted } = noting(openMemoryStore());
   t.teardown(() => store.close());
-  // The authority's own guard pings every 12 s.
+  // The authority's own guard pings every 12 s, so not during this test.
   const opened = await open(t, { store, leaseMs: 60_000 });
   const { secret } = await opened.call(
     EnrolmentsService.create,

@@ -13,7 +13,7 @@ const DAY = 86_400;
 const days = (count: number) => ({ seconds: BigInt(count * DAY), nanos: 0 });
 const ci = { name: "ci", lifetime: undefined, resources: [] };
 
-/** The token of a fresh account without scopes. */
+/** The token of a new account without scopes. */
 async function account({ call, login }: Open, name: string): Promise<string> {
   await call(AccountsService.create, { name, password: PASSWORD, scopes: [] }, await login());
   return login(name);
@@ -43,7 +43,7 @@ t.test("a key is shown once, and listed by its prefix", async (t) => {
   t.same(keys, [key]);
 });
 
-t.test("names and lifetimes that a key may not have", async (t) => {
+t.test("refuses invalid names and lifetimes of keys", async (t) => {
   let now = 1_800_000_000_000;
   const opened = await open(t, { clock: () => now });
   const { call, login } = opened;
@@ -71,7 +71,7 @@ t.test("names and lifetimes that a key may not have", async (t) => {
   t.notOk(await isGood(opened, shortest.secret), "it expires to the millisecond");
 });
 
-t.test("an account manages its own keys, an administrator all", async (t) => {
+t.test("an account manages its own keys, an administrator all keys", async (t) => {
   const opened = await open(t);
   const { call, login } = opened;
   const admin = await login();
@@ -93,7 +93,7 @@ t.test("an account manages its own keys, an administrator all", async (t) => {
   await t.rejects(call(KeysService.revoke, { prefix }, bob), notFound);
 });
 
-t.test("a rotated key has the same name, limits and lifetime; the old one lives on for the overlap", async (t) => {
+t.test("a rotated key has the same name, limits and lifetime; the old key is valid for the overlap", async (t) => {
   let now = 1_800_000_000_000;
   const opened = await open(t, { clock: () => now });
   const { call, login } = opened;
@@ -130,7 +130,7 @@ t.test("a rotated key has the same name, limits and lifetime; the old one lives 
   t.notOk(await isGood(opened, third.secret), "without overlap the old key is gone at once");
 });
 
-t.test("a key rotated again while its overlap runs is replaced for its whole lifetime", async (t) => {
+t.test("a key that is rotated again during its overlap is replaced for its whole lifetime", async (t) => {
   const now = 1_800_000_000_000;
   const { call, login } = await open(t, { clock: () => now });
   const token = await login();
@@ -141,7 +141,7 @@ t.test("a key rotated again while its overlap runs is replaced for its whole lif
   t.same((await rotate()).key?.expires, old.key?.expires);
 });
 
-t.test("nothing that a key creates outlives it", async (t) => {
+t.test("a key cannot create a key that outlives it", async (t) => {
   let now = 1_800_000_000_000;
   const opened = await open(t, { clock: () => now });
   const { call, login } = opened;
@@ -163,7 +163,7 @@ t.test("nothing that a key creates outlives it", async (t) => {
   t.equal(whole.key?.expires?.seconds, BigInt(now / 1000 + 10 * DAY), "who logs in has the whole lifetime again");
 });
 
-t.test("a key that is limited to resources cannot make one that is not", async (t) => {
+t.test("a key that is limited to resources cannot create a key without limits", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   const limited = await call(KeysService.create, { ...ci, resources: ["service:auth:Keys.*"] }, token);
@@ -184,7 +184,9 @@ t.test("an account has at most 100 keys", async (t) => {
   await t.rejects(call(KeysService.create, ci, bob), { code: Code.FAILED_PRECONDITION, message: /has 100 keys/ });
 });
 
-/** Has chance begin tokens in the same way, so many times or until the test ends. */
+/**
+ * Makes the next `times` random secrets begin with the same bytes; by default, until the test ends.
+ */
 function loadDice(t: Test, times = Number.POSITIVE_INFINITY): void {
   const { randomBytes } = crypto;
   let left = times;
@@ -198,7 +200,7 @@ function loadDice(t: Test, times = Number.POSITIVE_INFINITY): void {
   t.teardown(() => load(randomBytes));
 }
 
-t.test("a key gets another prefix than those that are taken", async (t) => {
+t.test("a new key gets an unused prefix", async (t) => {
   const opened = await open(t);
   const bob = await account(opened, "bob");
   const ann = await account(opened, "ann");
@@ -209,7 +211,7 @@ t.test("a key gets another prefix than those that are taken", async (t) => {
   t.match(first?.prefix, /^ptk_0/, "the dice were loaded");
 });
 
-t.test("a key whose prefix another has already is not made, since it is named by it", async (t) => {
+t.test("a key is not created if its prefix is in use, because the prefix identifies a key", async (t) => {
   const opened = await open(t);
   const { call } = opened;
   const bob = await account(opened, "bob");
@@ -222,7 +224,7 @@ t.test("a key whose prefix another has already is not made, since it is named by
   t.ok(await isGood(opened, secret), "and the old one is good");
 });
 
-t.test("the last use is told by guards, and written down when the authority closes", async (t) => {
+t.test("guards report the last use of a key, which is written when the authority closes", async (t) => {
   const folder = temporaryFolder(t);
   const now = 1_800_000_000_000;
   const before = await open(t, { folder, clock: () => now });

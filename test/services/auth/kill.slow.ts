@@ -1,6 +1,6 @@
 /**
- * Whatever was acknowledged is there after `kill -9` at any moment, and nothing is there by half: a change is in the audit
- * trail exactly where it is in the log.
+ * Every acknowledged change is there after `kill -9` at any moment, and no change is there in part:
+ * it is in the audit trail exactly if it is in the log.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { bundleWriter, readStore } from "./writers.js";
 
 const ROUNDS = FULL ? 200 : 60;
 const LANES = 2;
-/** Longest time from the first acknowledgement to the kill, in milliseconds. */
+/** Maximum time from the first acknowledgement to the kill, in milliseconds. */
 const LONGEST = 60;
 
 t.test(`kill -9 during writes, ${ROUNDS} times`, async (t) => {

@@ -1,4 +1,4 @@
-/** Claims on a store of one machine: what they write, and what an earlier or another authority leaves. */
+/** Lease records on a store of one machine: what authorities write, and what they leave. */
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,12 +12,12 @@ import { silent } from "./open.js";
 
 const LONG = 600;
 const SHORT = 40;
-/** What timers may come early. */
+/** How early timers may fire, in milliseconds. */
 const EARLY = 2;
 
 interface Setting {
   readonly rows: Collection;
-  /** Opens an authority's claims, as at its start. */
+  /** Opens an authority's lease records, as at its start. */
   open(leaseMs: number, options?: { rows?: Collection; log?: typeof silent }): Promise<LocalLeaseRecords>;
 }
 
@@ -41,7 +41,7 @@ function setting(t: Test): Setting {
   };
 }
 
-t.test("as on every store", async (t) =>
+t.test("fulfils the contract of all stores", async (t) =>
   leaseRecordsContract(
     t,
     async () => openMemoryStore(),
@@ -56,7 +56,7 @@ t.test("as on every store", async (t) =>
   ),
 );
 
-t.test("a claim is written once", async (t) => {
+t.test("a lease record is written once", async (t) => {
   const { open, rows } = setting(t);
   const leaseRecords = await open(LONG);
   await leaseRecords.hold();
@@ -72,7 +72,7 @@ t.test("a claim is written once", async (t) => {
   t.same(await rows.after("", 10), before);
 });
 
-t.test("an authority killed while it waited leaves the wait to the next", async (t) => {
+t.test("if an authority is killed while it waits, the next one waits", async (t) => {
   const { open, rows } = setting(t);
   await (await open(LONG)).hold();
   await (await open(SHORT)).hold();
@@ -80,14 +80,14 @@ t.test("an authority killed while it waited leaves the wait to the next", async 
   t.same(
     (await rows.after("", 10)).filter(([key]) => key.startsWith("retired/")).length,
     1,
-    "the first one's claim is retired by the second, which is killed now",
+    "the second authority, which is killed now, retired the lease record of the first one",
   );
   const third = await open(SHORT);
   await third.settled();
   t.ok(performance.now() - start >= leaseSpan(LONG) - EARLY);
 });
 
-t.test("wherever an authority is killed as it retires a claim, the next waits", async (t) => {
+t.test("if an authority is killed at any step of retiring a lease record, the next one waits", async (t) => {
   const steps: Record<string, (rows: Collection) => Partial<Collection>> = {
     "before it writes": () => ({ create: () => Promise.reject(new Error("killed")) }),
     "between its two writes": () => ({ delete: () => Promise.reject(new Error("killed")) }),
@@ -104,7 +104,7 @@ t.test("wherever an authority is killed as it retires a claim, the next waits", 
   }
 });
 
-t.test("where a claim cannot be retired, each change waits for its span", async (t) => {
+t.test("if a lease record cannot be retired, each change waits for its span", async (t) => {
   const { open, rows } = setting(t);
   await (await open(LONG)).hold();
   const full = {
@@ -120,7 +120,7 @@ t.test("where a claim cannot be retired, each change waits for its span", async 
   }
 });
 
-t.test("a row that cannot be read counts as the longest lease there is", async (t) => {
+t.test("a row that cannot be read counts as the longest possible lease", async (t) => {
   const { open, rows } = setting(t);
   await rows.create(randomUUID(), "damaged");
   await open(SHORT);
@@ -137,11 +137,11 @@ t.test("retired rows are deleted once their leases have ended", async (t) => {
   while ((await rows.keys()).length > 0) await sleep(20);
 });
 
-t.test("two authorities on one store are told so, once each", async (t) => {
+t.test("two authorities on one store each log this once", async (t) => {
   const { open } = setting(t);
-  const said: string[] = [];
+  const logged: string[] = [];
   const logTo = (name: string) =>
-    pino({ level: "warn" }, { write: (line: string) => said.push(`${name}: ${JSON.parse(line).msg}`) });
+    pino({ level: "warn" }, { write: (line: string) => logged.push(`${name}: ${JSON.parse(line).msg}`) });
   const [first, second] = [await open(SHORT, { log: logTo("first") }), await open(SHORT, { log: logTo("second") })];
   await first.hold();
   await second.hold();
@@ -151,9 +151,9 @@ t.test("two authorities on one store are told so, once each", async (t) => {
     await first.settled();
     await second.hold();
   }
-  t.same(said.map((line) => line.slice(0, 64)).sort(), [
+  t.same(logged.map((line) => line.slice(0, 64)).sort(), [
     "first: another authority uses store in memory too: each change t",
     "second: another authority uses store in memory too: each change ",
   ]);
-  t.match(said[0], /Stop one of the two, or give it a data folder of its own \(PORTICO_DATA, PORTICO_STORE\)$/);
+  t.match(logged[0], /Stop one of the two, or give it a data folder of its own \(PORTICO_DATA, PORTICO_STORE\)$/);
 });

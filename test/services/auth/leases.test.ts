@@ -1,4 +1,4 @@
-/** A change answers when no guard decides without it any more. */
+/** A change is acknowledged when no guard decides without it any more. */
 
 import t from "tap";
 import { type LeaseRecords, leaseSpan } from "../../../services/auth/log/leases/lease-records.js";
@@ -15,10 +15,10 @@ import { again } from "./again.js";
 import { type Open, open, silent } from "./open.js";
 import { Watch } from "./watch.js";
 
-/** Long enough that a machine under load does not make it run out by chance. */
+/** So long that it does not end by chance on a busy computer. */
 const LONG = 20_000;
 const SHORT = 400;
-/** What timers may come early. */
+/** How early timers may fire, in milliseconds. */
 const EARLY = 2;
 
 async function deleteDefault({ call, login }: Open): Promise<() => Promise<number>> {
@@ -46,21 +46,21 @@ t.test("a change waits until the guard has applied it, and no longer", async (t)
   watch.start();
   const { revision } = await watch.ping();
   watch.applied(revision);
-  let answered = false;
+  let acknowledged = false;
   const response = change().then((time) => {
-    answered = true;
+    acknowledged = true;
     return time;
   });
   const changes = await watch.next("changes");
   t.match(changes.changes, [{ change: { $case: "ruleDeleted", value: { namespace: "default", id: "default" } } }]);
   watch.applied(changes.revision - 1n);
   t.equal((await watch.ping()).revision, changes.revision, "a pong after the commit names it");
-  t.notOk(answered, "what came before is no acknowledgement");
+  t.notOk(acknowledged, "an earlier revision is no acknowledgement");
   watch.applied(changes.revision);
   t.ok((await response) < LONG / 2);
 });
 
-t.test("a guard that does not answer is waited for until its lease has run out", async (t) => {
+t.test("a change waits for a silent guard until the guard's lease has ended", async (t) => {
   const opened = await open(t, { leaseMs: SHORT });
   const change = await deleteDefault(opened);
   const watch = new Watch(t, opened.channel);
@@ -72,7 +72,7 @@ t.test("a guard that does not answer is waited for until its lease has run out",
   t.ok(waited >= SHORT - EARLY, `waited ${waited} ms`);
 });
 
-t.test("a guard that does not answer is waited for no longer because another one's lease is younger", async (t) => {
+t.test("another guard's newer lease does not extend the wait for a silent guard", async (t) => {
   let ahead = 0;
   const now = () => performance.now() + ahead;
   const leases = new Leases({
@@ -97,7 +97,7 @@ t.test("a guard that does not answer is waited for no longer because another one
   leases.leave(other, true);
 });
 
-t.test("a pong during the wait does not prolong it", async (t) => {
+t.test("a pong during the wait does not extend it", async (t) => {
   const opened = await open(t, { leaseMs: SHORT });
   const change = await deleteDefault(opened);
   const watch = new Watch(t, opened.channel);
@@ -111,10 +111,10 @@ t.test("a pong during the wait does not prolong it", async (t) => {
   t.ok(time < LONG / 2, `waited ${time} ms`);
 });
 
-t.test("who is not waited for", async (t) => {
+t.test("a change does not wait for a guard without a lease", async (t) => {
   const cases: Record<string, (watch: Watch) => Promise<unknown>> = {
     "a guard that never got a pong": async (watch) => watch.next("snapshot"),
-    "a guard that had closed its side": async (watch) => {
+    "a guard that closed its side first": async (watch) => {
       await watch.ping();
       watch.end();
       await watch.next("pong").catch(() => "the stream has ended");
@@ -132,7 +132,7 @@ t.test("who is not waited for", async (t) => {
   }
 });
 
-t.test("a guard whose stream broke is waited for all the same, also when it is back", async (t) => {
+t.test("a change waits for a guard whose stream broke, even if the guard is back", async (t) => {
   const opened = await open(t, { leaseMs: SHORT });
   const change = await deleteDefault(opened);
   const broken = new Watch(t, opened.channel);
@@ -151,7 +151,7 @@ t.test("a guard whose stream broke is waited for all the same, also when it is b
   t.ok(waited >= SHORT - EARLY, `waited ${waited} ms`);
 });
 
-t.test("a new token is waited for by nobody", async (t) => {
+t.test("a new token waits for no guard", async (t) => {
   const opened = await open(t, { leaseMs: LONG });
   const watch = new Watch(t, opened.channel);
   watch.start();
@@ -186,32 +186,38 @@ t.test("leases outlive the authority that granted them", async (t) => {
   }
 });
 
-t.test("an authority that stopped together with its guard leaves no trace, and is not waited for", async (t) => {
-  const store = await openStore("sqlite:", temporaryFolder(t));
-  t.teardown(() => store.close());
-  const before = await open(t, { store, leaseMs: LONG });
-  t.equal((await collectionOf(store, "grantors").keys()).length, 1);
-  await before.close();
-  t.same(await collectionOf(store, "grantors").keys(), []);
-  const after = await open(t, { store, leaseMs: LONG });
-  t.ok((await (await deleteDefault(after))()) < LONG / 2);
-});
+t.test(
+  "an authority that stopped together with its guard leaves no lease record, so no change waits for it",
+  async (t) => {
+    const store = await openStore("sqlite:", temporaryFolder(t));
+    t.teardown(() => store.close());
+    const before = await open(t, { store, leaseMs: LONG });
+    t.equal((await collectionOf(store, "grantors").keys()).length, 1);
+    await before.close();
+    t.same(await collectionOf(store, "grantors").keys(), []);
+    const after = await open(t, { store, leaseMs: LONG });
+    t.ok((await (await deleteDefault(after))()) < LONG / 2);
+  },
+);
 
-t.test("of two processes with a guard each, neither decides by what the other took away", async (t) => {
-  const store = await openStore("sqlite:", temporaryFolder(t));
-  t.teardown(() => store.close());
-  const here = await open(t, { store, leaseMs: SHORT });
-  const there = await open(t, { store, leaseMs: SHORT });
-  const token = await again(() => here.login());
-  const request = { name: "ci", lifetime: undefined, resources: [] };
-  const { secret, key } = await again(() => here.call(KeysService.create, request, token));
-  const use = () => again(() => there.call(AuthService.whoAmI, {}, secret));
-  await use();
-  await again(() => here.call(KeysService.revoke, { prefix: key?.prefix ?? "" }, token), Code.NOT_FOUND);
-  await t.rejects(use(), { code: Code.UNAUTHENTICATED }, "from when the answer is there");
-});
+t.test(
+  "of two authorities with a guard each, neither guard accepts a key that the other authority revoked",
+  async (t) => {
+    const store = await openStore("sqlite:", temporaryFolder(t));
+    t.teardown(() => store.close());
+    const here = await open(t, { store, leaseMs: SHORT });
+    const there = await open(t, { store, leaseMs: SHORT });
+    const token = await again(() => here.login());
+    const request = { name: "ci", lifetime: undefined, resources: [] };
+    const { secret, key } = await again(() => here.call(KeysService.create, request, token));
+    const use = () => again(() => there.call(AuthService.whoAmI, {}, secret));
+    await use();
+    await again(() => here.call(KeysService.revoke, { prefix: key?.prefix ?? "" }, token), Code.NOT_FOUND);
+    await t.rejects(use(), { code: Code.UNAUTHENTICATED }, "from the acknowledgement on");
+  },
+);
 
-t.test("a guard of another authority hears of a change at its next ping", async (t) => {
+t.test("a guard of another authority gets a change at its next ping", async (t) => {
   const store = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
   const here = await open(t, { store, leaseMs: SHORT });
@@ -227,14 +233,14 @@ t.test("a guard of another authority hears of a change at its next ping", async 
   watch.sendPing();
   for (;;) {
     const { changes, revision } = await watch.next("changes");
-    if (changes.length === 0) continue; // The login.
+    if (changes.length === 0) continue; // A revision without changes, for the login.
     t.match(changes, [{ change: { $case: "ruleCreated", value: { rule: { id: "new" } } } }]);
     t.equal((await watch.next("pong")).revision, revision);
     break;
   }
 });
 
-t.test("a guard that lacks a restriction is told of while it has a lease, or may be given one", async (t) => {
+t.test("a guard that does not understand a restriction is reported while it has, or may get, a lease", async (t) => {
   let time = 0;
   const leases = new Leases({
     leaseMs: SHORT,
@@ -250,18 +256,18 @@ t.test("a guard that lacks a restriction is told of while it has a lease, or may
   };
   const lacking = () => leases.lackingHere("limited-keys");
   const old = join([]);
-  t.same(lacking(), ["shop"], "before its first pong, which the authority's claim must name it for");
+  t.same(lacking(), ["shop"], "before its first pong: by then the authority's lease record must name it");
   leases.grant(old, 1);
   t.same(lacking(), ["shop"]);
   time = leaseSpan(SHORT);
-  t.same(lacking(), [], "not once its lease has run out, and it has not applied what it was sent");
+  t.same(lacking(), [], "not when its lease has ended and it has not applied what it was sent");
   leases.applied(old, 1);
   leases.grant(old, 1);
   leases.leave(old, false);
   const understanding = join(["limited-keys"]);
   leases.grant(understanding, 1);
   leases.leave(understanding, false);
-  t.same(lacking(), ["shop"], "after its stream broke, also where others with its token understand all");
+  t.same(lacking(), ["shop"], "after its stream broke, even if others with its token understand all");
   time += leaseSpan(SHORT);
   t.same(lacking(), []);
   leases.leave(join([]), true);

@@ -1,4 +1,4 @@
-/** The log and its snapshots: what is damaged or missing is noticed, and an authority that fell behind catches up. */
+/** The log and its snapshots: damage is noticed, and an authority that fell behind catches up. */
 
 import t, { type Test } from "tap";
 import {
@@ -22,7 +22,7 @@ const namespace =
     namespaces.has(name) ? [] : [{ $case: "namespaceCreated", value: { name } }];
 const touch: Decide = () => [{ $case: "keysUsed", value: { uses: [] } }];
 
-/** A journal with so many revisions, closed. */
+/** The store of a closed journal with this number of revisions. */
 async function filled(t: Test, revisions: number): Promise<KeyValueStore> {
   const store = openMemoryStore();
   t.teardown(() => store.close());
@@ -37,12 +37,12 @@ async function advance(journal: Journal, revisions: number): Promise<void> {
   for (let count = 0; count < revisions; count++) await journal.commit(PORTICO, touch);
 }
 
-/** The keys of the rows that make snapshots complete. */
+/** The keys of the rows that complete snapshots. */
 async function completeSnapshots(store: KeyValueStore): Promise<string[]> {
   return (await collectionOf(store, "snapshots").keys()).filter((key) => !key.includes("/"));
 }
 
-/** Puts another text under a key that is taken. */
+/** Replaces the text of an existing key. */
 async function replace(store: KeyValueStore, name: "log" | "snapshots", key: string, text: string): Promise<void> {
   await collectionOf(store, name).delete([key]);
   await collectionOf(store, name).create(key, text);
@@ -89,7 +89,7 @@ t.test("a damaged log is refused, and the error names the revision", async (t) =
   }
 });
 
-t.test("an entry of a newer version is refused, not passed over", async (t) => {
+t.test("an entry of a newer version is refused, not skipped", async (t) => {
   const store = await filled(t, 1);
   const unknown = { event: undefined, _unknownFields: { [(99 << 3) | 2]: [Buffer.from([0])] } };
   const entry = { time: undefined, actor: "", namespace: "", events: [unknown] };
@@ -98,7 +98,7 @@ t.test("an entry of a newer version is refused, not passed over", async (t) => {
   await t.rejects(openJournal(store), { message: /: entry 2 of its log was written by a newer Portico/ });
 });
 
-t.test("a log whose entries are longer than a page of the store is read to its end", async (t) => {
+t.test("a log with more data than a page of the store is read to its end", async (t) => {
   const store = openMemoryStore();
   t.teardown(() => store.close());
   const journal = await openJournal(store);
@@ -112,7 +112,7 @@ t.test("a log whose entries are longer than a page of the store is read to its e
 t.test("snapshots", async (t) => {
   const revisions = 3 * SNAPSHOT_INTERVAL + 10;
   const oldest = 2 * SNAPSHOT_INTERVAL;
-  await t.test("bound the log: two are kept, and the entries from the older one on", async (t) => {
+  await t.test("there are two snapshots, and the log begins at the older one", async (t) => {
     const store = await filled(t, revisions);
     t.same(await completeSnapshots(store), [keyOf(oldest), keyOf(3 * SNAPSHOT_INTERVAL)]);
     const rows = await collectionOf(store, "snapshots").keys();
@@ -129,7 +129,7 @@ t.test("snapshots", async (t) => {
     t.same([...state.namespaces.keys()], ["default"]);
   });
 
-  await t.test("that are damaged give way to the one before", async (t) => {
+  await t.test("a start uses the older snapshot if the newest is damaged", async (t) => {
     const store = await filled(t, revisions);
     await replace(store, "snapshots", keyOf(3 * SNAPSHOT_INTERVAL), "damaged");
     const { state } = await openJournal(store);
@@ -137,23 +137,23 @@ t.test("snapshots", async (t) => {
     t.same([...state.namespaces.keys()], ["default"]);
   });
 
-  await t.test("that are all damaged stop the start", async (t) => {
+  await t.test("a start fails if all snapshots are damaged", async (t) => {
     const store = await filled(t, revisions);
     for (const key of await completeSnapshots(store)) await replace(store, "snapshots", key, "damaged");
     await t.rejects(openJournal(store), { name: "StoreError", message: / has lost the beginning/ });
   });
 
-  await t.test("without the log after them stop the start", async (t) => {
+  await t.test("a start fails if the log after the snapshots is missing", async (t) => {
     const store = await filled(t, revisions);
     await collectionOf(store, "log").delete(await collectionOf(store, "log").keys());
     await t.rejects(openJournal(store), { name: "StoreError", message: / entry 3000 of its log is missing/ });
   });
 });
 
-t.test("an authority that fell behind dropped entries", async (t) => {
+t.test("an authority that missed deleted entries catches up", async (t) => {
   const cases: Record<string, (behind: Journal) => Promise<unknown>> = {
-    "that reads the log": (behind) => behind.sync(),
-    "that makes a change": (behind) => behind.commit(PORTICO, namespace("late")),
+    "when it reads the log": (behind) => behind.sync(),
+    "when it makes a change": (behind) => behind.commit(PORTICO, namespace("late")),
   };
   for (const [what, act] of Object.entries(cases)) {
     await t.test(what, async (t) => {
@@ -180,7 +180,7 @@ t.test("an authority that fell behind dropped entries", async (t) => {
     });
   }
 
-  await t.test("that has yet to set up a store cannot do so again", async (t) => {
+  await t.test("but cannot set up the store again", async (t) => {
     const store = openMemoryStore();
     t.teardown(() => store.close());
     const late = await openJournal(store);
@@ -202,5 +202,5 @@ t.test("at most 1,000 changes wait for their turn", async (t) => {
     message: "Too many changes at once; try again",
   });
   await Promise.all(waiting);
-  t.equal(await journal.commit(PORTICO, touch), 2, "then there is room again");
+  t.equal(await journal.commit(PORTICO, touch), 2, "then another change may wait");
 });

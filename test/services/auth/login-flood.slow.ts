@@ -1,4 +1,4 @@
-/** Hashing passwords is costly, so how much of it is done at once is bounded. */
+/** Hashing passwords is expensive, so the number of parallel hashes is limited. */
 import t from "tap";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { Code } from "../../../src/errors.js";
@@ -9,10 +9,10 @@ import { type Open, open, PASSWORD } from "./open.js";
 
 const admin = { account: "admin", password: PASSWORD, namespace: "" };
 
-/** How a flood of logins ends, each from the next of the addresses. */
+/** Sends a login from each of the addresses; returns how many passed and were refused. */
 async function flood({ call }: Open, addresses: string[]): Promise<{ passed: number; refused: number }> {
   const logins = Array.from({ length: 60 }, (_, index) =>
-    // SYSTEM's word for the client's address is believed.
+    // The client's address is accepted from SYSTEM.
     call(AuthService.login, admin, undefined, {
       admission: SYSTEM,
       clientAddress: addresses[index % addresses.length]!,
@@ -29,16 +29,16 @@ t.test("two passwords are hashed at once and 32 wait; further logins are refused
   const opened = await open(t);
   const addresses = Array.from({ length: 60 }, (_, index) => `192.0.2.${index}`);
   t.same(await flood(opened, addresses), { passed: 34, refused: 26 });
-  t.ok(await opened.call(AuthService.login, admin), "afterwards there is room again");
+  t.ok(await opened.call(AuthService.login, admin), "afterwards a login passes again");
 });
 
-t.test("of one client only 4 wait", async (t) => {
+t.test("only 4 logins of one client wait", async (t) => {
   const opened = await open(t);
   t.same(await flood(opened, ["192.0.2.1"]), { passed: 6, refused: 54 });
   t.same(await flood(opened, ["2001:db8::1", "2001:db8::2"]), { passed: 6, refused: 54 }, "a network of IPv6 is one");
 });
 
-t.test("so there is room for another client, and for an administrator who sets passwords", async (t) => {
+t.test("another client can log in, and an administrator can set passwords", async (t) => {
   const opened = await open(t);
   const token = await opened.login();
   const flooded = flood(opened, ["192.0.2.1"]);
@@ -50,7 +50,7 @@ t.test("so there is room for another client, and for an administrator who sets p
 t.test("a change does not wait for the logins before it", async (t) => {
   const { call, login } = await open(t, { passwordCost: undefined });
   const token = await login();
-  // Unknown accounts cost the full price.
+  // Unknown accounts cost as much as known ones.
   const logins = Array.from({ length: 8 }, () => call(AuthService.login, { ...admin, account: "nobody" }));
   const flooded = Promise.allSettled(logins).then(() => "flood");
   const change = call(RulesService.delete, { id: "default" }, token).then(() => "change");

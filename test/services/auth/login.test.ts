@@ -6,7 +6,7 @@ import { open, PASSWORD } from "./open.js";
 const WRONG = { code: Code.UNAUTHENTICATED, message: "Wrong account or password" };
 const admin = { account: "admin", password: PASSWORD, namespace: "" };
 
-t.test("a login gives tokens that tell who calls", async (t) => {
+t.test("a login returns tokens that identify the caller", async (t) => {
   const { call } = await open(t, { clock: () => 1_000_000_000_000 });
   const tokens = await call(AuthService.login, admin);
   t.match(tokens, { accessToken: /^pta_/, refreshToken: /^ptr_/, namespace: "default", account: "admin" });
@@ -20,7 +20,7 @@ t.test("a login gives tokens that tell who calls", async (t) => {
   });
 });
 
-t.test("a failed login does not tell whether the account exists", async (t) => {
+t.test("a failed login does not show whether the account exists", async (t) => {
   const { call } = await open(t);
   const requests = [
     { ...admin, password: "wrong" },
@@ -32,7 +32,8 @@ t.test("a failed login does not tell whether the account exists", async (t) => {
 });
 
 t.test("an unknown account takes as long as a wrong password", async (t) => {
-  const { call } = await open(t, { fresh: true, adminPassword: PASSWORD, passwordCost: undefined }); // As a real authority has it.
+  // With the real cost.
+  const { call } = await open(t, { fresh: true, adminPassword: PASSWORD, passwordCost: undefined });
   const time = async (account: string) => {
     const before = process.cpuUsage();
     await t.rejects(call(AuthService.login, { ...admin, account, password: "wrong" }), WRONG);
@@ -43,14 +44,14 @@ t.test("an unknown account takes as long as a wrong password", async (t) => {
   t.ok(unknown > known / 2 && unknown < known * 2, `known ${known} µs of processor, unknown ${unknown} µs`);
 });
 
-t.test("a login with a name that is too long fails, and its name is not kept", async (t) => {
+t.test("a login with a name that is too long fails, and the name is not stored", async (t) => {
   const { call } = await open(t);
   const names = [
     { ...admin, account: "x".repeat(129) },
     { ...admin, namespace: "x".repeat(64) },
   ];
   for (const request of names) {
-    // Of shorter names the sixth attempt would have to wait.
+    // With a shorter name, the sixth attempt would be throttled.
     for (let attempt = 1; attempt <= 7; attempt++) await t.rejects(call(AuthService.login, request), WRONG);
   }
 });

@@ -1,4 +1,6 @@
-/** A password longer than any may be costs no more than a wrong one: normalizing it would take the square of its length. */
+/**
+ * A too long password costs no more than a wrong one, although normalizing takes quadratic time.
+ */
 import t from "tap";
 import { isPassword, Passwords } from "../../../services/auth/login/passwords.js";
 import { Code } from "../../../src/errors.js";
@@ -6,7 +8,7 @@ import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { open, PASSWORD } from "./open.js";
 
-/** Its marks must be put in order: some ten seconds of work. */
+/** Normalization must sort its combining marks, which takes about ten seconds. */
 const LONG = marked(100_000);
 /** The longest that fits into a request. */
 const SENT = marked(3_900);
@@ -23,7 +25,7 @@ async function cost(act: () => Promise<unknown>): Promise<number> {
 }
 
 t.test("a login with a password that is too long takes as much work as any", async (t) => {
-  const { call } = await open(t, { passwordCost: undefined }); // As a real authority has it.
+  const { call } = await open(t, { passwordCost: undefined }); // With the real cost.
   const login = (password: string) => () =>
     t.rejects(call(AuthService.login, { account: "nobody", password, namespace: "" }), { code: Code.UNAUTHENTICATED });
   await login("warm up")();
@@ -31,14 +33,14 @@ t.test("a login with a password that is too long takes as much work as any", asy
   t.ok(long > wrong / 2 && long < wrong * 3, `wrong ${wrong} µs, long ${long} µs`);
 });
 
-t.test("no account may have a password that is too long", async (t) => {
+t.test("an account cannot have a password that is too long", async (t) => {
   const passwords = new Passwords();
   t.notOk(isPassword(LONG));
   await t.rejects(passwords.hash(LONG), RangeError);
   t.notOk(await passwords.verify(LONG, await passwords.hash("")), "not even who has the password it is replaced by");
 });
 
-t.test("a password that is too long is refused as the current one", async (t) => {
+t.test("refuses a current password that is too long", async (t) => {
   const { call, login } = await open(t);
   await call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: [] }, await login());
   const token = await login("bob");

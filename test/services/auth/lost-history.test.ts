@@ -1,4 +1,4 @@
-/** An authority whose store has lost changes that it knows of changes nothing and follows nothing, and says so. */
+/** An authority whose store has lost known changes applies and makes no changes, and reports it. */
 
 import t, { type Test } from "tap";
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
@@ -20,7 +20,7 @@ async function history(names: readonly string[]): Promise<{ store: KeyValueStore
   return { store, journal };
 }
 
-/** Gives the store the log of another one, as a failover or a restored backup does. */
+/** Replaces the log of a store by another log, as a failover or a restored backup does. */
 async function becomes(store: KeyValueStore, other: KeyValueStore): Promise<void> {
   const [log, wanted] = [collectionOf(store, "log"), await collectionOf(other, "log").after("", 100)];
   await log.delete(await log.keys());
@@ -33,10 +33,10 @@ const LOST = {
 };
 
 const CASES: Record<string, readonly string[]> = {
-  "a log that ends behind its own revision": ["a", "b"],
-  "a log that is empty": [],
-  "another entry of its own revision": ["a", "b", "other"],
-  "another entry of its own revision, and more after it": ["a", "b", "other", "more"],
+  "a log that ends before the authority's revision": ["a", "b"],
+  "an empty log": [],
+  "a log with another entry for the authority's revision": ["a", "b", "other"],
+  "a log with another entry for the authority's revision, and later entries": ["a", "b", "other", "more"],
 };
 
 async function known(t: Test): Promise<{ store: KeyValueStore; journal: Journal; names: () => string[] }> {
@@ -47,13 +47,13 @@ async function known(t: Test): Promise<{ store: KeyValueStore; journal: Journal;
 
 for (const [what, names] of Object.entries(CASES)) {
   t.test(what, async (t) => {
-    await t.test("is not followed", async (t) => {
+    await t.test("is not applied", async (t) => {
       const { store, journal, names: held } = await known(t);
       await becomes(store, (await history(names)).store);
       await t.rejects(journal.sync(), LOST);
       t.same(held(), ["a", "b", "c"]);
     });
-    await t.test("is not added to", async (t) => {
+    await t.test("gets no new entries", async (t) => {
       const { store, journal } = await known(t);
       await becomes(store, (await history(names)).store);
       const before = await collectionOf(store, "log").after("", 100);
@@ -63,7 +63,7 @@ for (const [what, names] of Object.entries(CASES)) {
   });
 }
 
-t.test("another entry of its own revision that takes its place while the log is read is not followed", async (t) => {
+t.test("a log whose entry for the authority's revision changes during the reading is not applied", async (t) => {
   const { store: inner, journal: writer } = await history(["a", "b", "c"]);
   t.teardown(() => inner.close());
   const store = new FaultyStore(inner);
@@ -80,7 +80,7 @@ t.test("another entry of its own revision that takes its place while the log is 
   t.ok(journal.has(3, writer.checksum));
 });
 
-t.test("goes on once the store has its history again", async (t) => {
+t.test("an authority continues once the store has its history again", async (t) => {
   const { store, journal, names } = await known(t);
   const [[key, text] = ["", ""]] = await collectionOf(store, "log").after(keyOf(2), 1);
   await collectionOf(store, "log").delete([key]);
@@ -90,14 +90,14 @@ t.test("goes on once the store has its history again", async (t) => {
   t.same(names(), ["a", "b", "c", "d"]);
 });
 
-t.test("an authority that starts takes what the store has", async (t) => {
+t.test("an authority that starts accepts what the store has", async (t) => {
   const { store } = await known(t);
   await collectionOf(store, "log").delete([keyOf(3)]);
   const restarted = await openJournal(store);
   t.same([...restarted.state.namespaces.keys()], ["a", "b"]);
 });
 
-t.test("remembers which entries it has folded in, by their checksums", async (t) => {
+t.test("an authority remembers which entries it has applied, by their checksums", async (t) => {
   const { journal } = await known(t);
   const { journal: other } = await history(["a", "b", "other"]);
   t.ok(journal.has(3, journal.checksum));

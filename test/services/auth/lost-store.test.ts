@@ -1,4 +1,4 @@
-/** A data folder that was ever set up never starts afresh because its store is gone. */
+/** A data folder that was ever set up does not start anew when its store is gone. */
 import { copyFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Logger, pino } from "pino";
@@ -10,7 +10,7 @@ import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { silent } from "./open.js";
 
-/** Opens the authority of a folder as a process does, and closes it again. */
+/** Opens the authority of a folder like a process does, and closes it again. */
 async function start(folder: string, url = "sqlite:", log: Logger = silent): Promise<{ readonly first: boolean }> {
   const store = await openStore(url, folder);
   try {
@@ -60,32 +60,32 @@ for (const [what, lose] of Object.entries(LOSSES)) {
   });
 }
 
-t.test("a start on another store than before says so, once", async (t) => {
+t.test("a start on another store than before logs this once", async (t) => {
   const folder = temporaryFolder(t);
   await start(folder);
   const copy = join(folder, "copy.sqlite");
   copyFileSync(store(folder), copy);
-  const said: object[] = [];
-  const log = pino({ level: "warn" }, { write: (line) => void said.push(JSON.parse(line)) });
+  const logged: object[] = [];
+  const log = pino({ level: "warn" }, { write: (line) => void logged.push(JSON.parse(line)) });
   await start(folder, `sqlite:${copy}`, log);
-  t.match(said, [
+  t.match(logged, [
     { level: 40, before: store(folder), store: copy, msg: /^this is another store than at the last start\./ },
   ]);
   await start(folder, `sqlite:${copy}`, log);
-  t.equal(said.length, 1);
+  t.equal(logged.length, 1);
 });
 
-t.test("a data folder that was moved with its store says nothing", async (t) => {
+t.test("a start logs nothing if the data folder moved together with its store", async (t) => {
   const folder = temporaryFolder(t);
   const [before, after] = [join(folder, "before"), join(folder, "after")];
   await start(before);
   renameSync(before, after);
-  const said: string[] = [];
-  await start(after, "sqlite:", pino({ level: "warn" }, { write: (line) => void said.push(line) }));
-  t.same(said, []);
+  const logged: string[] = [];
+  await start(after, "sqlite:", pino({ level: "warn" }, { write: (line) => void logged.push(line) }));
+  t.same(logged, []);
 });
 
-t.test("a store elsewhere that is named wrongly is refused, and the right one named", async (t) => {
+t.test("a wrong PORTICO_STORE is refused, and the error names the right store", async (t) => {
   const folder = join(temporaryFolder(t), "data");
   const right = join(temporaryFolder(t), "right.sqlite");
   t.ok((await start(folder, `sqlite:${right}`)).first);
@@ -96,7 +96,7 @@ t.test("a store elsewhere that is named wrongly is refused, and the right one na
   });
 });
 
-t.test("a copy that is used since is the one that is missed", async (t) => {
+t.test("after a change to a copy of the store, the error names the copy", async (t) => {
   const folder = join(temporaryFolder(t), "data");
   const copy = join(folder, "copy.sqlite");
   await start(folder);
@@ -107,7 +107,7 @@ t.test("a copy that is used since is the one that is missed", async (t) => {
   await t.rejects(start(folder), { message: `belongs to an installation in ${copy}: ` });
 });
 
-t.test("a store without any entry is refused where the folder was set up with one", async (t) => {
+t.test("a store without entries is refused if the folder was set up with a store", async (t) => {
   const folder = join(temporaryFolder(t), "data");
   await start(folder);
   rmSync(store(folder));
@@ -119,7 +119,7 @@ t.test("a store without any entry is refused where the folder was set up with on
   });
 });
 
-t.test("a second data folder on a store refuses to start without it too", async (t) => {
+t.test("a second data folder on the store also refuses to start without it", async (t) => {
   const both = temporaryFolder(t);
   const [first, second] = [join(both, "first"), join(both, "second")];
   t.ok((await start(first)).first);
@@ -128,7 +128,7 @@ t.test("a second data folder on a store refuses to start without it too", async 
   await t.rejects(start(second, `sqlite:${store(first)}`), { message: /belongs to an installation/ });
 });
 
-/** What is in a data folder before its first start. */
+/** The content of a data folder before its first start. */
 const BEFORE: Record<string, Parameters<Test["testdir"]>[0]> = {
   nothing: {},
   "a configuration file": { "portico.json": "{}" },
@@ -138,10 +138,12 @@ const BEFORE: Record<string, Parameters<Test["testdir"]>[0]> = {
   "data of a service that has joined another installation": { services: { cache: { "services.sqlite": "" } } },
 };
 for (const [what, content] of Object.entries(BEFORE)) {
-  t.test(`a data folder with ${what} starts anew`, async (t) => t.ok((await start(t.testdir(content))).first));
+  t.test(`a data folder with ${what} starts as a new installation`, async (t) =>
+    t.ok((await start(t.testdir(content))).first),
+  );
 }
 
-t.test("a first start that was cut short is taken up, also where it left enrolment tokens", async (t) => {
+t.test("a start completes an interrupted first start, even if that left enrolment tokens", async (t) => {
   const [gateway, helloworld] = [createToken("enrolment"), createToken("enrolment")];
   const folder = t.testdir({ enrolment: { gateway, helloworld } });
   const elsewhere = await openStore("sqlite:", temporaryFolder(t));

@@ -23,7 +23,7 @@ t.test("a new namespace has an administrator and no rules, and its own accounts"
   t.match((await call(AccountsService.list, { pageSize: 0, pageToken: "" }, other)).accounts, [{ name: "admin" }]);
   await t.rejects(login("admin", adminPassword), { code: Code.UNAUTHENTICATED }, "not an account of default");
 
-  await t.test("whose administrator manages neither namespaces nor enrolments", async (t) => {
+  await t.test("its administrator manages neither namespaces nor enrolments", async (t) => {
     const calls = [
       call(NamespacesService.list, {}, other),
       call(NamespacesService.create, { name: "third" }, other),
@@ -40,14 +40,14 @@ t.test("a new namespace has an administrator and no rules, and its own accounts"
     }
   });
 
-  await t.test("goes with all its accounts and tokens", async (t) => {
+  await t.test("is deleted with all its accounts and tokens", async (t) => {
     await call(NamespacesService.delete, { name: "other" }, token);
     t.notOk(await isGood(opened, other));
     await t.rejects(login("admin", adminPassword, "other"), { code: Code.UNAUTHENTICATED });
     t.same(await names(), ["default"]);
   });
 
-  await t.test("and refusals say why", async (t) => {
+  await t.test("refusals give the reason", async (t) => {
     const refused: [act: () => Promise<unknown>, code: Code, message: RegExp][] = [
       [() => call(NamespacesService.create, { name: "default" }, token), Code.ALREADY_EXISTS, /default exists already/],
       [() => call(NamespacesService.create, { name: "Other" }, token), Code.INVALID_ARGUMENT, /^name: /],

@@ -1,4 +1,4 @@
-/** Opens an authority as a process does: on a real store, behind a dispatcher and a guard, called in process. */
+/** Opens an authority like a process does, on a real store and with a guard; called in process. */
 
 import { scryptSync } from "node:crypto";
 import pino, { type Logger } from "pino";
@@ -38,19 +38,19 @@ export interface Open {
   readonly authority: Authority;
   readonly channel: Channel;
   readonly folder: string;
-  /** Calls with a token, or with none. */
+  /** Calls with or without a token. */
   call<Request, Response>(
     method: Unary<Request, Response>,
     request: NoInfer<Request>,
     token?: string,
     options?: CallOptions,
   ): Promise<Response>;
-  /** Logs in and gives the access token. */
+  /** Logs in and returns the access token. */
   login(account?: string, password?: string, namespace?: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** The journal that an authority on the store has; beside an open one, that of another authority. */
+/** A journal on the store; while an authority is open, like the journal of another authority. */
 export function openJournal(
   store: KeyValueStore,
   now: () => number = Date.now,
@@ -60,13 +60,13 @@ export function openJournal(
   return Journal.open({ log: new ChangeLog({ store, log: silent }), logger, clock });
 }
 
-/** Sets up a store as the first start does, but for the cost of the password and without enrolments. */
+/** Sets up a store like the first start does, but with a cheap password and without enrolments. */
 async function setUp(store: KeyValueStore, now: (() => number) | undefined): Promise<void> {
   const journal = await openJournal(store, now);
   await journal.commit(PORTICO, ({ revision }) => (revision === 0 ? firstEntry(HASH, []) : []));
 }
 
-/** `fresh` leaves it to the authority to set up the store; `clock` is both clocks of the machine. */
+/** With `fresh`, the authority itself sets up the store. `clock` replaces both clocks. */
 export async function open(
   t: Test,
   {
@@ -122,7 +122,7 @@ export async function open(
   return { authority, channel, folder, call, login, close };
 }
 
-/** The caller that a guard is told for the token. */
+/** The caller that a guard gets for the token. */
 export async function callerOf({ call }: Pick<Open, "call">, token: string): Promise<Caller | undefined> {
   const request = { sha256: [hashToken(token)] };
   return (await call(PolicyService.batchResolve, request, undefined, { admission: SYSTEM })).results[0]?.caller;

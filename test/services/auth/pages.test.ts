@@ -1,4 +1,6 @@
-/** Lists in pages: together they have each item once, in order, whatever changes in between. */
+/**
+ * Lists in pages: together they have each item once, in order, whatever changes between two pages.
+ */
 import t from "tap";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { hashToken } from "../../../src/call/token.js";
@@ -15,7 +17,7 @@ const ACCOUNTS = 30;
 const KEYS_OF_ACCOUNT = 3;
 const nameOf = (account: number) => `user${String(account).padStart(3, "0")}`;
 
-/** An authority whose namespace has accounts beside `admin`, each with keys of which the last ones are large. */
+/** An authority with several accounts beside `admin`, each with keys. The last keys are large. */
 async function filled(t: Parameters<typeof open>[0]): Promise<Open> {
   const folder = temporaryFolder(t);
   const first = await open(t, { folder });
@@ -23,12 +25,12 @@ async function filled(t: Parameters<typeof open>[0]): Promise<Open> {
   const store = await openStore("sqlite:", folder);
   const journal = await openJournal(store);
   const namespace = "default";
-  // Last to first, so that the order of names is not that of creation.
+  // In reverse, so that the order of names differs from the order of creation.
   for (let account = ACCOUNTS - 1; account >= 0; account--) {
     const name = nameOf(account);
     const keys = Array.from({ length: KEYS_OF_ACCOUNT }, (_, index) => ({
       sha256: hashToken(`${name} ${index}`),
-      // Not in the order of creation.
+      // The order of prefixes also differs from the order of creation.
       prefix: `ptk_${name.slice(-3)}${9 - index}`,
       ...{ namespace, account: name, name: `key ${index}`, lastUsed: undefined, lifetimeMs: 0n },
       ...{ created: toTimestamp(Date.now() + index), expires: toTimestamp(Date.now() + 86_400_000) },
@@ -48,7 +50,7 @@ const EXPECTED = Array.from({ length: ACCOUNTS }, (_, account) =>
   Array.from({ length: KEYS_OF_ACCOUNT }, (_, index) => `${nameOf(account)} key ${index}`),
 ).flat();
 
-t.test("the pages of keys have each key once, by account and in the order of creation", async (t) => {
+t.test("the pages of keys have each key once, by account and time of creation", async (t) => {
   const { call, login } = await filled(t);
   const token = await login();
   for (const pageSize of [0, 1, 7, 1_000]) {
@@ -65,7 +67,7 @@ t.test("the pages of keys have each key once, by account and in the order of cre
   }
 });
 
-t.test("what is deleted between two pages hides nothing else", async (t) => {
+t.test("deleting items between two pages hides no other items", async (t) => {
   const { call, login } = await filled(t);
   const token = await login();
   const keys = await call(KeysService.list, { pageSize: 5, pageToken: "" }, token);
@@ -99,20 +101,23 @@ t.test("an account without the scope admin has pages of its own keys", async (t)
     EXPECTED.slice(7 * KEYS_OF_ACCOUNT, 8 * KEYS_OF_ACCOUNT),
   );
   t.equal(rest.nextPageToken, "");
-  // A token of another's list opens nothing.
+  // The token of another account's list gives no access to its keys.
   const ofOthers = Buffer.from(JSON.stringify(["user000", "0", ""])).toString("base64url");
   const listed = await call(KeysService.list, { pageSize: 0, pageToken: ofOthers }, own);
   t.ok(listed.keys.every(({ account }) => account === "user007"));
 });
 
-/** An authority whose namespace has, beside its first rule, rules of three priorities; each takes this many bytes and half as many more. */
+/**
+ * An authority with rules of three priorities, in addition to its first rule. Each rule has `bytes`
+ * to 1.5 × `bytes` bytes.
+ */
 async function filledWithRules(t: Parameters<typeof open>[0], count: number, bytes: number): Promise<Open> {
   const folder = temporaryFolder(t);
   await (await open(t, { folder })).close();
   const store = await openStore("sqlite:", folder);
   const journal = await openJournal(store);
   const rules = Array.from({ length: count }, (_, index): Rule => {
-    // Last to first, so that the order of IDs is not that of creation.
+    // In reverse, so that the order of IDs differs from the order of creation.
     const id = `rule${String(count - index).padStart(5, "0")}`;
     const resource = `service:${"x".repeat(bytes)}:*`;
     return { id, scope: "s".repeat(bytes / 2), access: Access.GRANTED, resource, priority: [-1, 0, 20][index % 3]! };
@@ -156,7 +161,7 @@ t.test("the pages of rules have each rule once, by descending priority and then 
   }
 });
 
-t.test("more rules than a message has room for come in pages, asked for or not", async (t) => {
+t.test("rules that exceed a message are returned in pages, even if the request gives no page size", async (t) => {
   const authority = await filledWithRules(t, 9_000, 240);
   const token = await authority.login();
   const pages = await pagesOfRules(authority, token, 0);
@@ -165,7 +170,7 @@ t.test("more rules than a message has room for come in pages, asked for or not",
   for (const page of pages) t.ok(ListRulesResponse.encode(page).finish().length < 4 * 1024 ** 2);
 });
 
-t.test("a rule that is deleted between two pages hides no other", async (t) => {
+t.test("deleting a rule between two pages hides no other rule", async (t) => {
   const authority = await filledWithRules(t, 6, 10);
   const token = await authority.login();
   const all = (await pagesOfRules(authority, token, 0))[0]!.rules;
@@ -175,7 +180,7 @@ t.test("a rule that is deleted between two pages hides no other", async (t) => {
   t.same(next.rules, all.slice(3, 5));
 });
 
-t.test("sizes and tokens that are none are refused", async (t) => {
+t.test("invalid page sizes and page tokens are refused", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   const cases: [pageSize: number, pageToken: string, message: RegExp][] = [

@@ -1,4 +1,4 @@
-/** What a guard is told: everything at first, then every change, and whom a token stands for. */
+/** What a guard is sent: a snapshot, then every change, and the callers of tokens. */
 import t from "tap";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { hashToken } from "../../../src/call/token.js";
@@ -15,7 +15,7 @@ import { Watch } from "./watch.js";
 
 const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
 
-t.test("a guard is sent a snapshot, then what follows", async (t) => {
+t.test("a guard is sent a snapshot, then the changes that follow", async (t) => {
   const { channel, call, login } = await open(t);
   const token = await login();
   const watch = new Watch(t, channel);
@@ -31,7 +31,7 @@ t.test("a guard is sent a snapshot, then what follows", async (t) => {
   });
 });
 
-t.test("revisions that change nothing for guards are told with the next pong, all at once", async (t) => {
+t.test("revisions without changes for guards are sent together before the next pong", async (t) => {
   const { channel, call, login } = await open(t);
   const token = await login();
   const watch = new Watch(t, channel);
@@ -45,7 +45,7 @@ t.test("revisions that change nothing for guards are told with the next pong, al
   t.match(await watch.first(), { $case: "pong", value: { revision: revision + 3n } });
 });
 
-t.test("a revision that changes nothing for guards is told at once where a change waits for them", async (t) => {
+t.test("a revision without changes for guards is sent at once if a change waits for them", async (t) => {
   const { channel, call, login } = await open(t, { leaseMs: 60_000 });
   const token = await login();
   const watch = new Watch(t, channel);
@@ -59,7 +59,7 @@ t.test("a revision that changes nothing for guards is told at once where a chang
   await creating;
 });
 
-t.test("each change that bears on decisions is told", async (t) => {
+t.test("each change that affects decisions is sent", async (t) => {
   const { channel, call, login } = await open(t);
   const token = await login();
   const tokens = await call(AuthService.login, { account: "admin", password: PASSWORD, namespace: "" });
@@ -125,14 +125,14 @@ t.test("each change that bears on decisions is told", async (t) => {
     await act();
     let changes: Change[] = [];
     while (changes.length === 0) ({ changes } = await watch.next("changes"));
-    // Those of keys are shown in test/access/contexts.test.ts.
-    const told = changes.filter((one) => one.change?.$case !== "contextKey");
-    t.match(told, [{ change }], what);
-    t.equal(told.length, 1, what);
+    // Changes of assertion keys are tested in test/access/contexts.test.ts.
+    const sent = changes.filter((one) => one.change?.$case !== "contextKey");
+    t.match(sent, [{ change }], what);
+    t.equal(sent.length, 1, what);
   }
 });
 
-t.test("a stream that does not begin with start is ended", async (t) => {
+t.test("a stream that does not begin with `start` is ended", async (t) => {
   const { channel } = await open(t);
   await t.rejects(new Watch(t, channel).ping(), { code: Code.INVALID_ARGUMENT });
   const twice = new Watch(t, channel);
@@ -141,7 +141,7 @@ t.test("a stream that does not begin with start is ended", async (t) => {
   await t.rejects(twice.next("pong"), { code: Code.INVALID_ARGUMENT });
 });
 
-t.test("only an enrolled process may follow the policy", async (t) => {
+t.test("only an enrolled process may watch the policy", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   await t.rejects(call(PolicyService.batchResolve, { sha256: [hashToken(token)] }, token), {

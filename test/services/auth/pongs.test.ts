@@ -1,4 +1,4 @@
-// The store is read for pings of many guards together, and a guard is heard meanwhile.
+// Pings of many guards share a reading of the store, and the guards' messages are read meanwhile.
 import t, { type Test } from "tap";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { openStore } from "../../../src/store/open.js";
@@ -10,8 +10,8 @@ import { type Open, open } from "./open.js";
 import { Watch } from "./watch.js";
 
 const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
-/** The step with which an authority on SQLite begins to answer a ping: it makes sure of its claim. */
-const CLAIM = "before keys claims";
+/** The first step of a response to a ping, on SQLite: the authority reads its lease record. */
+const READ_LEASE_RECORDS = "before keys claims";
 
 async function opened(t: Test): Promise<Open & { store: FaultyStore }> {
   const folder = temporaryFolder(t);
@@ -32,25 +32,25 @@ async function follow(t: Test, { channel }: Open): Promise<Watch> {
   return watch;
 }
 
-t.test("pings that come together share a reading of the store", async (t) => {
+t.test("pings that arrive together share a reading of the store", async (t) => {
   const it = await opened(t);
   const guards = await Promise.all(Array.from({ length: 20 }, () => follow(t, it)));
   let readings = 0;
   it.store.onStep = (step) => {
-    if (step === CLAIM) readings++;
+    if (step === READ_LEASE_RECORDS) readings++;
   };
   await Promise.all(guards.map((guard) => guard.ping()));
   t.ok(readings > 0 && readings <= 3, `${readings} readings for 20 pings`);
 });
 
-t.test("what a guard has applied counts while the store is read for its ping", async (t) => {
+t.test("an `applied` message counts while the store is read for the guard's ping", async (t) => {
   const it = await opened(t);
   const token = await it.login();
   const guard = await follow(t, it);
   const reading = deferred();
   let begun = false;
   it.store.onStep = (step) => {
-    if (step !== CLAIM || begun) return;
+    if (step !== READ_LEASE_RECORDS || begun) return;
     begun = true;
     return reading.promise;
   };
@@ -61,8 +61,8 @@ t.test("what a guard has applied counts while the store is read for its ping", a
     created = true;
   });
   guard.applied((await guard.next("changes")).revision);
-  await until(() => created, { what: () => "the rule holds, which the guard has applied" });
+  await until(() => created, { what: () => "the rule is in force, because the guard has applied it" });
   reading.resolve();
   await creating;
-  t.match(await guard.first(), { $case: "pong" }, "the ping is answered after it");
+  t.match(await guard.first(), { $case: "pong" }, "the pong comes after it");
 });

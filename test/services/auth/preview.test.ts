@@ -1,4 +1,4 @@
-// Whose calls would be answered otherwise if a rule were created or deleted.
+// The callers whose calls would get another status if a rule were created or deleted.
 import t from "tap";
 import { previewOf } from "../../../services/auth/endpoints/preview.js";
 import { Code } from "../../../src/errors.js";
@@ -32,7 +32,7 @@ const effect = (before: number, after: number, resources: string[], callers: Par
 const everyone = { nobody: true, everyAccount: true };
 
 interface Case {
-  /** Beside the accounts admin, ann without scopes, and bob with the scope billing. */
+  /** The accounts are admin, ann without scopes, and bob with the scope billing. */
   readonly rules: readonly Rule[];
   readonly change: PreviewRequest["change"];
   readonly resources?: readonly string[];
@@ -46,18 +46,18 @@ const creating = (...args: Parameters<typeof rule>): PreviewRequest["change"] =>
 });
 
 const cases: Record<string, Case> = {
-  "deleting the only rule shuts everyone out of all that rules govern": {
+  "deleting the only rule closes everything that rules govern to everyone": {
     rules: [rule("default")],
     change: deleting("default"),
     resources: [CALL, AUTH, STREAM, CALL],
     effects: [effect(200, 401, [CALL, STREAM], everyone)],
   },
-  "deleting a rule that another makes up for changes nothing": {
+  "deleting a rule changes nothing if another rule has the same effect": {
     rules: [rule("default"), rule("other", { priority: -1 })],
     change: deleting("default"),
     effects: [],
   },
-  "who is left to another rule is not concerned": {
+  "callers with another matching rule are not affected": {
     rules: [rule("default"), rule("billing", { scope: "billing", resource: CALL })],
     change: deleting("default"),
     effects: [
@@ -65,7 +65,7 @@ const cases: Record<string, Case> = {
       effect(200, 401, [STREAM, GONE], everyone),
     ],
   },
-  "a denial turns 200 into 403 for accounts, and 401 for nobody": {
+  "a denial changes 200 to 403 for accounts, and to 401 for unauthenticated callers": {
     rules: [rule("default")],
     change: creating("closed", { access: Access.DENIED, priority: 1, resource: "service:helloworld:*" }),
     effects: [
@@ -73,25 +73,25 @@ const cases: Record<string, Case> = {
       effect(200, 403, [CALL, STREAM], { everyAccount: true }),
     ],
   },
-  "a rule for those who are logged in does not concern nobody": {
+  "a rule for logged-in callers does not affect unauthenticated callers": {
     rules: [],
     change: creating("onlyloggedin", { scope: "*", resource: GONE }),
     effects: [effect(401, 200, [GONE], { everyAccount: true })],
   },
-  "a rule for a scope concerns the accounts that hold it": {
+  "a rule for a scope affects the accounts that have it": {
     rules: [],
     change: creating("billing", { scope: "billing", resource: CALL }),
     effects: [effect(401, 200, [CALL], { accounts: ["bob"] })],
   },
-  "a rule for a scope that nobody holds changes nothing yet": {
+  "a rule for a scope that no account has changes nothing": {
     rules: [],
     change: creating("nobody", { scope: "shipping" }),
     effects: [],
   },
-  "what loses to a higher rule changes nothing": {
+  "a rule changes nothing where a rule with a higher priority decides": {
     rules: [rule("closed", { access: Access.DENIED, priority: 9 })],
     change: creating("open", { priority: 8, scope: "billing" }),
-    // But where a granted rule matches too, a known caller is forbidden, and not unknown.
+    // Where a granting rule also matches, a known caller gets 403 instead of 401.
     effects: [effect(401, 403, [CALL, STREAM, GONE], { accounts: ["bob"] })],
   },
 };
@@ -123,7 +123,7 @@ t.test("preview", async (t) => {
     });
   }
 
-  await t.test("a preview says what Explain says after the change", async (t) => {
+  await t.test("a preview shows the same as Explain after the change", async (t) => {
     await withRules(opened, token, [rule("default"), rule("billing", { scope: "billing", resource: CALL })]);
     const { effects } = await call(RulesService.preview, { change: deleting("default"), resources: [CALL] }, token);
     await call(RulesService.delete, { id: "default" }, token);
@@ -137,8 +137,8 @@ t.test("preview", async (t) => {
   await withRules(opened, token, [rule("default")]);
   const refused: [what: string, request: Partial<PreviewRequest>, code: Code, message: RegExp][] = [
     ["no change", { change: undefined }, Code.INVALID_ARGUMENT, /^change: is missing/],
-    ["a rule that is not there", { change: deleting("x") }, Code.NOT_FOUND, /^no rule with the ID x$/],
-    ["an ID that is taken", { change: creating("default") }, Code.ALREADY_EXISTS, /ID default exists already$/],
+    ["a rule that does not exist", { change: deleting("x") }, Code.NOT_FOUND, /^no rule with the ID x$/],
+    ["an ID that exists already", { change: creating("default") }, Code.ALREADY_EXISTS, /ID default exists already$/],
     ["a bad rule", { change: creating("x", { scope: "" }) }, Code.INVALID_ARGUMENT, /^create\.scope: /],
     ["a pattern", { resources: [CALL, "*:*:*"] }, Code.INVALID_ARGUMENT, /^resources\[1\]: must be without wildcards/],
     ["no resource", { resources: ["helloworld"] }, Code.INVALID_ARGUMENT, /^resources\[0\]: /],
@@ -153,16 +153,16 @@ t.test("preview", async (t) => {
     );
   }
 
-  await t.test("a preview is for administrators", async (t) => {
+  await t.test("only administrators may preview", async (t) => {
     const request = { change: deleting("default"), resources: [] };
     await t.rejects(call(RulesService.preview, request, await login("ann")), { code: Code.PERMISSION_DENIED });
   });
 });
 
-/** Somebody waits for the answer. */
+/** A signal that is never aborted. */
 const FOREVER = new AbortController().signal;
 
-t.test("of many accounts, the first 100 are named and the others counted", async (t) => {
+t.test("of many accounts, the first 100 are listed and the others are counted", async (t) => {
   const accounts = Array.from({ length: 250 }, (_, index) => ({ name: `a${1000 + index}`, scopes: ["billing"] }));
   const change = { delete: rule("billing", { scope: "billing" }) };
   const [effect] = await previewOf({ rules: [change.delete], change, resources: [CALL], accounts, signal: FOREVER });
@@ -173,7 +173,7 @@ t.test("of many accounts, the first 100 are named and the others counted", async
   );
 });
 
-t.test("a large one lets others have their turn, and ends when nobody waits for it", async (t) => {
+t.test("a large preview yields to the event loop, and ends when its client is gone", async (t) => {
   const scopes = Array.from({ length: 100 }, (_, index) => `scope${index}`);
   const rules = scopes.map((scope) => rule(scope, { scope }));
   const accounts = scopes.map((scope) => ({ name: scope, scopes: [scope] }));

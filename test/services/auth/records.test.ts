@@ -1,4 +1,4 @@
-/** Tables of records: found by name and forgotten by expiry like the entries of a plain map, whatever is done to them. */
+/** Tables of records find them by name and remove expired ones, exactly like a plain map. */
 import fc from "fast-check";
 import t from "tap";
 import { Arena } from "../../../services/auth/log/records/arena.js";
@@ -32,7 +32,7 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ what: "release" as const }) },
 );
 
-t.test("a table holds what a map of its records would hold", async (t) => {
+t.test("a table has the same records as a plain map", async (t) => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 300, size: "max" }), (actions) => {
       const table = new RecordTable(ITEMS);
@@ -68,7 +68,7 @@ t.test("a table holds what a map of its records would hold", async (t) => {
   t.pass("no counterexample");
 });
 
-/** Removes what has expired from both, in the same order. */
+/** Removes expired records from both, in the same order. */
 function forget(table: RecordTable<Item>, model: Map<number, Item>, now: number): void {
   for (let record = table.expired(now); record !== undefined; record = table.expired(now)) {
     const earliest = Math.min(...[...model.values()].map(({ due }) => due));
@@ -91,7 +91,7 @@ function isSame(table: RecordTable<Item>, model: Map<number, Item>): boolean {
   return [...model].every(([record, item]) => JSON.stringify(table.get(record)) === JSON.stringify(item));
 }
 
-t.test("records that grow again and again do not take more and more memory", async (t) => {
+t.test("records that grow repeatedly do not leak memory", async (t) => {
   const arena = new Arena();
   let blocks = Array.from({ length: 1_000 }, () => arena.add(Buffer.alloc(50)));
   for (let size = 100; size <= 5_000; size += 50) {
@@ -104,7 +104,7 @@ t.test("records that grow again and again do not take more and more memory", asy
   t.ok(arena.bytes < 2 * 1_000 * 5_000, `${arena.bytes} bytes`);
 });
 
-t.test("numbers with one hash are found and removed each for itself", async (t) => {
+t.test("numbers with the same hash are found and removed independently", async (t) => {
   const index = new HashIndex();
   const hash = 0xfffffeff;
   for (let number = 0; number < 100; number++) index.add(hash, number);

@@ -4,7 +4,7 @@ import { openStore } from "../../../src/store/open.js";
 import { recoverContract } from "../../contract/recover.js";
 import { noPostgres, startPostgres } from "../../support/postgres.js";
 
-t.test("on one server", { skip: noPostgres }, async (t) => {
+t.test("sets the password on one server", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t, { settings: { max_connections: "200" } });
   recoverContract(
     t,

@@ -1,4 +1,4 @@
-/** A new password for the administrator, in the store itself. */
+/** A new password for the administrator, set directly in the store. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { HASH, openJournal, silent } from "./open.js";
 
-t.test("in a file of SQLite", async (t) => {
+t.test("sets the password in a SQLite file", async (t) => {
   recoverContract(
     t,
     async (t) => {
@@ -25,7 +25,7 @@ t.test("in a file of SQLite", async (t) => {
   );
 });
 
-t.test("in a store that authorities of several machines share", async (t) => {
+t.test("sets the password in a store that several authorities share", async (t) => {
   recoverContract(
     t,
     async () => {
@@ -36,7 +36,7 @@ t.test("in a store that authorities of several machines share", async (t) => {
   );
 });
 
-t.test("a data folder of another store is refused", async (t) => {
+t.test("refuses a data folder of another store", async (t) => {
   const dataFolder = t.testdir({});
   writeFileSync(join(dataFolder, "store-location"), "postgres://db.example.com/portico\n");
   const given = { dataFolder, passwordCost: CHEAP, log: silent };
@@ -47,28 +47,28 @@ t.test("a data folder of another store is refused", async (t) => {
   );
 });
 
-t.test("a store that was never set up is refused", async (t) => {
+t.test("refuses a store that was never set up", async (t) => {
   const given = { dataFolder: t.testdir(), passwordCost: CHEAP, log: silent };
   const store = openMemoryStore();
   await t.rejects(recoverAdmin({ store, ...given }), /is not set up yet/);
   t.same(await collectionOf(store, "log").keys(), []);
 });
 
-/** Of the leases of an authority that is gone, in milliseconds. */
+/** The span of the leases of an authority that is gone, in milliseconds. */
 const SPAN = 1_000;
 
-for (const { title, mayBeStale, claim } of [
-  { title: "one machine", mayBeStale: false, claim: `${SPAN}` },
-  { title: "several machines", mayBeStale: true, claim: `${SPAN} 1 ${Date.now()} ${Date.now()} another` },
+for (const { title, mayBeStale, leaseRecord } of [
+  { title: "one machine", mayBeStale: false, leaseRecord: `${SPAN}` },
+  { title: "several machines", mayBeStale: true, leaseRecord: `${SPAN} 1 ${Date.now()} ${Date.now()} another` },
 ]) {
-  t.test(`it returns when the leases of authorities have run out, on a store of ${title}`, async (t) => {
+  t.test(`returns when the leases of all authorities have ended, on a store of ${title}`, async (t) => {
     const store = openMemoryStore({ mayBeStale });
     const journal = await openJournal(store);
     await journal.commit(PORTICO, () => firstEntry(HASH, []));
-    await collectionOf(store, "grantors").create("another", claim);
+    await collectionOf(store, "grantors").create("another", leaseRecord);
     const begin = performance.now();
     await recoverAdmin({ store, dataFolder: t.testdir(), passwordCost: CHEAP, log: silent });
-    // Timers may be early by a millisecond.
+    // Timers may fire a millisecond early.
     t.ok(performance.now() - begin >= SPAN - 1, `${performance.now() - begin}`);
   });
 }

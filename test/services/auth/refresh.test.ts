@@ -5,7 +5,7 @@ import { isGood, open, PASSWORD } from "./open.js";
 
 const admin = { account: "admin", password: PASSWORD, namespace: "" };
 
-t.test("a refresh token is good once; using it twice revokes its whole family", async (t) => {
+t.test("a refresh token is valid once; using it twice revokes all tokens of its login", async (t) => {
   const opened = await open(t);
   const { call } = opened;
   const first = await call(AuthService.login, admin);
@@ -26,7 +26,7 @@ t.test("a refresh token is good once; using it twice revokes its whole family", 
   t.ok(await isGood(opened, other.accessToken), "other logins are not touched");
 });
 
-t.test("of many that use a refresh token at once, one gets tokens, and they are revoked", async (t) => {
+t.test("of many uses of a refresh token at once, one gets tokens, which are then revoked", async (t) => {
   const { call } = await open(t);
   const { refreshToken } = await call(AuthService.login, admin);
   const all = await Promise.allSettled(Array.from({ length: 8 }, () => call(AuthService.refresh, { refreshToken })));
@@ -35,7 +35,7 @@ t.test("of many that use a refresh token at once, one gets tokens, and they are 
   await t.rejects(call(AuthService.refresh, { refreshToken: won[0]!.refreshToken }), { code: Code.UNAUTHENTICATED });
 });
 
-t.test("what is no refresh token is refused", async (t) => {
+t.test("texts that are not refresh tokens are refused", async (t) => {
   const { call, login } = await open(t);
   for (const refreshToken of ["", "x", await login()]) {
     await t.rejects(call(AuthService.refresh, { refreshToken }), { code: Code.UNAUTHENTICATED });

@@ -1,4 +1,4 @@
-/** What callers, the operator and the metrics are told of changes that are refused because of the store. */
+/** What callers, operators and metrics get when changes are refused because of the store. */
 
 import pino from "pino";
 import t from "tap";
@@ -8,7 +8,7 @@ import { type KeyValueStore, StoreError } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal } from "./open.js";
 
-/** A journal whose store takes no writes while `failure` is set. */
+/** A journal whose store refuses writes while `failure` is set. */
 async function open() {
   const state: { failure?: StoreError | undefined } = {};
   const store = openMemoryStore();
@@ -30,15 +30,15 @@ async function open() {
 const CASES = [
   {
     reason: "disk_full" as const,
-    told: /changes nothing while the disk of its store is full/,
+    response: /changes nothing while the disk of its store is full/,
     fault: /Make room on it/,
   },
-  { reason: "read_only" as const, told: /changes nothing while its store is read-only/, fault: /Make it writable/ },
-  { reason: undefined, told: /store does not answer; try again/, fault: /The log says why/ },
+  { reason: "read_only" as const, response: /changes nothing while its store is read-only/, fault: /Make it writable/ },
+  { reason: undefined, response: /store does not answer; try again/, fault: /The log says why/ },
 ];
 
-for (const { reason, told, fault } of CASES) {
-  t.test(`a store that fails with ${reason ?? "something else"}`, async (t) => {
+for (const { reason, response, fault } of CASES) {
+  t.test(`changes are refused when the store fails with ${reason ?? "something else"}`, async (t) => {
     const { state, journal, logged, change } = await open();
     await change();
     t.equal(journal.refusals.error, undefined);
@@ -48,8 +48,8 @@ for (const { reason, told, fault } of CASES) {
         () => t.fail("it was refused"),
         (error) => error,
       );
-      t.match(error, { code: Code.UNAVAILABLE, message: told });
-      t.notMatch(error.message, /secret/, "callers are told no path");
+      t.match(error, { code: Code.UNAVAILABLE, message: response });
+      t.notMatch(error.message, /secret/, "callers get no path");
     }
     t.match(journal.refusals.error, fault);
     t.notMatch(journal.refusals.error, /secret/);

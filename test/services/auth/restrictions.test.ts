@@ -1,4 +1,7 @@
-/** A restriction comes into force only where every guard with a lease understands it, and whoever does not gets no lease then. */
+/**
+ * A restriction comes into force only if every guard with a lease understands it. While it is in
+ * force, other guards get no lease.
+ */
 import t, { type Test } from "tap";
 import { Code, type StatusError } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
@@ -12,7 +15,7 @@ import { type Open, open } from "./open.js";
 import { Watch } from "./watch.js";
 
 const LEASE = 600;
-/** Long enough that it does not run out by chance. */
+/** So long that it does not end by chance. */
 const LONG = 20_000;
 const LIMITED = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"] };
 const NO_LEASE = {
@@ -21,7 +24,9 @@ const NO_LEASE = {
 };
 
 interface Setting extends Open {
-  /** A guard of another process, which has been sent the rules, and understands what it says. */
+  /**
+   * A guard of another process that has received the rules, and understands the given restrictions.
+   */
   guard(restrictions?: readonly string[]): Watch;
   create(request?: typeof LIMITED): Promise<string>;
   revoke(prefix: string): Promise<unknown>;
@@ -45,7 +50,7 @@ async function setting(t: Test, options: Parameters<typeof open>[1]): Promise<Se
   };
 }
 
-t.test("none is created while a guard with a lease does not understand it", async (t) => {
+t.test("no restriction is created while a guard with a lease does not understand it", async (t) => {
   const { guard, create } = await setting(t, { leaseMs: LONG });
   const old = guard([]);
   await old.ping();
@@ -57,12 +62,12 @@ t.test("none is created while a guard with a lease does not understand it", asyn
   });
   t.ok(await create({ ...LIMITED, resources: [] }), "a key without limits is");
   old.end();
-  // The stream ends when the authority has heard that the guard decides no more.
+  // The stream ends when the authority has read that the guard makes no more decisions.
   await t.rejects(old.next("pong"));
   t.ok(await create(), "and a limited one once the guard has left");
 });
 
-t.test("a guard whose connection broke counts until its lease has run out", async (t) => {
+t.test("a guard whose connection broke counts until its lease has ended", async (t) => {
   const { guard, create } = await setting(t, { leaseMs: LEASE });
   const old = guard([]);
   const pinged = performance.now();
@@ -82,7 +87,7 @@ t.test("a guard whose connection broke counts until its lease has run out", asyn
   t.ok(waited >= LEASE, `${waited} ms`);
 });
 
-t.test("while one is in force, a guard that does not understand it gets no lease", async (t) => {
+t.test("while a restriction is in force, a guard that does not understand it gets no lease", async (t) => {
   const { guard, create, revoke } = await setting(t, { leaseMs: LONG });
   const prefix = await create();
   await t.rejects(guard([]).first(), NO_LEASE);
@@ -94,7 +99,7 @@ t.test("while one is in force, a guard that does not understand it gets no lease
   t.match(await guard([]).ping(), { leaseMs: BigInt(LONG) }, "and gets one when it is gone");
 });
 
-t.test("a guard that gets its lease just before is waited for, whatever it has applied", async (t) => {
+t.test("a restriction waits for a guard that got a lease just before, whatever that guard has applied", async (t) => {
   const folder = temporaryFolder(t);
   const inner = await openStore("sqlite:", folder);
   t.teardown(() => inner.close());

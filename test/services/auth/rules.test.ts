@@ -25,7 +25,7 @@ t.test("rules", async (t) => {
     t.same(await ids(), ["first", "a", "b", "default"]);
   });
 
-  await t.test("are as many as allowed, and no more", async (t) => {
+  await t.test("are limited to the maximum number", async (t) => {
     await t.rejects(call(RulesService.create, { rule: rule({ id: "fifth" }) }, token), {
       code: Code.FAILED_PRECONDITION,
       message: "the namespace has 4 rules, the most it may; delete one",
@@ -36,7 +36,7 @@ t.test("rules", async (t) => {
 
   const refused: [what: string, rule: Rule | undefined, code: Code, message: RegExp][] = [
     ["a duplicate", rule({ id: "a" }), Code.ALREADY_EXISTS, /^a rule with the ID a exists already$/],
-    ["none at all", undefined, Code.INVALID_ARGUMENT, /^rule: /],
+    ["a request without a rule", undefined, Code.INVALID_ARGUMENT, /^rule: /],
     ["a bad ID", rule({ id: "-" }), Code.INVALID_ARGUMENT, /^rule\.id: /],
     ["no scope", rule({ scope: "" }), Code.INVALID_ARGUMENT, /^rule\.scope: /],
     ["no access", rule({ access: Access.ACCESS_UNSPECIFIED }), Code.INVALID_ARGUMENT, /^rule\.access: /],
@@ -46,7 +46,7 @@ t.test("rules", async (t) => {
     await t.test(`refuse ${what}`, (t) => t.rejects(call(RulesService.create, { rule }, token), { code, message }));
   }
 
-  await t.test("that are not there cannot be deleted", (t) =>
+  await t.test("that do not exist cannot be deleted", (t) =>
     t.rejects(call(RulesService.delete, { id: "x" }, token), {
       code: Code.NOT_FOUND,
       message: "no rule with the ID x",
@@ -54,7 +54,7 @@ t.test("rules", async (t) => {
   );
 });
 
-t.test("explain tells what would be decided, and by which rule", async (t) => {
+t.test("Explain returns the decision on a call, and the rule that makes it", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   const resource = "service:helloworld:Helloworld.Call";

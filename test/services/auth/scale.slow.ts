@@ -1,6 +1,7 @@
 /**
- * An authority with 100,000 keys: how much it does between two turns of the event loop has bounds, whatever the number
- * of keys. They are bounds of work, not of time, so they hold on a busy machine too; `bench/authority.ts` measures time.
+ * An authority with 100,000 keys: the work between two turns of the event loop is limited, whatever
+ * the number of keys. The tests measure amounts of work, not time, so they also pass on a busy
+ * computer. `bench/authority.ts` measures time.
  */
 
 import { createHash } from "node:crypto";

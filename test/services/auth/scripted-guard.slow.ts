@@ -1,4 +1,5 @@
-// A scripted guard outlives what a busy machine does to an authority: else a test waits for its lease in vain.
+// A scripted guard comes back after an authority on a busy computer refused it. Otherwise a test
+// would wait for its lease forever.
 import t from "tap";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { until } from "../../support/until.js";
@@ -14,7 +15,7 @@ function block(ms: number): void {
   while (performance.now() < end);
 }
 
-t.test("it comes back where the authority's own guard had no lease as it came", async (t) => {
+t.test("a scripted guard comes back if the authority's own guard had no lease at its first attempt", async (t) => {
   const at = await open(t, { leaseMs: LEASE });
   const request = { name: "gateway", replace: true };
   const token = await again(() => at.login());

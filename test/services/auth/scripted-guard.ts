@@ -1,6 +1,7 @@
 /**
- * A guard as an authority sees it, moved by the test: it pings, applies changes, and counts its lease from its pings. As a
- * real one it comes back where it was sent away: an authority whose own guard has no lease for a moment refuses its stream.
+ * A guard as an authority sees it, controlled by the test: it pings, applies changes, and counts
+ * its lease from its pings. Like a real guard, it comes back after a refusal: an authority whose
+ * own guard has no lease for a moment refuses its stream.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
@@ -13,30 +14,30 @@ import { until } from "../../support/until.js";
 
 type Message = NonNullable<WatchResponse["message"]>;
 
-/** How often it pings, in milliseconds. */
+/** Default interval between pings, in milliseconds. */
 const INTERVAL = 50;
-/** How soon it comes back, in milliseconds. */
+/** Delay before it comes back, in milliseconds. */
 const RETRY = 20;
 
 export interface ScriptedGuardOptions {
   readonly enrolment?: string | undefined;
-  /** How often it pings, in milliseconds. */
+  /** Interval between pings, in milliseconds. */
   readonly interval?: number;
-  /** The kinds of restrictions that it says it understands; as a rule all. */
+  /** The kinds of restrictions that it says it understands. Default: all. */
   readonly restrictions?: readonly string[];
 }
 
 export class ScriptedGuard {
   /** IDs of the rules of the namespace `default` that it has applied. */
   readonly rules = new Set<string>();
-  /** Of those, which it had when a pong gave it a lease. */
+  /** IDs of those rules that it had applied at a pong that gave it a lease. */
   readonly leased = new Set<string>();
   revision = 0n;
-  /** Why its last stream ended; undefined before one has. */
+  /** Why its last stream ended; undefined before any has ended. */
   ended: unknown;
   /** While set, it applies nothing. */
   stuck = false;
-  /** Until when it may decide, by the monotonic clock. */
+  /** When its lease ends, by the monotonic clock. */
   #lease = 0;
   readonly #channel: Channel;
   readonly #options: CallOptions;
@@ -47,12 +48,12 @@ export class ScriptedGuard {
   #pongs: Extract<Message, { $case: "pong" }>["value"][] = [];
   #waiting: Message[] = [];
   #sequence = 0n;
-  #answered = 0n;
+  #lastPong = 0n;
   #hasLeft = false;
   #isCut = false;
   readonly #timer: NodeJS.Timeout;
 
-  /** With an enrolment token it is of another process; without, of the authority's. */
+  /** With an enrolment token, the guard is of another process; without, of the authority's. */
   constructor(t: Test, channel: Channel, options: ScriptedGuardOptions = {}) {
     const { enrolment, interval = INTERVAL, restrictions = RESTRICTIONS } = options;
     this.#channel = channel;
@@ -68,12 +69,12 @@ export class ScriptedGuard {
     return !this.#hasLeft && performance.now() < this.#lease;
   }
 
-  /** Whether it would grant by the rule now. */
+  /** Whether it would grant a call by the rule now. */
   grants(rule: string): boolean {
     return this.decides && this.rules.has(rule);
   }
 
-  /** How it is, for the message of a wait. */
+  /** Its state, for the message of a failed wait. */
   get status(): string {
     const ended = this.ended === undefined ? "" : `, its last stream ended (${this.ended})`;
     return `${this.decides ? "decides" : "has no lease"}, at revision ${this.revision}${ended}`;
@@ -84,13 +85,15 @@ export class ScriptedGuard {
     this.#stream?.send({ message: { $case: "ping", value: { sequence: this.#sequence, usedKeys: [] } } });
   }
 
-  /** From now on it pings only when it is told to. Resolves when no answer is outstanding. */
+  /** Stops the regular pings: the test sends them. Resolves when no pong is expected. */
   async silence(): Promise<void> {
     clearInterval(this.#timer);
-    await until(() => this.#answered === this.#sequence, { what: () => `the last ping is answered; ${this.status}` });
+    await until(() => this.#lastPong === this.#sequence, {
+      what: () => `a pong for the last ping arrives; ${this.status}`,
+    });
   }
 
-  /** It decides nothing until the next pong, as if its lease had run out. */
+  /** It decides nothing until the next pong, as if its lease had ended. */
   forgetLease(): void {
     this.#lease = 0;
     this.leased.clear();
@@ -102,14 +105,14 @@ export class ScriptedGuard {
     for (const message of this.#waiting.splice(0)) this.#apply(message);
   }
 
-  /** As when the connection breaks for good. Its lease goes on. */
+  /** Breaks the connection for good. Its lease continues. */
   cut(): void {
     this.#isCut = true;
     clearInterval(this.#timer);
     this.#stream?.cancel();
   }
 
-  /** Says that it decides no more, and decides no more. */
+  /** Says that it makes no more decisions, and makes none. */
   leave(): void {
     clearInterval(this.#timer);
     this.#hasLeft = true;
@@ -130,7 +133,7 @@ export class ScriptedGuard {
     }
   }
 
-  /** Follows the authority until the stream ends. */
+  /** Watches the policy until the stream ends. */
   async #read(): Promise<void> {
     const following = stream(this.#channel, PolicyService.watch, this.#options);
     this.#stream = following;
@@ -138,7 +141,7 @@ export class ScriptedGuard {
     this.ping();
     for await (const { message } of following.responses) {
       if (message?.$case === "pong") {
-        this.#answered = bigger(this.#answered, message.value.sequence);
+        this.#lastPong = bigger(this.#lastPong, message.value.sequence);
         this.#pongs.push(message.value);
         this.#extend();
       } else if (message !== undefined && this.stuck) this.#waiting.push(message);

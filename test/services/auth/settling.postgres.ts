@@ -1,11 +1,11 @@
-/** Equal authorities on Postgres: no guard of any decides without a change that was acknowledged. */
+/** Several authorities on Postgres: no guard decides without an acknowledged change. */
 import t from "tap";
 import { openStore } from "../../../src/store/open.js";
 import { settlingContract } from "../../contract/settling.js";
 import { FULL } from "../../support/full.js";
 import { noPostgres, startPostgres } from "../../support/postgres.js";
 
-t.test("on one server", { skip: noPostgres }, async (t) => {
+t.test("acknowledges changes safely on one server", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t, { settings: { max_connections: "200" } });
   const openDatabase = async () => {
     const database = await server.createDatabase();

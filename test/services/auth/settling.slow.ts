@@ -1,4 +1,4 @@
-/** Equal authorities on a store in memory: no guard of any decides without a change that was acknowledged. */
+/** Several authorities on a store in memory: no guard decides without an acknowledged change. */
 import t from "tap";
 import { settlingContract } from "../../contract/settling.js";
 import { openMemoryStore } from "../../support/memory-store.js";

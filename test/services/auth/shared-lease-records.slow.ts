@@ -1,4 +1,4 @@
-/** Claims on a store that authorities share: renewals, reports, and when an authority need not be waited for. */
+/** Lease records on a shared store: renewals, reports, and when a change need not wait. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
@@ -13,11 +13,11 @@ import { openMemoryStore } from "../../support/memory-store.js";
 import { until } from "../../support/until.js";
 import { openJournal, silent } from "./open.js";
 
-/** Long enough that a busy machine does not reach its end by chance. */
+/** So long that it does not end by chance on a busy computer. */
 const LONG = 30_000;
 const MIDDLE = 1_000;
 const SHORT = 40;
-/** What timers may come early. */
+/** How early timers may fire, in milliseconds. */
 const EARLY = 2;
 
 interface Authority {
@@ -71,12 +71,12 @@ async function report({ leaseRecords, journal }: Authority): Promise<void> {
   await leaseRecords.report(journal.state.revision, journal.checksum);
 }
 
-const claimOf = async (rows: Collection): Promise<string[]> => {
+const leaseRecordOf = async (rows: Collection): Promise<string[]> => {
   const [[, text = ""] = []] = (await rows.after("", 9)).filter(([key]) => !key.startsWith("applied/"));
   return text.split(" ");
 };
 
-t.test("as on every store", async (t) =>
+t.test("fulfils the contract of all stores", async (t) =>
   leaseRecordsContract(
     t,
     async () => openMemoryStore({ mayBeStale: true }),
@@ -84,18 +84,18 @@ t.test("as on every store", async (t) =>
   ),
 );
 
-t.test("a claim is written anew for each ping that comes alone", async (t) => {
+t.test("a lease record is renewed for each ping that arrives alone", async (t) => {
   const { store, rows } = openShared(t);
   const { leaseRecords } = await open(store, LONG, { name: "authority 1" });
   for (const count of ["1", "2", "3"]) {
     await leaseRecords.hold();
     const about = ['{"name":"authority', '1","lacking":{}}'];
-    t.match(await claimOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, /^\d+$/, ...about]);
+    t.match(await leaseRecordOf(rows), [`${leaseSpan(LONG)}`, count, /^\d+$/, /^\d+$/, ...about]);
   }
   t.equal((await rows.keys()).length, 1);
 });
 
-t.test("guards that lack a restriction are told of, and so are authorities that do not know it", async (t) => {
+t.test("reports guards that do not understand a restriction, and authorities that do not know it", async (t) => {
   const { store } = openShared(t);
   const asking = await open(store, LONG);
   const lacking = { "limited-keys": ["gateway", "shop"], other: [] };
@@ -112,7 +112,7 @@ t.test("guards that lack a restriction are told of, and so are authorities that 
   t.same(await of("constructor"), ["the authority first", "the authority second"]);
 });
 
-t.test("pings that come during a renewal share the next one", async (t) => {
+t.test("pings that arrive during a renewal share the next one", async (t) => {
   const { store, rows } = openShared(t);
   const began: (() => void)[] = [];
   const { leaseRecords } = await open(store, LONG, {
@@ -134,20 +134,20 @@ t.test("pings that come during a renewal share the next one", async (t) => {
   await until(() => began.length === 2);
   began[1]!();
   await Promise.all(others);
-  t.equal((await claimOf(rows))[1], "3");
+  t.equal((await leaseRecordOf(rows))[1], "3");
 });
 
-t.test("a claim is renewed at most a hundred times a lease", async (t) => {
+t.test("a lease record is renewed at most a hundred times per lease", async (t) => {
   const { store, rows } = openShared(t);
   const { leaseRecords } = await open(store, MIDDLE);
   const start = performance.now();
   for (let ping = 0; ping < 20; ping++) await leaseRecords.hold();
   const took = performance.now() - start;
   t.ok(took >= 19 * (MIDDLE / 100 - EARLY), `${took} ms`);
-  t.equal((await claimOf(rows))[1], "20");
+  t.equal((await leaseRecordOf(rows))[1], "20");
 });
 
-t.test("a change waits until the other authority has reported it, and no longer", async (t) => {
+t.test("a change waits exactly until the other authority has reported it", async (t) => {
   const { store } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, LONG)];
   await other.leaseRecords.hold();
@@ -187,7 +187,7 @@ t.test("a report of another history does not count", async (t) => {
   t.ok(waited >= MIDDLE - EARLY, `waited ${waited} ms`);
 });
 
-t.test("without any hint a change is settled all the same", async (t) => {
+t.test("a change is settled even if no notifications arrive", async (t) => {
   const { store } = openShared(t);
   const follow: KeyValueStore["follow"] = () => () => undefined;
   const [one, other] = [await open(store, LONG, { follow }), await open(store, LONG, { follow })];
@@ -197,7 +197,7 @@ t.test("without any hint a change is settled all the same", async (t) => {
   t.ok((await waiting) < LONG / 2);
 });
 
-t.test("a report is written anew under a new claim", async (t) => {
+t.test("a report is written again for a new lease record", async (t) => {
   const { store, rows } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, LONG)];
   await other.leaseRecords.hold();
@@ -209,7 +209,7 @@ t.test("a report is written anew under a new claim", async (t) => {
   t.ok((await timeOf(one.leaseRecords.settled(revision))) < LONG / 2);
 });
 
-t.test("renewals during the wait do not prolong it", async (t) => {
+t.test("renewals during the wait do not extend it", async (t) => {
   const { store } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, MIDDLE)];
   await other.leaseRecords.hold();
@@ -220,7 +220,7 @@ t.test("renewals during the wait do not prolong it", async (t) => {
   t.ok(waited < LONG / 2, `waited ${waited} ms`);
 });
 
-t.test("a renewal that came since the last reading is waited for in full", async (t) => {
+t.test("a change waits for the full span of a renewal after the last reading", async (t) => {
   const { store } = openShared(t);
   const [one, other] = [await open(store, LONG), await open(store, MIDDLE)];
   await other.leaseRecords.hold();
@@ -234,7 +234,7 @@ t.test("a renewal that came since the last reading is waited for in full", async
 });
 
 t.test("an authority that is gone", async (t) => {
-  await t.test("is waited for once, then its claim and report are deleted", async (t) => {
+  await t.test("delays one change; then its lease record and report are deleted", async (t) => {
     const { store, rows } = openShared(t);
     const [one, gone] = [await open(store, LONG), await open(store, SHORT)];
     await gone.leaseRecords.hold();
@@ -243,7 +243,7 @@ t.test("an authority that is gone", async (t) => {
     await one.leaseRecords.settled(await change(one.journal, "y"));
     await until(async () => (await rows.keys()).length === 0);
   });
-  await t.test("keeps its claim where it renews it just before the deletion", async (t) => {
+  await t.test("keeps its lease record if it renews it just before the deletion", async (t) => {
     const { store, rows } = openShared(t);
     let other: Authority | undefined;
     const one = await open(store, LONG, {
@@ -259,14 +259,14 @@ t.test("an authority that is gone", async (t) => {
     await one.leaseRecords.settled(await change(one.journal));
     await sleep(2 * SHORT);
     await one.leaseRecords.settled(await change(one.journal, "y"));
-    t.ok(Number((await claimOf(rows))[1]) > 1);
+    t.ok(Number((await leaseRecordOf(rows))[1]) > 1);
   });
 });
 
-t.test("the operator is told which authority a change waited for, once until it reports again", async (t) => {
+t.test("the log names the authority that a change waited for, once until it reports again", async (t) => {
   const { store } = openShared(t);
-  const said: Record<string, unknown>[] = [];
-  const log = pino({ level: "warn" }, { write: (line: string) => said.push(JSON.parse(line)) });
+  const logged: Record<string, unknown>[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => logged.push(JSON.parse(line)) });
   const [one, other] = [await open(store, LONG, { log }), await open(store, SHORT, { name: "host-7" })];
   const pinging = setInterval(() => void other.leaseRecords.hold(), SHORT / 4);
   t.teardown(() => clearInterval(pinging));
@@ -279,7 +279,7 @@ t.test("the operator is told which authority a change waited for, once until it 
   await report(other);
   await one.leaseRecords.settled(one.journal.state.revision);
   await wait("c");
-  const late = said.filter(({ msg }) => `${msg}`.startsWith("an authority did not report in time"));
+  const late = logged.filter(({ msg }) => `${msg}`.startsWith("an authority did not report in time"));
   t.match(late, [
     { authority: "host-7", revision: 1, reported: 0 },
     { authority: "host-7", revision: 3, reported: 2 },

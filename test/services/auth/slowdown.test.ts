@@ -1,4 +1,4 @@
-/** Whoever guesses passwords is slowed down. */
+/** Guessing passwords is throttled. */
 import t from "tap";
 import { Slowdown } from "../../../services/auth/login/attempts.js";
 import { Code } from "../../../src/errors.js";
@@ -9,7 +9,7 @@ import { open, PASSWORD } from "./open.js";
 const admin = { account: "admin", password: PASSWORD, namespace: "" };
 const WRONG = { code: Code.UNAUTHENTICATED, message: "Wrong account or password" };
 
-t.test("five failures slow an account down at an address, for longer each time", async (t) => {
+t.test("five failures throttle an account at an address, and each further one doubles the wait", async (t) => {
   let now = Date.now();
   const { call } = await open(t, { clock: () => now });
   const attempt = (password: string, clientAddress = "192.0.2.1") =>
@@ -31,7 +31,7 @@ t.test("five failures slow an account down at an address, for longer each time",
   await t.rejects(attempt("wrong"), WRONG);
 });
 
-t.test("many guesses at once are no way round it", async (t) => {
+t.test("many parallel guesses are throttled too", async (t) => {
   const { call } = await open(t);
   const guesses = Array.from({ length: 30 }, () => call(AuthService.login, { ...admin, password: "wrong" }));
   const codes = (await Promise.allSettled(guesses)).map((guess) =>
@@ -42,7 +42,7 @@ t.test("many guesses at once are no way round it", async (t) => {
   t.equal(codes.filter((code) => code === Code.RESOURCE_EXHAUSTED).length, 30 - tried);
 });
 
-t.test("which accounts and addresses count as one", async (t) => {
+t.test("failures are counted per account and network", async (t) => {
   type Key = readonly [namespace: string, account: string, address: string];
   const base: Key = ["default", "admin", "192.0.2.1"];
   const six: Key = ["default", "admin", "2001:db8:0:7::1"];
@@ -51,7 +51,7 @@ t.test("which accounts and addresses count as one", async (t) => {
     [base, ["default", "admin", "192.0.2.2"], false],
     [base, ["default", "bob", "192.0.2.1"], false],
     [base, ["other", "admin", "192.0.2.1"], false],
-    // All addresses of an IPv6 /64, however they are written.
+    // All addresses of an IPv6 /64, in any notation.
     [six, ["default", "admin", "2001:db8:0:7:a:b:c:d"], true],
     [six, ["default", "admin", "2001:0db8::7:0:0:0:5"], true],
     [six, ["default", "admin", "2001:db8:0:8::1"], false],
@@ -65,7 +65,7 @@ t.test("which accounts and addresses count as one", async (t) => {
   }
 });
 
-t.test("the delay doubles up to a quarter of an hour, and is forgotten after an hour", async (t) => {
+t.test("the wait doubles up to 15 minutes, and is reset after an hour", async (t) => {
   let now = 0;
   const slowdown = new Slowdown({ clock: () => now });
   const who = ["default", "admin", "192.0.2.1"] as const;

@@ -1,4 +1,4 @@
-/** Snapshots in parts: at any moment of writing one, what was complete before is what a start finds. */
+/** A start always finds a complete snapshot, at whatever moment the next one was interrupted. */
 
 import t, { type Test } from "tap";
 import { checksum, keyOf } from "../../../services/auth/log/changelog/row.js";
@@ -10,7 +10,7 @@ import { deferred } from "../../support/deferred.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal } from "./open.js";
 
-/** Parts that name themselves: enrolments with a name each. */
+/** Parts that can be recognized: enrolments with a name each. */
 const partsOf = (revision: number, count = 3) =>
   Array.from({ length: count }, (_, index) => {
     const enrolment = { name: `${revision}-${index}`, sha256: Buffer.alloc(32), created: undefined, prefix: "" };
@@ -33,7 +33,7 @@ function opened(t: Test): { store: KeyValueStore; rows: Collection } {
 
 class Killed extends Error {}
 
-/** The rows, until so many writes have been made: the process is killed at the next one. */
+/** The rows of a process that is killed after this number of writes. */
 function killedAfter(rows: Collection, writes: number): Collection {
   let left = writes;
   const counted =
@@ -68,7 +68,7 @@ function creating(rows: Collection, before: () => Promise<void>): Collection {
 
 const { expect, create } = writesTo("snapshots");
 
-t.test("a kill at any write leaves the snapshots before it, or the new one beside them", async (t) => {
+t.test("a kill at any write leaves the older snapshots, perhaps with the new one", async (t) => {
   let completed = false;
   for (let writes = 0; !completed; writes++) {
     const { rows } = opened(t);
@@ -86,7 +86,7 @@ t.test("a kill at any write leaves the snapshots before it, or the new one besid
     const revisions = await snapshots.revisions();
     t.match(revisions.join(), completed ? /^20,30$/ : /^(10,20|10,20,30|20,30)$/, `${writes} writes`);
     for (const revision of revisions) t.same(await namesIn(snapshots, revision), expected(revision));
-    // The next start writes one, and nothing of the other attempt stays.
+    // The next start writes a snapshot, and no rows of the killed attempt stay.
     await snapshots.write(40, partsOf(40));
     now += MAX_IDLE;
     await snapshots.write(50, partsOf(50));
@@ -97,33 +97,30 @@ t.test("a kill at any write leaves the snapshots before it, or the new one besid
   }
 });
 
-t.test(
-  "one of several authorities writes; another takes its place when it makes no progress for a minute",
-  async (t) => {
-    const { rows } = opened(t);
-    let now = 0;
-    const [first, second] = [new Snapshots(rows, () => now), new Snapshots(rows, () => now)];
-    await rows.create("writing", "stopped");
-    const stopped = ["0000000000000005/stopped/000000", "begun"] as const;
-    await rows.create(...stopped);
-    t.equal(await first.write(10, partsOf(10)), 0);
-    now += MAX_IDLE - 1;
-    t.equal(await first.write(10, partsOf(10)), 0);
-    await rows.commit([expect(stopped), create(["0000000000000005/stopped/000001", "a part"])]);
-    now += 1;
-    t.equal(await first.write(10, partsOf(10)), 0, "a part more is progress");
-    now += MAX_IDLE;
-    t.ok((await first.write(10, partsOf(10))) > 0);
-    t.same(await first.revisions(), [10]);
-    // The one that was taken for dead cannot go on.
-    t.notOk(await rows.commit([expect(stopped), create(["0000000000000005/stopped/000002", "a part"])]));
-    t.notOk(await rows.commit([expect(stopped), create(["0000000000000005", "complete"])]));
-    t.ok((await second.write(20, partsOf(20))) > 0);
-    t.same(await namesIn(second, 10), expected(10));
-  },
-);
+t.test("one of several authorities writes; another replaces it after a minute without progress", async (t) => {
+  const { rows } = opened(t);
+  let now = 0;
+  const [first, second] = [new Snapshots(rows, () => now), new Snapshots(rows, () => now)];
+  await rows.create("writing", "stopped");
+  const stopped = ["0000000000000005/stopped/000000", "begun"] as const;
+  await rows.create(...stopped);
+  t.equal(await first.write(10, partsOf(10)), 0);
+  now += MAX_IDLE - 1;
+  t.equal(await first.write(10, partsOf(10)), 0);
+  await rows.commit([expect(stopped), create(["0000000000000005/stopped/000001", "a part"])]);
+  now += 1;
+  t.equal(await first.write(10, partsOf(10)), 0, "a part more is progress");
+  now += MAX_IDLE;
+  t.ok((await first.write(10, partsOf(10))) > 0);
+  t.same(await first.revisions(), [10]);
+  // The replaced attempt cannot continue.
+  t.notOk(await rows.commit([expect(stopped), create(["0000000000000005/stopped/000002", "a part"])]));
+  t.notOk(await rows.commit([expect(stopped), create(["0000000000000005", "complete"])]));
+  t.ok((await second.write(20, partsOf(20))) > 0);
+  t.same(await namesIn(second, 10), expected(10));
+});
 
-t.test("a writer that another replaced while it was stopped completes nothing", async (t) => {
+t.test("a stopped writer that was replaced cannot complete its snapshot", async (t) => {
   for (const stoppedAt of [0, 1, 2, 3]) {
     const { rows } = opened(t);
     let now = 0;
@@ -134,7 +131,7 @@ t.test("a writer that another replaced while it was stopped completes nothing", 
       now += MAX_IDLE;
       t.ok((await quick.write(20, partsOf(20))) > 0);
     };
-    // Stopped before it writes a part: a generator cannot wait, so the rows do.
+    // Stops before it writes a part. A generator cannot wait, so the rows do.
     let creates = 0;
     const stoppingRows = creating(rows, async () => {
       if (creates++ === 2 + stoppedAt) await replaced();
@@ -147,8 +144,10 @@ t.test("a writer that another replaced while it was stopped completes nothing", 
   }
 });
 
-t.test("a writer that was taken for dead, and goes on while its rows are deleted", async (t) => {
-  /** Another authority takes its place when it makes the write with the number. */
+t.test("a replaced writer that continues while its rows are deleted does no harm", async (t) => {
+  /**
+   * Stops a writer at its write with this number; another one replaces it, and the first continues.
+   */
   const race = async (write: number, goOnAt: "keys" | "delete"): Promise<Collection> => {
     const { rows } = opened(t);
     let now = 0;
@@ -164,7 +163,7 @@ t.test("a writer that was taken for dead, and goes on while its rows are deleted
     await reached.promise;
     const goesOn = async (): Promise<void> => {
       goOn.resolve();
-      // It makes its next writes, as far as it gets without a wait for anything else.
+      // It makes its next writes as far as it can without waiting for anything else.
       for (let turn = 0; turn < 20; turn++) await undefined;
     };
     const quick = new Snapshots(
@@ -188,7 +187,8 @@ t.test("a writer that was taken for dead, and goes on while its rows are deleted
     await slow;
     return rows;
   };
-  // Its writes: the row `writing`, its first row, three parts, and the row that makes it complete.
+  // Its writes: the row `writing`, its first row, three parts, and the row that completes the
+  // snapshot.
   for (const goOnAt of ["keys", "delete"] as const) {
     for (let write = 3; write <= 6; write++) {
       const rows = await race(write, goOnAt);
@@ -203,7 +203,7 @@ t.test("a writer that was taken for dead, and goes on while its rows are deleted
   }
 });
 
-t.test("a snapshot of which a part is missing or damaged is refused", async (t) => {
+t.test("a snapshot with a missing or damaged part is refused", async (t) => {
   const faults: Record<string, (rows: Collection, key: string, other: string) => Promise<unknown>> = {
     missing: (rows, key) => rows.delete([key]),
     damaged: (rows, key) => rows.replace(key, "damaged"),
@@ -237,18 +237,18 @@ t.test("a stop leaves a snapshot unfinished", async (t) => {
   }
   await t.rejects(snapshots.write(10, parts(), stop.signal), { name: "AbortError" });
   t.same(await snapshots.revisions(), []);
-  t.ok((await snapshots.write(20, partsOf(20))) > 0, "and nobody waits for it");
+  t.ok((await snapshots.write(20, partsOf(20))) > 0, "and no later attempt waits for it");
   t.equal((await rows.keys()).length, 5);
 });
 
 t.test("a snapshot of a newer format", async (t) => {
-  /** As a newer version completes one: what follows the format stays as it is. */
+  /** As a newer version completes a snapshot: the rest of the row has the same form. */
   const raise = async (rows: Collection, revision: number): Promise<void> => {
     const key = keyOf(revision);
     const content = `format 2 ${(await rows.get(key))!.replace(/ \S+$/, "")}`;
     await rows.replace(key, `${content} ${checksum(key, content)}`);
   };
-  await t.test("keeps an authority of this version from starting, which says what to do", async (t) => {
+  await t.test("is refused at a start, and the error says what to do", async (t) => {
     const { store, rows } = opened(t);
     const snapshots = new Snapshots(rows);
     for (const revision of [10, 20]) await snapshots.write(revision, partsOf(revision));
@@ -260,7 +260,7 @@ t.test("a snapshot of a newer format", async (t) => {
         "formats up to 1; run that version, or restore the store from a backup",
     });
   });
-  await t.test("keeps its parts where an authority of this version, which runs on, writes one", async (t) => {
+  await t.test("keeps its parts while a running authority of this version writes a snapshot", async (t) => {
     const { rows } = opened(t);
     const snapshots = new Snapshots(rows);
     await snapshots.write(10, partsOf(10));

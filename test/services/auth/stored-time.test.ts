@@ -1,4 +1,4 @@
-/** The rows by which an authority knows the newest time of those before it. */
+/** The rows from which an authority knows the newest time of earlier authorities. */
 
 import { mock } from "node:test";
 import pino from "pino";
@@ -33,12 +33,12 @@ async function machine(change: (rows: Collection) => Collection = (rows) => rows
 
 const namespace = (name: string) => [{ $case: "namespaceCreated" as const, value: { name } }];
 
-t.test("a fresh store has no time", async (t) => {
+t.test("a new store has no time", async (t) => {
   const { authority } = await machine();
   t.equal(await (await authority()).stored.read(), undefined);
 });
 
-t.test("a store without rows has that of its last entry", async (t) => {
+t.test("a store without rows has the time of its last log entry", async (t) => {
   const { authority, time } = await machine();
   const { journal } = await authority();
   await journal.commit(PORTICO, () => namespace("one"));
@@ -47,7 +47,7 @@ t.test("a store without rows has that of its last entry", async (t) => {
   t.equal(await (await authority()).stored.read(), NOW + MINUTE);
 });
 
-t.test("a row stands for the entries before it, not for those after", async (t) => {
+t.test("a row replaces the times of earlier entries, not of later ones", async (t) => {
   const { authority, time } = await machine();
   const { journal, stored } = await authority();
   time.now = NOW + 5 * MINUTE;
@@ -65,7 +65,7 @@ t.test("a row stands for the entries before it, not for those after", async (t) 
   t.equal(await (await authority()).stored.read(), NOW + 6 * MINUTE);
 });
 
-t.test("there is one row, however often it is written and by however many", async (t) => {
+t.test("there is one row, however often and by how many authorities it is written", async (t) => {
   const { authority, time, rows } = await machine();
   const [one, other] = [await authority(), await authority()];
   for (let round = 0; round < 3; round++) {
@@ -79,19 +79,19 @@ t.test("there is one row, however often it is written and by however many", asyn
   t.equal(await one.stored.read(), NOW + 3 * MINUTE);
 });
 
-t.test("the later time of another authority on the store is taken over, once it writes", async (t) => {
+t.test("an authority that writes takes over the later time of another authority", async (t) => {
   const { authority, rows } = await machine();
   const { stored, clock } = await authority();
   await rows.create("1", `${NOW + MINUTE} 0`);
   await stored.read();
   await stored.write();
-  t.equal(clock.now(), NOW, "one that was there at the start was judged then");
+  t.equal(clock.now(), NOW, "a row that was there at the start was checked then");
   await rows.create("9", `${NOW + MINUTE} 0`);
   await stored.write();
   t.equal(clock.now(), NOW + MINUTE);
 });
 
-t.test("a row that cannot be read is passed over", async (t) => {
+t.test("a row that cannot be read is ignored", async (t) => {
   const { authority, rows } = await machine();
   await rows.create("1", `${NOW} 0`);
   await rows.create("2", "tomorrow");
@@ -101,7 +101,7 @@ t.test("a row that cannot be read is passed over", async (t) => {
   t.same(await rows.keys(), ["0000000000000003"]);
 });
 
-t.test("that it cannot be written is logged once, until it was written again", async (t) => {
+t.test("a failed write is logged once, until a write succeeds", async (t) => {
   let full = false;
   const { authority, logged } = await machine((rows) => ({
     ...rows,
@@ -111,15 +111,15 @@ t.test("that it cannot be written is logged once, until it was written again", a
     },
   }));
   const { stored } = await authority();
-  const told: number[] = [];
+  const counts: number[] = [];
   for (full of [true, true, false, true]) {
     await stored.write();
-    told.push(logged.length);
+    counts.push(logged.length);
   }
-  t.same(told, [1, 1, 2, 3], "and once that it can be written again");
+  t.same(counts, [1, 1, 2, 3], "and once that it can be written again");
 });
 
-t.test("a row is written each minute; while the store takes none, one is tried every five seconds", async (t) => {
+t.test("a row is written each minute, and tried every five seconds while the store refuses writes", async (t) => {
   let failing = false;
   let writes = 0;
   const { authority } = await machine((rows) => ({
@@ -135,7 +135,7 @@ t.test("a row is written each minute; while the store takes none, one is tried e
   let uptime = 0;
   replaceClock(t, performance, () => uptime);
   const { stored, journal } = await authority();
-  /** How many rows are written, or tried, in a time. */
+  /** How many writes are made or tried in `ms`. */
   const tried = async (ms: number): Promise<number> => {
     const before = writes;
     for (const end = uptime + ms; uptime < end; ) {
@@ -150,7 +150,7 @@ t.test("a row is written each minute; while the store takes none, one is tried e
   t.equal(await tried(MINUTE - 1_000), 1, "one at the start");
   t.equal(await tried(2 * MINUTE), 2);
   failing = true;
-  await tried(MINUTE); // In it the next row is due.
+  await tried(MINUTE); // The next row is due in this minute.
   t.equal(await tried(MINUTE), 12, "while it fails");
   failing = false;
   await tried(5_000);

@@ -1,4 +1,4 @@
-/** What has expired stays expired, whatever becomes of the machine's clock while the authority runs or is stopped. */
+/** What has expired stays expired, whatever the machine's clock does, also between starts. */
 import t, { type Test } from "tap";
 import { Code } from "../../../src/errors.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
@@ -8,7 +8,7 @@ import { isGood, open } from "./open.js";
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** A machine, on whose store authorities start one after the other. */
+/** A machine on whose store authorities start one after the other. */
 function machine(t: Test) {
   const store = openMemoryStore();
   t.teardown(() => store.close());
@@ -35,7 +35,7 @@ t.test("a token that has expired stays expired when the clock goes back by two h
   t.ok(await isGood(opened, await opened.login()), "and new ones are given, and good");
 });
 
-t.test("so it does when the authority starts again with the clock two hours back", async (t) => {
+t.test("a token that has expired stays expired if the authority restarts with the clock two hours back", async (t) => {
   const { time, start, pass } = machine(t);
   const before = await start();
   const token = await before.login();
@@ -47,7 +47,7 @@ t.test("so it does when the authority starts again with the clock two hours back
   t.ok(await isGood(after, await after.login()));
 });
 
-t.test("a jump by two days is not believed: calls go on, changes are refused until it is undone", async (t) => {
+t.test("a jump by two days is not trusted: calls continue, changes are refused until it is undone", async (t) => {
   for (const jump of [2 * DAY, -2 * DAY]) {
     const { time, start } = machine(t);
     const opened = await start();
@@ -61,7 +61,7 @@ t.test("a jump by two days is not believed: calls go on, changes are refused unt
   }
 });
 
-t.test("a start with the clock two days back believes the store, until the clock is right", async (t) => {
+t.test("a start with the clock two days back uses the store's time until the clock is right", async (t) => {
   const { time, start } = machine(t);
   const before = await start();
   const token = await before.login();
@@ -70,7 +70,7 @@ t.test("a start with the clock two days back believes the store, until the clock
   const after = await start();
   t.ok(await isGood(after, token));
   await t.rejects(after.login(), REFUSED);
-  t.match(after.authority.errors(), [/clock/], "the operator is told");
+  t.match(after.authority.errors(), [/clock/], "the operator gets the reason");
   const refused = () => [...after.authority.refused()].filter(([, count]) => count > 0);
   t.same(refused(), [["clock", 1]], "the metrics count it");
   time.wall += 2 * DAY;
@@ -79,7 +79,7 @@ t.test("a start with the clock two days back believes the store, until the clock
   t.same(refused(), [["clock", 1]]);
 });
 
-t.test("an operator can accept a clock that went back, once and for all", async (t) => {
+t.test("an operator can accept a clock that went back, for all later starts", async (t) => {
   const { time, start } = machine(t);
   const before = await start();
   await before.login();
@@ -94,7 +94,7 @@ t.test("an operator can accept a clock that went back, once and for all", async 
   t.ok(await isGood(after, await after.login()));
 });
 
-t.test("a start after days believes the clock", async (t) => {
+t.test("a start after days trusts the clock", async (t) => {
   const { start, pass } = machine(t);
   const before = await start();
   const token = await before.login();

@@ -1,4 +1,4 @@
-/** Changes that come while others are being written: written together, each decided after those before it. */
+/** Changes that arrive during a write are written together, each decided after those before it. */
 
 import { setImmediate } from "node:timers/promises";
 import { type Logger, pino } from "pino";
@@ -18,11 +18,11 @@ import { openMemoryStore } from "../../support/memory-store.js";
 import { until } from "../../support/until.js";
 import { type Open, open, openJournal, PASSWORD } from "./open.js";
 
-/** A store whose writes to the log a test sees, holds up and lets fail. */
+/** A store whose writes to the log a test can observe, delay and let fail. */
 function watched(t: Test) {
   const store = openMemoryStore();
   t.teardown(() => store.close());
-  /** How many entries were written together, for each time. */
+  /** For each write: how many entries were written together. */
   const writes: number[] = [];
   const faults = { before: async () => undefined as unknown, after: async () => undefined as unknown };
   const commit: KeyValueStore["commit"] = async (given) => {
@@ -38,7 +38,7 @@ function watched(t: Test) {
   return { store: wrapped, plain: store, writes, faults };
 }
 
-/** A journal on a watched store, with one namespace. */
+/** A journal on such a store, with one namespace. */
 async function opened(t: Test, logger?: Logger) {
   const log = watched(t);
   const journal = await openJournal(log.store, undefined, logger);
@@ -58,13 +58,13 @@ const remove =
   ({ namespaces }) =>
     namespaces.has(name) ? [{ $case: "namespaceDeleted", value: { name } }] : [];
 
-/** What became of changes: the revision, or the code of the refusal. */
+/** The results of changes: the revision, or the code of the refusal. */
 async function outcomes(changes: readonly Promise<number>[]): Promise<(number | Code)[]> {
   const settled = await Promise.allSettled(changes);
   return settled.map((one) => (one.status === "fulfilled" ? one.value : Code[one.reason.code as Code])) as never;
 }
 
-t.test("changes that come while one is being written", async (t) => {
+t.test("changes that arrive during a write", async (t) => {
   const { journal, writes, faults, plain } = await opened(t);
   const release = deferred();
   faults.before = () => release.promise;
@@ -82,7 +82,7 @@ t.test("changes that come while one is being written", async (t) => {
   t.same([...again.state.namespaces.keys()], [...journal.state.namespaces.keys()], "are in the log in that order");
 });
 
-t.test("followers hear of each of them, in order", async (t) => {
+t.test("followers are notified of each change, in order", async (t) => {
   const { journal } = await opened(t);
   const heard: number[] = [];
   journal.follow({ changed: (revision) => heard.push(revision), replaced: () => t.fail() });
@@ -90,7 +90,7 @@ t.test("followers hear of each of them, in order", async (t) => {
   t.same(heard, [2, 3, 4]);
 });
 
-t.test("nothing is read of changes that are not written yet", async (t) => {
+t.test("changes that are not written yet are not visible", async (t) => {
   const { journal, writes, faults } = await opened(t);
   const release = deferred();
   faults.before = () => release.promise;
@@ -103,7 +103,7 @@ t.test("nothing is read of changes that are not written yet", async (t) => {
   t.same(await outcomes(changes), [2, 3]);
 });
 
-t.test("where another authority takes the revision, all of them are decided anew, in their order", async (t) => {
+t.test("if another authority writes the revision first, all changes are decided again, in order", async (t) => {
   const { journal, writes, faults, plain } = await opened(t);
   const other = await openJournal(plain);
   faults.before = async () => {
@@ -115,9 +115,9 @@ t.test("where another authority takes the revision, all of them are decided anew
   t.same(writes, [3, 2]);
 });
 
-t.test("why the store takes no changes is logged once, until it takes them again", async (t) => {
-  const said: { level: number; msg: string; err?: { message: string } }[] = [];
-  const { journal, faults } = await opened(t, pino({}, { write: (line) => void said.push(JSON.parse(line)) }));
+t.test("the reason why the store accepts no changes is logged once, until it accepts them again", async (t) => {
+  const logged: { level: number; msg: string; err?: { message: string } }[] = [];
+  const { journal, faults } = await opened(t, pino({}, { write: (line) => void logged.push(JSON.parse(line)) }));
   const cut = async (): Promise<never> => {
     throw new StoreError("store in memory cannot grow");
   };
@@ -130,12 +130,12 @@ t.test("why the store takes no changes is logged once, until it takes them again
   const [refused, again] = ["the store takes no changes: they are refused", "the store takes changes again"];
   const failed = [50, refused, "store in memory cannot grow"];
   t.same(
-    said.map(({ level, msg, err }) => [level, msg, err?.message]),
+    logged.map(({ level, msg, err }) => [level, msg, err?.message]),
     [failed, [40, again, undefined], failed, [40, again, undefined]],
   );
 });
 
-t.test("where the outcome is unknown, it is unknown for all of them", async (t) => {
+t.test("if the outcome of a write is unknown, it is unknown for all its changes", async (t) => {
   for (const [moment, made] of [
     ["before", []],
     ["after", ["a", "b"]],
@@ -152,7 +152,7 @@ t.test("where the outcome is unknown, it is unknown for all of them", async (t) 
   }
 });
 
-t.test("many are written at most 256 at a time", async (t) => {
+t.test("at most 256 changes are written at a time", async (t) => {
   const { journal, writes } = await opened(t);
   const changes = Array.from({ length: 600 }, (_, index) => journal.commit(PORTICO, create(`n${index}`)));
   t.same(
@@ -180,7 +180,7 @@ t.test("a change that waited for more than ten seconds is refused, and not made"
   t.same([...journal.state.namespaces.keys()], ["first", "held", "in time"]);
 });
 
-t.test("of two calls that exclude each other and come together, one is refused", async (t) => {
+t.test("of two simultaneous calls that exclude each other, one is refused", async (t) => {
   const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "service:x:*", priority: 0 };
   const bob = { name: "bob", password: PASSWORD, scopes: [] };
   const lifetime = { seconds: 86_400n, nanos: 0 };
@@ -255,11 +255,12 @@ t.test("of two calls that exclude each other and come together, one is refused",
       const held = authority.login();
       await until(() => writes.length === 1);
       const made = Promise.allSettled(pair.map((call) => call()));
-      // Calls in one process, on a store in memory, wait for nothing but turns of the event loop until their changes wait.
+      // In one process, with a store in memory, calls wait only for turns of the event loop until
+      // their changes wait.
       for (let turn = 0; turn < 100; turn++) await setImmediate();
       release.resolve();
       await held;
-      // Either may come first where a password is hashed before.
+      // If a password is hashed before, the order of the calls may change.
       const refused = (await made).filter((one) => one.status === "rejected");
       t.same(
         refused.map(({ reason }) => reason.code),

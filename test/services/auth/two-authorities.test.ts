@@ -1,10 +1,10 @@
-/** Two authorities on one store never own one revision twice. */
+/** Two authorities on one store never write the same revision. */
 import t from "tap";
 import { bundleWriter, readStore } from "./writers.js";
 
 const EACH = 200;
 
-t.test("of two processes that write to one store at once, both writes are kept", async (t) => {
+t.test("if two processes write to one store at the same time, both writes are stored", async (t) => {
   const folder = t.testdir();
   const startWriter = await bundleWriter(folder);
   const writers = ["a", "b"].map((name) => startWriter(folder, name, `${EACH}`));

@@ -1,4 +1,4 @@
-// How usage is kept: rows of minutes and hours, bounded, written once.
+// How usage is stored: rows of minutes and hours, of limited size, each written once.
 
 import t from "tap";
 import { HOUR, MINUTE, UsageWindow } from "../../../services/auth/endpoints/usage-window.js";
@@ -32,7 +32,7 @@ function setUp(rows: Collection = collectionOf(openMemoryStore(), "usage")) {
 
 const kinds = async (rows: Collection) => (await rows.keys()).map((key) => key.split("/")[0]);
 
-t.test("minutes are written when they are over, and hours added up from them", async (t) => {
+t.test("minutes are written when they are over, and are added up to hours", async (t) => {
   const { rows, time, window } = setUp();
   const usage = window();
   for (let minute = 0; minute < 3; minute++) {
@@ -58,7 +58,7 @@ t.test("minutes are written when they are over, and hours added up from them", a
   t.same(await kinds(rows), [], "hours are kept for thirty days");
 });
 
-t.test("of two authorities on a store one adds up an hour, and both count", async (t) => {
+t.test("of two authorities on a store, one adds up an hour, with the counts of both", async (t) => {
   const { rows, time, window } = setUp();
   const [one, other] = [window(), window()];
   one.add([tally(1)]);
@@ -73,7 +73,7 @@ t.test("of two authorities on a store one adds up an hour, and both count", asyn
   t.same(await kinds(rows), ["hour", "minute", "minute"]);
 });
 
-t.test("what is read while it is being written counts once", async (t) => {
+t.test("counts that are read during their write count once", async (t) => {
   const { time, window } = setUp();
   const usage = window();
   usage.add([tally(1)]);
@@ -82,7 +82,7 @@ t.test("what is read while it is being written counts once", async (t) => {
   t.same(sums(slices), { 0: 1 });
 });
 
-t.test("what cannot be written waits, and counts when it can be", async (t) => {
+t.test("counts that cannot be written are kept until a write succeeds", async (t) => {
   const { rows, time } = setUp();
   let broken = true;
   const create: Collection["create"] = async (...row) => {
@@ -115,7 +115,7 @@ t.test("a row has the 300 most called endpoints, and the sum of the rest", async
   t.ok(Buffer.byteLength((await rows.get(key!)) ?? "") < 32 * 1024, "a row is small");
 });
 
-t.test("a row that is damaged is passed over", async (t) => {
+t.test("a damaged row is ignored", async (t) => {
   const { rows, window } = setUp();
   await rows.create(`minute/${String(NOON).padStart(15, "0")}/x`, "/////w==");
   const usage = window();

@@ -1,4 +1,4 @@
-// How much endpoints are called: what gateways report, and what administrators are shown.
+// How often endpoints are called: what gateways report, and what administrators see.
 import t from "tap";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { Code } from "../../../src/errors.js";
@@ -12,10 +12,10 @@ import { type Open, open, PASSWORD } from "./open.js";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** The beginning of a day. */
+/** Noon of a day. */
 const NOON = Math.floor(1_800_000_000_000 / DAY) * DAY + DAY / 2;
 
-/** `fast` calls of at most half a millisecond, `slow` ones of up to 50 ms. */
+/** `fast` calls of at most 0.5 ms, and `slow` calls of up to 50 ms. */
 const tally = (fast: number, { slow = 0, ...fields }: Partial<Tally> & { slow?: number } = {}): Tally => ({
   namespace: "default",
   service: "helloworld",
@@ -47,7 +47,7 @@ async function list({ call, login }: Open, fields: Partial<ListUsageRequest> = {
 const called = (periods: readonly (readonly [start: number, calls: number])[]) =>
   periods.filter(([, calls]) => calls > 0);
 
-t.test("calls are summed up by the minute and by endpoint", async (t) => {
+t.test("calls are summed up per minute and per endpoint", async (t) => {
   let now = NOON;
   const opened = await open(t, { clock: () => now });
   await report(
@@ -76,7 +76,7 @@ t.test("calls are summed up by the minute and by endpoint", async (t) => {
   t.same(called(stream.periods), [[NOON, 1]]);
 });
 
-t.test("times are estimated from counts", async (t) => {
+t.test("durations are estimated from counts", async (t) => {
   const opened = await open(t);
   await report(opened, tally(90, { slow: 10 }));
   const [usage] = (await list(opened)).endpoints;
@@ -84,7 +84,7 @@ t.test("times are estimated from counts", async (t) => {
   t.equal(usage?.calls?.p95Ms, 37.5, "the 5th of 10 between 25 and 50 ms");
 });
 
-t.test("long spans are shown by the hour and by the day", async (t) => {
+t.test("long spans are shown per hour and per day", async (t) => {
   let now = NOON - 30 * DAY;
   const opened = await open(t, { clock: () => now });
   for (const [at, calls] of [
@@ -116,7 +116,7 @@ t.test("long spans are shown by the hour and by the day", async (t) => {
   ]);
 });
 
-t.test("usage survives a restart, and is not in the log of changes", async (t) => {
+t.test("usage survives a restart, and is not in the change log", async (t) => {
   const folder = temporaryFolder(t);
   const now = NOON;
   const before = await open(t, { folder, clock: () => now });
@@ -127,7 +127,7 @@ t.test("usage survives a restart, and is not in the log of changes", async (t) =
   t.same(called((await list(after)).periods), [[NOON, 6]]);
 });
 
-t.test("a report that is sent again counts once", async (t) => {
+t.test("a repeated report counts once", async (t) => {
   const opened = await open(t);
   await report(opened, tally(5));
   sequence -= 1n;
@@ -135,7 +135,7 @@ t.test("a report that is sent again counts once", async (t) => {
   t.match((await list(opened)).endpoints, [{ calls: { total: 5n } }]);
 });
 
-t.test("what makes no sense is passed over, and the rest counts", async (t) => {
+t.test("invalid tallies are ignored, and the rest counts", async (t) => {
   const opened = await open(t);
   await report(
     opened,
@@ -149,7 +149,7 @@ t.test("what makes no sense is passed over, and the rest counts", async (t) => {
   t.match((await list(opened)).endpoints, [{ calls: { total: 2n } }]);
 });
 
-t.test("each namespace is shown its own, and nothing of one that had its name", async (t) => {
+t.test("a namespace sees only its own usage, without the usage of an earlier namespace of its name", async (t) => {
   let now = NOON;
   const opened = await open(t, { clock: () => now });
   const { call, login } = opened;
@@ -157,7 +157,8 @@ t.test("each namespace is shown its own, and nothing of one that had its name", 
   const create = async () => (await call(NamespacesService.create, { name: "team" }, admin)).adminPassword;
   const usageOf = async (password: string) =>
     (await call(UsageService.list, anHour, await login("admin", password, "team"))).endpoints.length;
-  await report(opened, tally(1, { namespace: "team" })); // There is none yet, so nobody called in it.
+  // The namespace does not exist yet, so it has no calls.
+  await report(opened, tally(1, { namespace: "team" }));
   const first = await create();
   t.equal(await usageOf(first), 0);
   await report(opened, tally(1, { namespace: "team" }), tally(2));

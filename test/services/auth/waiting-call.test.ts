@@ -1,6 +1,4 @@
-/**
- * A call waits for passwords to be hashed. Whoever is no longer what the call was admitted as changes nothing by it.
- */
+/** If a caller's permissions are revoked while its call waits for a hash, it changes nothing. */
 import t, { type Test } from "tap";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
 import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
@@ -16,10 +14,10 @@ import { openMemoryStore } from "../../support/memory-store.js";
 import { HASH, type Open, open, openJournal, PASSWORD, silent } from "./open.js";
 import { Watch } from "./watch.js";
 
-/** Of an account whose password takes as long to check as a real one. */
+/** The hash of an account whose password is as expensive to check as a real one. */
 const SLOW = { ...HASH, n: 2 ** 15, r: 8, p: 3 };
 
-/** With an account `slow`; all other passwords cost nothing. */
+/** Opens an authority with the account `slow`; the passwords of all other accounts cost nothing. */
 async function openWithSlow(t: Test, store = openMemoryStore()): Promise<Open> {
   const journal = await openJournal(store);
   const slow = { namespace: "default", name: "slow", scopes: [], password: SLOW };
@@ -28,13 +26,13 @@ async function openWithSlow(t: Test, store = openMemoryStore()): Promise<Open> {
   return open(t, { store });
 }
 
-/** Has both turns of hashing taken, so that what comes next waits. */
+/** Uses both places for hashing, so that later calls wait. */
 function occupy({ call }: Open): Promise<unknown> {
   const login = { account: "slow", password: "wrong password", namespace: "" };
   return Promise.allSettled([1, 2].map(() => call(AuthService.login, login)));
 }
 
-/** Takes something away while calls wait; what has become of them. */
+/** Revokes something while calls wait; returns the codes of the calls. */
 async function outcome(opened: Open, calls: (() => Promise<unknown>)[], takeAway: () => Promise<unknown>) {
   const occupied = occupy(opened);
   let ended = false;
@@ -52,13 +50,13 @@ async function outcome(opened: Open, calls: (() => Promise<unknown>)[], takeAway
   return Promise.all(waiting);
 }
 
-/** The guard knows a token that was used, and lets a call with it begin at once. */
+/** After the use, the guard knows the token, so that a call with it begins at once. */
 async function used({ call }: Open, token: string): Promise<string> {
   await call(AuthService.whoAmI, {}, token);
   return token;
 }
 
-/** With a second administrator. */
+/** Opens an authority with a second administrator. */
 async function openTwo(t: Test) {
   const opened = await openWithSlow(t);
   const { call, login } = opened;
@@ -69,7 +67,7 @@ async function openTwo(t: Test) {
 
 const bob = { name: "bob", password: PASSWORD, scopes: ["admin"] };
 
-t.test("a deleted administrator's", async (t) => {
+t.test("a waiting call of a deleted administrator changes nothing", async (t) => {
   const { opened, call, admin, second } = await openTwo(t);
   const change = { name: "admin", currentPassword: "", newPassword: "another password" };
   const calls = [
@@ -84,7 +82,7 @@ t.test("a deleted administrator's", async (t) => {
   t.ok(await opened.login("admin", PASSWORD), "the password is what it was");
 });
 
-t.test("that of whom something else was taken", async (t) => {
+t.test("a waiting call whose key or scope was revoked changes nothing", async (t) => {
   const { opened, call, admin, second } = await openTwo(t);
   const { secret, key } = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, second);
   await used(opened, secret);
@@ -103,7 +101,7 @@ t.test("that of whom something else was taken", async (t) => {
   }
 });
 
-t.test("in a namespace that is being deleted leaves no ghost with the guards", async (t) => {
+t.test("a call in a namespace that is being deleted leaves nothing at the guards", async (t) => {
   const opened = await open(t);
   const { call, login, channel } = opened;
   const admin = await used(opened, await login());
@@ -135,7 +133,7 @@ const LOGINS: Record<string, NonNullable<Event["event"]>> = {
 };
 
 for (const [what, taken] of Object.entries(LOGINS)) {
-  t.test(`a login whose ${what} gives no token`, async (t) => {
+  t.test(`a login whose ${what} meanwhile returns no token`, async (t) => {
     const store = openMemoryStore();
     const opened = await openWithSlow(t, store);
     const { call } = opened;
@@ -144,7 +142,8 @@ for (const [what, taken] of Object.entries(LOGINS)) {
     const another = await openJournal(store);
     const login = () => call(AuthService.login, { account: "bob", password: PASSWORD, namespace: "" });
     const takeAway = async () => {
-      // This reads the log after the login has, which so has seen the account as it was.
+      // This reads the log after the login has read it, so the login has seen the account before
+      // the change.
       await call(AccountsService.list, { pageSize: 0, pageToken: "" }, admin);
       await another.commit(PORTICO, () => [taken]);
     };

@@ -1,4 +1,4 @@
-/** How many guards may watch, and what one that does not apply changes can hold up. */
+/** How many guards may watch, and how long a guard that applies no changes can delay them. */
 import t, { type Test } from "tap";
 import { Code } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
@@ -19,7 +19,7 @@ async function join(t: Test, { channel }: Open, token?: string): Promise<Watch> 
   return watch;
 }
 
-t.test("256 guards may watch with one token; one that leaves makes room", async (t) => {
+t.test("256 guards may watch with one token; when one leaves, another may come", async (t) => {
   const opened = await open(t, { leaseMs: LONG });
   const token = await enrol(opened, "shop");
   const joined: Watch[] = [];
@@ -37,7 +37,7 @@ t.test("256 guards may watch with one token; one that leaves makes room", async 
   }
 });
 
-t.test("the authority's own guard has a place when all others are taken", async (t) => {
+t.test("the authority's own guard is accepted when all places are taken", async (t) => {
   const opened = await open(t, { leaseMs: LONG });
   for (const name of ["a", "b", "c", "d"]) {
     const token = await enrol(opened, name);
@@ -51,7 +51,7 @@ t.test("the authority's own guard has a place when all others are taken", async 
   await t.resolves(own.ping());
 });
 
-t.test("streams that break again and again take no room", async (t) => {
+t.test("streams that break again and again take up no places", async (t) => {
   const opened = await open(t, { leaseMs: LONG });
   const token = await enrol(opened, "shop");
   const comeAndGo = async (): Promise<void> => {
@@ -60,32 +60,33 @@ t.test("streams that break again and again take no room", async (t) => {
     watch.cancel();
     while ((await watch.first().catch(() => undefined)) !== undefined);
   };
-  // Fifty at a time, because pings that come together wait once for the store to be read.
+  // Fifty at a time, because pings that arrive together share a reading of the store.
   for (let count = 0; count < 1_100; count += 50) await Promise.all(Array.from({ length: 50 }, comeAndGo));
   await t.resolves(join(t, opened, token));
 });
 
-t.test("a guard gets its next pong when it has applied the revision of the last", async (t) => {
+t.test("a guard gets its next pong only when it has applied the revision of the last one", async (t) => {
   const opened = await open(t, { leaseMs: LONG });
   const token = await opened.login();
   const watch = await join(t, opened, await enrol(opened, "shop"));
   const first = await watch.ping();
   watch.sendPing();
   watch.sendPing();
-  // The stream keeps its order: had the second ping been answered, that pong would come before what the change brings.
+  // The stream keeps its order: a pong for the second ping would come before the message with the
+  // change.
   const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
   const creating = opened.call(RulesService.create, { rule }, token);
   await watch.next("changes");
   watch.applied(first.revision - 1n);
   watch.applied(first.revision);
   const next = await watch.next("pong");
-  t.equal(next.sequence, 3n, "the newest ping is answered, by a new reading");
+  t.equal(next.sequence, 3n, "the pong is for the newest ping, after a new reading");
   t.ok(next.revision > first.revision);
   watch.applied(next.revision);
   await creating;
 });
 
-t.test("a guard that applies nothing holds up changes for its first lease only", async (t) => {
+t.test("a guard that applies nothing delays changes only for its first lease", async (t) => {
   const opened = await open(t, { leaseMs: 1_000 });
   const token = await opened.login();
   const watch = await join(t, opened, await enrol(opened, "shop"));
@@ -100,7 +101,7 @@ t.test("a guard that applies nothing holds up changes for its first lease only",
   };
   t.ok((await create("first")) > 300, "the first change waits for it");
   const later: number[] = [];
-  // A busy machine may hold up most of them.
+  // A busy computer may delay most of them.
   for (let change = 0; change < 20 && Math.min(...later) >= 500; change++) later.push(await create(`later-${change}`));
   t.ok(Math.min(...later) < 500, `a later one does not: ${later}`);
 });

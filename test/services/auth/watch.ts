@@ -1,4 +1,4 @@
-/** A guard's stream, moved by hand: what it sends and when is up to the test. */
+/** A guard's stream that the test controls: it decides what is sent, and when. */
 import type { Test } from "tap";
 import { RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
 import { SYSTEM } from "../../../src/access/guard.js";
@@ -16,7 +16,8 @@ export class Watch {
   #sequence = 0n;
 
   /**
-   * With an enrolment token the guard is of another process; without, of the authority's.
+   * With an enrolment token, the guard belongs to another process; without one, to the authority's
+   * process.
    * @param restrictions the kinds that it says it understands
    */
   constructor(t: Test, channel: Channel, enrolment?: string, restrictions = RESTRICTIONS) {
@@ -33,7 +34,7 @@ export class Watch {
     this.#stream.send({ message: { $case: "start", value: { service: "", restrictions: [...this.#restrictions] } } });
   }
 
-  /** Pings, and gives the pong; what comes before it is passed over. */
+  /** Pings, and returns the pong; skips messages before it. */
   async ping(usedKeys: Buffer[] = []): Promise<Value<"pong">> {
     this.sendPing(usedKeys);
     for (;;) {
@@ -51,12 +52,12 @@ export class Watch {
     this.#stream.send({ message: { $case: "applied", value: { revision } } });
   }
 
-  /** The next response, whatever it is. */
+  /** The next response of any kind. */
   async first(): Promise<WatchResponse["message"]> {
     return (await this.#responses.next()).value?.message;
   }
 
-  /** The next response of a kind; others are passed over. */
+  /** The next response of a kind; skips others. */
   async next<C extends Case>(kind: C): Promise<Value<C>> {
     for (;;) {
       const { done, value } = await this.#responses.next();
@@ -65,12 +66,12 @@ export class Watch {
     }
   }
 
-  /** Says that the guard decides no more. */
+  /** Says that the guard makes no more decisions. */
   end(): void {
     this.#stream.end();
   }
 
-  /** As when the connection breaks. */
+  /** As if the connection broke. */
   cancel(): void {
     this.#stream.cancel();
   }

@@ -1,6 +1,7 @@
 /**
- * A process that opens the authority on a data folder, logs in and creates rules, several at once, each named
- * `<name>-<number>`; it prints a name once its rule was acknowledged. Stops after a number of rules, or never.
+ * A process that opens the authority on a data folder, logs in and creates rules, several at once,
+ * with the names `<name>-<number>`. It prints a name once its rule is acknowledged. It stops after
+ * a number of rules, or never.
  */
 import { pino } from "pino";
 import { openAuthority } from "../../../services/auth/authority.js";
@@ -21,7 +22,7 @@ const passwordCost = CHEAP;
 const options = { store, dataFolder: folder, adminPassword, passwordCost, maxRules: 1_000_000, leaseMs: 500, log };
 const authority = await openAuthority(options);
 
-/** Calls as the guard lets calls through. */
+/** Calls as if the guard had granted the call. */
 function call(service: string, method: string, request: unknown, caller?: KnownCaller) {
   const part = authority.service.parts.find((each) => grpcServiceOf(each) === `portico.auth.v1.${service}`);
   if (part === undefined || "load" in part) throw new Error(`the authority has no ${service}`);

@@ -1,4 +1,4 @@
-/** Runs writer.ts as processes of their own, bundled once so that they start quickly. */
+/** Runs writer.ts in processes of their own. Bundled once, so that they start quickly. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { openStore } from "../../../src/store/open.js";
@@ -7,15 +7,15 @@ import { openJournal } from "./open.js";
 
 export interface Writer {
   readonly process: ChildProcess;
-  /** The names of the rules that were acknowledged, so far. */
+  /** The names of the rules that were acknowledged so far. */
   readonly acknowledged: string[];
   /** Resolves at the first acknowledgement, or when the process has ended without one. */
   readonly begun: Promise<void>;
-  /** The exit code, or the signal, and whatever the process complained of. */
+  /** The exit code or the signal, and what the process wrote to stderr. */
   readonly ended: Promise<string>;
 }
 
-/** Bundles the program into the folder, which must be inside of the repository. */
+/** Bundles the program into the folder, which must be inside the repository. */
 export async function bundleWriter(folder: string): Promise<(...args: string[]) => Writer> {
   const program = await bundleInto(folder, "test/services/auth/writer.ts");
   return (...args) => start(program, args);
@@ -38,8 +38,8 @@ function start(program: string, args: string[]): Writer {
 }
 
 /**
- * What the store of a folder holds: every rule's ID, those whose creation the audit trail has, and the newest revision. Reads
- * every entry that is left.
+ * The content of the store in a folder: all rule IDs, the rules whose creation is in the audit
+ * trail, and the newest revision. Reads every entry that is left.
  */
 export async function readStore(
   folder: string,

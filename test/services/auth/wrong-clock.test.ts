@@ -1,4 +1,4 @@
-/** One wrong clock of several stops nothing, on a store in memory. */
+/** One wrong clock among several stops nothing, on a store in memory. */
 import t from "tap";
 import { start, wrongClockContract } from "../../contract/wrong-clock.js";
 import { openMemoryStore } from "../../support/memory-store.js";
@@ -7,7 +7,7 @@ import { isGood } from "./open.js";
 
 const HOUR = 3_600_000;
 
-/** A store whose clock is off by so many milliseconds. */
+/** A store whose clock is wrong by `off` milliseconds. */
 function database(off = 0) {
   const store = openMemoryStore({ mayBeStale: true, time: () => Date.now() + off });
   return async () => ({ ...store, close: async () => undefined });
@@ -15,7 +15,7 @@ function database(off = 0) {
 
 wrongClockContract(t, async () => database());
 
-t.test("a database whose clock is wrong stops nothing either", async (t) => {
+t.test("a wrong clock of the database stops nothing", async (t) => {
   for (const off of [-72 * HOUR, -HOUR, HOUR, 72 * HOUR]) {
     const openStore = database(off);
     const members = [await start(t, openStore), await start(t, openStore), await start(t, openStore)];
@@ -30,7 +30,7 @@ t.test("a database whose clock is wrong stops nothing either", async (t) => {
   }
 });
 
-t.test("an authority alone says that its clock and the database's differ, and goes on", async (t) => {
+t.test("a single authority reports that its clock and the database's clock differ, and continues", async (t) => {
   const openStore = database(-HOUR);
   const alone = await start(t, openStore);
   t.ok(await isGood(alone, await alone.login()));

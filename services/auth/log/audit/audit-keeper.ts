@@ -1,15 +1,15 @@
-/** Drops records of the audit trail whose time has passed, and watches how large it is. An authority does both regularly. */
+/** Regularly deletes old records of the audit trail, and checks how large the trail is. */
 import type { Logger } from "pino";
 import type { AuditTrail } from "./audit-trail.js";
 
 /** How often, in milliseconds. */
 const INTERVAL_MS = 10 * 60_000;
 
-/** How long the audit trail is kept, and how large it may be. */
+/** How long the audit trail is stored, and its maximum size. */
 export interface AuditLimits {
-  /** How long records are kept, in milliseconds. */
+  /** How long records are stored, in milliseconds. */
   readonly retentionMs: number;
-  /** From how many bytes on the operator is told. */
+  /** From this size on, in bytes, the operator is warned. */
   readonly maxBytes: number;
 }
 
@@ -21,7 +21,7 @@ interface Options {
   readonly log: Logger;
 }
 
-/** The keeper of the audit trail, from `open` until `close`. */
+/** Runs from `open` until `close`. */
 export class AuditKeeper {
   readonly #options: Options;
   readonly #closing = new AbortController();
@@ -33,7 +33,7 @@ export class AuditKeeper {
     this.#options = options;
   }
 
-  /** That the trail is too large and what to do, in words for the operator; undefined where it is not. */
+  /** A message for the operator if the trail is too large; otherwise undefined. */
   get error(): string | undefined {
     const { maxBytes } = this.#options.limits;
     if (this.#size < maxBytes) return undefined;
@@ -43,7 +43,7 @@ export class AuditKeeper {
     );
   }
 
-  /** Does both now, and regularly until `close`. */
+  /** Runs `keep` now, and regularly until `close`. */
   open(): this {
     const run = (): void => {
       this.#running ??= this.keep().finally(() => {
@@ -55,7 +55,7 @@ export class AuditKeeper {
     return this;
   }
 
-  /** Drops what is due, and measures. Resolves also where that is not possible: the next run makes up for it. */
+  /** Deletes old records, and measures the size. Resolves even if that fails: it will run again. */
   async keep(): Promise<void> {
     const { trail, limits, now, log } = this.#options;
     try {

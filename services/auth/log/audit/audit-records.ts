@@ -1,32 +1,35 @@
 /**
- * Records of the audit trail: the key of each in the collection `audit`, and the share that it counts to. So a change is
- * recorded in the commit that makes it, and callers with few rights push out nobody's records but their own:
+ * Records of the audit trail: the key of each record in the collection `audit`, and the share that
+ * it belongs to. A record is written in the commit of its change. A share has a maximum number of
+ * records, so callers with few permissions can overwrite only their own records:
  *
- *     changes by administrators and by the authority itself   no share: they are kept by time alone
- *     changes by another account                              a share of each account
- *     failed logins, for which a client needs no account      one share of all namespaces
+ *     changes by administrators and by the authority itself   no share: deleted only by age
+ *     changes by another account                              one share for each account
+ *     failed logins, for which a client needs no account      one share for all namespaces
  *
- * The rows, where a trail is a namespace's name, with its identity where it has one:
+ * The rows, where <trail> is a namespace's name, with its ID if it has one:
  *     records/<trail>/<revision>/<number>   a record, in the order of the log
- *     slots/<share>/<number>                the key of a record of a share, which has a fixed number of slots
+ *     slots/<share>/<number>                the key of the record that has this slot of the share
  *
- * The record that takes a slot pushes out the one that had it. Which slot is next follows from how many records a share has
- * ever had, which is part of the state: so no record of a share is looked for.
+ * A share has a fixed number of slots. A record that takes a slot replaces the record that had it.
+ * The number of records that a share has ever had gives the next slot. That number is part of the
+ * state, so no search is needed.
  */
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import type { MapEntries } from "../changelog/draft-map.js";
 import { keyOf } from "../changelog/row.js";
 
-/** Most records of changes by an account without the scope `admin`. */
+/** Maximum number of records of changes by an account without the scope `admin`. */
 export const MAX_ACCOUNT_RECORDS = 5_000;
-/** Most records of failed logins: with the longest names and addresses, and its slot, one takes less than 1,100 bytes; all 64 MiB. */
+/** Maximum number of failed logins: at most 1,100 bytes each with its slot, so 64 MiB in total. */
 export const MAX_FAILED_RECORDS = 60_000;
 
 /** The action of records of failed logins. */
 export const LOGIN_FAILED = "login failed";
 /**
- * Who failed to log in, where no account has the name that was given: a name that is not known may be a password that was typed
- * into the wrong field. No account can be called so, because of the space.
+ * The actor of a failed login if no account has the given name. The given name is not recorded,
+ * because it may be a password typed into the wrong field. No account can have this name, because
+ * it contains a space.
  */
 export const UNKNOWN_ACCOUNT = "unknown account";
 
@@ -38,33 +41,33 @@ const SLOT_DIGITS = 5;
 /** Greater than every character of the keys. */
 const LAST = "~";
 
-/** A record, and where it is kept. */
+/** A record, with its key and slot. */
 export interface PlacedRecord {
   readonly key: string;
   readonly record: AuditRecord;
-  /** What it takes of its share; undefined for a record without a share. */
+  /** The slot of its share; undefined for a record without a share. */
   readonly slot: Slot | undefined;
 }
 
 /** A slot of a share. */
 export interface Slot {
   readonly key: string;
-  /** Whether an earlier record may have it, and gives way. */
+  /** Whether an earlier record may have this slot, which is then replaced. */
   readonly isTaken: boolean;
 }
 
 /** How many records each share has ever had. */
 export type ShareCounts = MapEntries<string, number>;
 
-/** The name of a namespace's trail. One of the same name that was created later has another trail. */
+/** The name of a namespace's trail. A later namespace of the same name has another trail. */
 export function trailOf({ name, id }: { readonly name: string; readonly id: string | undefined }): string {
   return id === undefined ? name : `${name}@${id}`;
 }
 
-/** Places records, each behind all others of its trail and of its share. */
+/** Places records: each after all earlier ones of its trail and its share. */
 export class RecordPlacer {
   readonly #shares: ShareCounts;
-  /** How many records a trail has of a revision. */
+  /** How many records of a revision a trail has. */
   readonly #numbers = new Map<string, number>();
 
   constructor(shares: ShareCounts) {
@@ -89,12 +92,12 @@ export class RecordPlacer {
   }
 }
 
-/** Forgets the shares of a trail to which nothing will be added. */
+/** Removes the shares of a trail that gets no more records. */
 export function dropShares(shares: ShareCounts, trail: string): void {
   for (const share of [...shares.keys()]) if (share.startsWith(`${trail}/`)) shares.delete(share);
 }
 
-/** How many records have given way to others of their share, by the kind of share. */
+/** How many records were replaced by others of their share, by the kind of share. */
 export function droppedRecords(shares: ShareCounts): readonly (readonly [kind: string, count: number])[] {
   let [failedLogins, accounts] = [0, 0];
   for (const [share, count] of shares) {
@@ -113,12 +116,12 @@ export function prefixOf(trail: string): string {
   return `${RECORDS}${trail}/`;
 }
 
-/** A key above those of the revisions before one, and below all others; without a revision, above all of the trail. */
+/** A key between the earlier revisions of the trail and this one; without a revision, after all. */
 export function keyBefore(trail: string, revision?: bigint): string {
   return prefixOf(trail) + (revision === undefined ? LAST : keyOf(Number(revision)));
 }
 
-/** Between which keys all records are. */
+/** The range of the keys of all records. */
 export const ALL_RECORDS = { from: RECORDS, to: RECORDS + LAST } as const;
 
 /** The trail of a record, by its key. */

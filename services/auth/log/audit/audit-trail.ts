@@ -1,4 +1,6 @@
-/** The audit trail in the store: what is written with a change, what is listed, and what is dropped when its time has passed. */
+/**
+ * The audit trail in the store: writes records with their change, lists them, and deletes old ones.
+ */
 
 import { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import { type Collection, collectionOf, writesTo } from "../../../../src/store/collection.js";
@@ -8,7 +10,7 @@ import { timestampMs } from "../../../../src/time.js";
 import { seal, unseal } from "../changelog/row.js";
 import { ALL_RECORDS, keyBefore, type PlacedRecord, prefixOf, trailIn } from "./audit-records.js";
 
-/** Records that are dropped at a time. */
+/** Maximum number of records deleted at a time. */
 const BATCH = 256;
 
 /** The trails of all namespaces. */
@@ -22,7 +24,7 @@ export class AuditTrail {
   }
 
   /**
-   * What is written in the commit of the entries whose records these are.
+   * The writes for the records of some entries, to be made in the commit of the entries.
    * @throws {StoreError}
    */
   async writesOf(records: readonly PlacedRecord[]): Promise<StoredWrite[]> {
@@ -36,21 +38,23 @@ export class AuditTrail {
   }
 
   /**
-   * The newest records of a trail before a revision, newest first; without one, the newest of all.
-   * @throws {StoreError} also where one is damaged.
+   * The newest records of a trail before a revision, newest first; without a revision, the newest
+   * of all.
+   * @throws {StoreError} also when a record is damaged.
    */
   async list(trail: string, { before, limit }: { before?: bigint | undefined; limit: number }): Promise<AuditRecord[]> {
     const rows = await this.#rows.before(keyBefore(trail, before), limit);
     return rows.filter(([key]) => key.startsWith(prefixOf(trail))).map(([key, text]) => this.#read(key, text).record);
   }
 
-  /** How many bytes the trails take, with what else is in the store (KeyValueStore.size). */
+  /** Bytes of the whole store, which includes the trails (KeyValueStore.size). */
   size(): Promise<number> {
     return this.#store.size();
   }
 
   /**
-   * Drops the records of all namespaces, deleted ones included, from before a time in milliseconds since 1970.
+   * Deletes the records before a time, in milliseconds since 1970, in all namespaces, also in
+   * deleted ones.
    * @throws {StoreError}, or the signal's reason when it is aborted.
    */
   async dropBefore(time: number, signal?: AbortSignal): Promise<void> {
@@ -64,7 +68,7 @@ export class AuditTrail {
     }
   }
 
-  /** Drops the oldest records of a trail, as far as they are from before the time; gives how many. */
+  /** Deletes the oldest records of a trail that are older than `time`; returns how many. */
   async #dropSome(trail: string, time: number): Promise<number> {
     const prefix = prefixOf(trail);
     const rows = await this.#rows.after(prefix, BATCH);
@@ -89,7 +93,7 @@ export class AuditTrail {
   }
 }
 
-/** The rows of a record. Its text names its slot, which is dropped with it. */
+/** The rows of a record. Its text names its slot, so that both can be deleted together. */
 function rowsOf({ key, record, slot }: PlacedRecord): [key: string, value: string][] {
   const text = seal(key, AuditRecord.encode(record).finish());
   if (slot === undefined) return [[key, text]];

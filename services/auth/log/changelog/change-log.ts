@@ -1,13 +1,17 @@
 /**
- * The log of changes in the store: every other state of the authority is computed from it. An entry's key is its
- * revision, and it is written only where that key is absent, so of two authorities only one can write a revision. Each
- * text carries a checksum over its key and content: a damaged entry is noticed, never skipped.
+ * The change log in the store. All other state of the authority is computed from it. The key of an
+ * entry is its revision. An entry is written only if its key is absent, so only one authority can
+ * write a revision. Each row has a checksum over its key and content, so a damaged entry is noticed
+ * and never skipped.
  *
- * Snapshots (snapshots.ts) bound the replay. The two newest are kept, and the entries from the older one on; what lies
- * before is dropped, oldest first. So an authority that fell behind would find the key after its own revision absent,
- * although that revision was taken long ago. It cannot mistake that for the end of the log: the entry of its own revision must be
- * there too, with the text that it knows, read and written at the same moment (KeyValueStore.commit). Where that
- * text is another, the store has another history: it was restored from a backup, or a standby that lacked changes took over.
+ * Snapshots (snapshots.ts) limit how many entries a start replays. The store has the two newest
+ * snapshots and all entries from the older one on. Earlier entries are deleted, oldest first. So an
+ * authority that fell behind would find the key after its own revision absent, although that
+ * revision was written long ago. It does not take this for the end of the log, because it also
+ * checks the entry of its own revision: that entry must be there with the text that the authority
+ * knows. Both are read, or written, in one step (KeyValueStore.commit). If that entry has another
+ * text, the store has another history: it was restored from a backup, or a standby without the last
+ * changes took over.
  */
 
 import type { Logger } from "pino";
@@ -24,58 +28,60 @@ import { NewerSnapshotError, Snapshots } from "../state/snapshots.js";
 import { State } from "../state/state.js";
 import { keyOf, seal, unseal } from "./row.js";
 
-/** How many entries are read at a time. */
+/** Maximum number of entries read at a time. */
 export const MAX_READ = 64;
 const BATCH = 256;
 
-/** Fewest entries between two snapshots. */
+/** Minimum number of entries between two snapshots. */
 export const MIN_SNAPSHOT_INTERVAL = 1_000;
-/** Most entries between two snapshots, so that a start does not replay more. */
+/** Maximum number of entries between two snapshots: limits what a start must replay. */
 export const MAX_SNAPSHOT_INTERVAL = 50_000;
-/** In between, a snapshot is due when the entries since the last one are so long, compared with it. */
+/** Between these limits, a snapshot is due when the entries since have this part of its length. */
 const SNAPSHOT_SHARE = 0.5;
-/** How soon it is tried again while another authority writes one, in milliseconds. */
+/** Delay before the next attempt if another authority is writing a snapshot, in milliseconds. */
 const RETRY = 5_000;
 
-/** An entry, and the text that stands for it in the store. */
+/** An entry, and its text in the store. */
 export interface ReadEntry {
   readonly entry: Entry;
   readonly text: string;
 }
 
-/** What follows a revision in the log. */
+/** The entries that follow a revision in the log. */
 export interface LogPage {
-  /** The text of the revision's own entry; undefined before the first one. */
+  /** The text of the revision's own entry; undefined before the first entry. */
   readonly text: string | undefined;
   /** At most `MAX_READ`. */
   readonly entries: readonly ReadEntry[];
-  /** Whether others follow. */
+  /** Whether more entries follow. */
   readonly more: boolean;
 }
 
-/** Where a reading begins. */
+/** The state from which the log is read on. */
 export interface LogStart {
   readonly state: State;
-  /** The newest revision known, 0 for a store that was never set up. */
+  /** The newest revision known; 0 for a store that was never set up. */
   readonly head: number;
 }
 
-/** The log does not hold what was read from it before. Only a person can decide what shall hold. */
+/** The log no longer has what was read from it before. An operator must decide what is right. */
 export class LostHistoryError extends StoreError {}
 
-/** The entries and the snapshots of a store, and the audit trail of the changes. */
+/** The entries and snapshots of a store, and the audit trail of the changes. */
 export class ChangeLog {
   readonly audit: AuditTrail;
   readonly #name: string;
   readonly #entries: Collection;
   readonly #snapshots: Snapshots;
   readonly #log: Logger;
-  /** The newest snapshot that is known of; its length in the store, and that of the entries since. */
+  /**
+   * The newest known snapshot: its revision and stored length, and the length of the entries since.
+   */
   #last = { revision: 0, length: 0, since: 0 };
-  /** No snapshot is written before, by `performance.now()`. */
+  /** Before this time by `performance.now()`, no snapshot is written. */
   #notBefore = 0;
 
-  /** @param log for what is wrong with snapshots */
+  /** @param log for problems with snapshots */
   constructor({ store, log }: { store: KeyValueStore; log: Logger }) {
     this.audit = new AuditTrail(store);
     this.#name = store.name;
@@ -85,11 +91,12 @@ export class ChangeLog {
   }
 
   /**
-   * Where to begin: the state of the newest snapshot that is not damaged, or an empty one.
+   * Loads the newest snapshot that is not damaged; an empty state if there is no snapshot.
    * @throws {StoreError} when something is missing, damaged, or of a newer version.
    */
   async begin(): Promise<LogStart> {
-    // Entries are dropped only after the snapshots that stand for them are written, so they must be read first.
+    // Read the first entry before the snapshots: entries are deleted only after their snapshot is
+    // written.
     const [first] = await this.#entries.after("", 1);
     const revisions = await this.#snapshots.revisions();
     const head = revisions.at(-1) ?? 0;
@@ -125,13 +132,14 @@ export class ChangeLog {
   }
 
   /**
-   * The next entries after a revision. Undefined when they are dropped: begin anew.
-   * @param known the text of the revision's own entry, where it was read before
+   * The next entries after a revision. Undefined if they were deleted: then call `begin` again.
+   * @param known the text of the revision's own entry, if it was read before
    * @throws {LostHistoryError} when that entry has another text.
    * @throws {StoreError} naming the revision of an entry that is missing or damaged.
    */
   async read(after: number, known?: string): Promise<LogPage | undefined> {
-    // From the entry of the revision itself on: only while it is there, the next one is not dropped.
+    // Includes the entry of the revision itself: while it is there, the next one has not been
+    // deleted.
     const first = Math.max(after, 1);
     const { rows: texts, more } = await this.#entries.page(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
     const dropped = texts[0]?.[0] !== keyOf(first);
@@ -154,7 +162,9 @@ export class ChangeLog {
     return { text: own, entries, more };
   }
 
-  /** When an entry was made, in milliseconds since 1970; undefined where it is not there, or does not say. */
+  /**
+   * When an entry was made, in milliseconds since 1970; undefined if it is missing or has no time.
+   */
   async timeOf(revision: number): Promise<number | undefined> {
     const key = keyOf(revision);
     const text = await this.#entries.get(key);
@@ -167,7 +177,7 @@ export class ChangeLog {
     return new StoreError(`store ${this.#name} cannot be used: entry ${revision} of its log ${what}; ${REMEDY}`);
   }
 
-  /** What is wrong where the store has another entry of a revision than was read before, or none. */
+  /** The error for a store that lacks a known entry, or has another text for it. */
   lost(revision: number): LostHistoryError {
     return new LostHistoryError(
       `store ${this.#name} has lost changes: it does not hold revision ${revision} as this authority knows it. It was ` +
@@ -177,11 +187,13 @@ export class ChangeLog {
   }
 
   /**
-   * Writes the entry if no other has its revision, and entries that follow it, all after the entry before them. Once this
-   * resolves to their texts, they are on disk; undefined where none was written.
-   * @param revision of the first of them
-   * @param before the text of the entry before them; undefined for the log's first entry, which is written alone
-   * @param records of the audit trail, which are written in the same commit
+   * Writes entries with consecutive revisions, only if no other entry has the first revision and
+   * the entry before them has the given text. When this resolves with their texts, they are on
+   * disk. Undefined: nothing was written.
+   * @param revision of the first of the entries
+   * @param before the text of the entry before them; undefined for the log's first entry, which is
+   *   written alone
+   * @param records of the audit trail, written in the same commit
    */
   async append(
     revision: number,
@@ -207,15 +219,16 @@ export class ChangeLog {
 
   async #commitFirst(writes: readonly StoredWrite[]): Promise<boolean> {
     if (!(await this.#entries.commit(writes))) return false;
-    // The first entry has none before it. Should it have been dropped before we came, there are snapshots.
+    // There is no entry before the first one to check. If snapshots exist, it was already written
+    // and deleted.
     if ((await this.#snapshots.revisions()).length === 0) return true;
     await this.#entries.commit(writes.map(({ key }) => ({ kind: "delete", key })));
     return false;
   }
 
   /**
-   * Whether it is time for a snapshot. The larger the state, the more entries come between two, so that what is written
-   * for snapshots stays in proportion to what is written for changes.
+   * Whether a snapshot is due. The larger the state, the more entries come between two snapshots.
+   * So the cost of writing snapshots stays in proportion to the cost of writing changes.
    */
   isSnapshotDue(revision: number): boolean {
     const { revision: last, length, since } = this.#last;
@@ -225,7 +238,8 @@ export class ChangeLog {
   }
 
   /**
-   * Writes a snapshot, unless another authority does, and drops what is not needed any more.
+   * Writes a snapshot, unless another authority is writing one, and deletes what it makes
+   * unnecessary.
    * @throws {StoreError}, or the signal's reason when it is aborted.
    */
   async keep(state: FrozenState, signal?: AbortSignal): Promise<void> {
@@ -246,7 +260,7 @@ export class ChangeLog {
     await this.#dropEntries();
   }
 
-  /** Drops the entries before the older of the two snapshots that are kept. */
+  /** Deletes the entries before the older of the two stored snapshots. */
   async #dropEntries(): Promise<void> {
     const oldest = (await this.#snapshots.revisions()).at(-2);
     if (oldest === undefined) return;
@@ -261,7 +275,7 @@ export class ChangeLog {
 
 function readEntry(key: string, text: string): Entry {
   const entry = Entry.decode(unseal(key, text));
-  // To pass over a change, a revocation perhaps, would be to grant what it took away.
+  // To skip an unknown change could grant access that it revoked.
   if (entry.events.some(({ event }) => event === undefined)) throw new Error("was written by a newer Portico");
   return entry;
 }

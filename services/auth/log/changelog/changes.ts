@@ -1,7 +1,7 @@
 /**
- * Makes changes for the endpoints, and resolves when they hold at every guard. Between the admission of a call and its
- * change there may be a wait, for a password to be hashed or for other changes: so the rights of the caller are checked
- * again with the change.
+ * Makes changes for the endpoints, and resolves when they are in force at every guard. A call may
+ * wait between its admission and its change, for a password to be hashed or for other changes. So
+ * the caller's permissions are checked again together with the change.
  */
 
 import type { KnownCaller } from "../../../../src/access/callers/known-caller.js";
@@ -16,11 +16,11 @@ import { type Journal, unavailable } from "./journal.js";
 
 /** Who makes a change by a call. */
 export interface CallAuthor extends Author {
-  /** Who calls, as admitted. */
+  /** The caller as admitted. */
   readonly caller: KnownCaller;
 }
 
-/** Makes changes of the state for the endpoints. */
+/** Makes changes to the state for the endpoints. */
 export class Changes {
   readonly #journal: Journal;
   readonly #leases: Leases;
@@ -38,22 +38,24 @@ export class Changes {
     return this.#journal.now;
   }
 
-  /** Makes sure that the state has every change that was acknowledged before. */
+  /** Ensures that the state includes every change that was acknowledged before this call. */
   sync(): Promise<void> {
     return this.#journal.sync();
   }
 
   /**
-   * Makes a change that bears on decisions. When this resolves, no guard decides without it.
-   * @throws {StatusError} UNAUTHENTICATED or PERMISSION_DENIED when the caller is not any more what it was admitted as.
+   * Makes a change that affects decisions. When this resolves, no guard decides without it.
+   * @throws {StatusError} UNAUTHENTICATED or PERMISSION_DENIED if the caller's token or permissions
+   *   were revoked since the admission.
    */
   async make(author: CallAuthor, decide: Decide): Promise<void> {
     await this.settled(await this.issue(author, decide));
   }
 
   /**
-   * Makes a change that takes nothing away, such as a new token, and gives its revision once it is on disk.
-   * @param author whose call it is; who has yet to sign in is an author only.
+   * Makes a change that revokes nothing, such as a new token. Returns its revision once it is on
+   * disk.
+   * @param author the author of the call; without `caller` before a login
    * @throws {StatusError} as `make`.
    */
   issue(author: CallAuthor | Author, decide: Decide): Promise<number> {
@@ -64,13 +66,15 @@ export class Changes {
   }
 
   /**
-   * Must come before a change that creates a restriction (src/access/decide/restrictions.ts).
+   * Must be called before a change that creates a restriction (src/access/decide/restrictions.ts).
    * @param what is created, for the message
-   * @throws {StatusError} FAILED_PRECONDITION while a guard with a lease does not understand restrictions of the kind.
+   * @throws {StatusError} FAILED_PRECONDITION while a guard with a lease does not understand
+   *   restrictions of the kind.
    */
   async checkRestriction(kind: string, what: string): Promise<void> {
     await this.sync();
-    if (this.state.restrictions.includes(kind)) return; // Whoever does not understand it gets no lease.
+    // Already in force: a guard that does not understand it gets no lease.
+    if (this.state.restrictions.includes(kind)) return;
     const lacking = await this.#leases.lacking(kind);
     if (lacking.length === 0) return;
     throw failedPrecondition(
@@ -98,7 +102,7 @@ export class Changes {
   }
 }
 
-/** @throws {StatusError} unless the caller's token is still valid, and an administrator still is one. */
+/** @throws {StatusError} unless the token is still valid, and an administrator still is one. */
 function checkStill(caller: KnownCaller, state: State, now: number): void {
   const current = state.callerOf(Buffer.from(caller.sha256, "hex"), now);
   if (current === undefined) {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Runs an operation for many callers at a time. Callers that come while one is under way share the next one, because the
- * one under way may have begun before what they must see.
- * @param pause awaited before each run; callers that come meanwhile share the run
+ * Shares the runs of an operation between callers. A call made during a run waits for the next run,
+ * because the current one may have begun too early to see what the caller needs.
+ * @param pause awaited before each run; calls made during it share that run
  */
 export function coalesced(run: () => Promise<void>, pause?: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> = Promise.resolve();
@@ -21,7 +21,7 @@ export function coalesced(run: () => Promise<void>, pause?: () => Promise<void>)
   };
 }
 
-/** A `pause` of `coalesced`: two runs begin at least `ms` milliseconds apart. */
+/** A `pause` for `coalesced`: two runs begin at least `ms` milliseconds apart. */
 export function apart(ms: number): () => Promise<void> {
   let last = Number.NEGATIVE_INFINITY;
   return async () => {

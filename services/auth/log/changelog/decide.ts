@@ -1,6 +1,7 @@
 /**
- * Decides changes that are written together. Each is decided on the state as the ones before it leave it, although none of
- * them is written yet: on a draft of the state, which nobody else sees.
+ * Decides changes that are written together. Each change is decided on the state that includes the
+ * changes before it, although none of them is written yet. For this it uses a private draft of the
+ * state.
  */
 import type { Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
@@ -14,7 +15,7 @@ import type { AuthorityClock } from "../time/clock.js";
 export interface Author {
   readonly namespace: string;
   readonly account: string;
-  /** The call that asks for the change; undefined where none does. */
+  /** The call that asks for the change; undefined if there is none. */
   readonly origin?: Origin | undefined;
 }
 
@@ -22,15 +23,15 @@ export interface Author {
 export interface Origin {
   /** The client's address. */
   readonly address: string;
-  /** The ID of the request. */
   readonly requestId: string | undefined;
   /** SHA-256 of the token of the call; undefined for a call without one. */
   readonly token?: Buffer | undefined;
 }
 
 /**
- * Decides what a change is made of: the events of its entry, by the state and the time in milliseconds since 1970. It must
- * look at no other state, because that may lack changes that come before.
+ * Decides what a change consists of: the events of its entry. It must read only the given state,
+ * because any other state may lack the changes before this one.
+ * @param now in milliseconds since 1970
  * @throws {StatusError} to refuse the change.
  */
 export type Decide = (state: State, now: number) => LogEvent[];
@@ -44,12 +45,14 @@ export interface Proposal {
   readonly decide: Decide;
 }
 
-/** What was decided: an entry to write with its records of the audit trail, that there is nothing to change, or a refusal. */
+/**
+ * The result: an entry and its audit records, no entry if there is nothing to change, or a refusal.
+ */
 export type ChangeDecision =
   | { readonly entry: Entry | undefined; readonly records: readonly PlacedRecord[] }
   | { readonly refusal: unknown };
 
-/** Decides changes in their order. The state stays as it is. */
+/** Decides changes in their order. Does not change `state`. */
 export function decideInOrder(
   state: State,
   proposals: readonly Proposal[],
@@ -71,7 +74,7 @@ export function decideInOrder(
   });
 }
 
-/** What records have of the call; nothing where there is none. */
+/** The fields of audit records that describe the call; empty without a call. */
 function originOf({ origin }: Author, state: State): Partial<AuditRecord> {
   if (origin === undefined) return {};
   const token = origin.token && state.token(origin.token);

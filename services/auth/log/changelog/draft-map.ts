@@ -1,6 +1,6 @@
-/** A map that is read and changed over another one, which stays as it is. */
+/** A map with changes on top of a base map, which stays unchanged. */
 
-/** What the state uses of a map. */
+/** The methods of Map that the state uses. */
 export interface MapEntries<K, V> extends Iterable<[K, V]> {
   readonly size: number;
   get(key: K): V | undefined;
@@ -11,17 +11,18 @@ export interface MapEntries<K, V> extends Iterable<[K, V]> {
   values(): Iterable<V>;
 }
 
-/** The entries of another map, but for the changes that were made here. Making one costs no look at the entries. */
+/** The entries of a base map with the changes made here. Creating one does not read the entries. */
 export class DraftMap<K, V> implements MapEntries<K, V> {
   readonly #base: MapEntries<K, V>;
   readonly #draftOf: (value: V) => V;
-  /** By key: what was set, or undefined where the key was deleted. */
+  /** The value that was set for a key, or undefined if the key was deleted. */
   readonly #changed = new Map<K, V | undefined>();
   #size: number;
 
   /**
-   * @param base must not change as long as the draft is used
-   * @param draftOf makes a draft of a value that can be changed in place; it is called once for each value that is read
+   * @param base must not change while the draft is used
+   * @param draftOf makes a draft of a value that can be changed in place; called once for each
+   *   value that is read
    */
   constructor(base: MapEntries<K, V>, draftOf: (value: V) => V = (value) => value) {
     this.#base = base;

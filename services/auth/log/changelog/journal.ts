@@ -1,10 +1,11 @@
 /**
- * The journal keeps the state current with the log of changes, and adds to it. A change is decided on the state, written
- * under the next revision, and folded into the state. Where another authority has taken that revision, its entry is read
- * and the change is decided anew: so every change is valid at its place in the log.
+ * The journal keeps the state up to date with the change log, and adds changes to the log. A change
+ * is decided on the state, written under the next revision, and applied to the state. If another
+ * authority has written that revision first, the journal applies that entry and decides the change
+ * again. So every change is valid at its place in the log.
  *
- * Changes that are asked for while others are being written are written together after them, with one wait for the disk,
- * in the order in which they came. Each has an entry and a revision of its own, and is refused on its own.
+ * Changes that arrive during a write are written together after it, in their order, with one wait
+ * for the disk. Each has its own entry and revision, and can be refused on its own.
  */
 
 import type { Logger } from "pino";
@@ -27,28 +28,28 @@ import { checksumOf } from "./row.js";
 /** The authority itself. */
 export const PORTICO: Author = { namespace: DEFAULT_NAMESPACE, account: "portico" };
 
-/** Told of every change of the state. */
+/** Notified of every change of the state. */
 export interface StateListener {
-  /** A revision was folded in. */
+  /** A revision was applied to the state. */
   changed(revision: number, changes: readonly Change[]): void;
-  /** The state was read anew: the changes in between are not known one by one. */
+  /** The state was loaded again: the single changes in between are unknown. */
   replaced(): void;
 }
 
-/** How often the next revision may be taken by another authority before a change is given up. */
+/** How often another authority may write the next revision first before a change is given up. */
 const MAX_ATTEMPTS = 100;
-/** Changes that are asked for and not answered. */
+/** Maximum number of changes that are not finished. */
 const MAX_UNANSWERED = 1_000;
-/** Changes that are decided in one turn of the event loop, and written together. */
+/** Maximum number of changes that are decided together and written together. */
 const MAX_TOGETHER = 256;
-/** How long a change may wait for its turn, in milliseconds. */
+/** Maximum time that a change waits for its turn, in milliseconds. */
 const MAX_WAIT = 10_000;
-/** Of how many of the newest entries the checksums are remembered. */
+/** Number of the newest entries whose checksums are remembered. */
 const MAX_CHECKSUMS = 4_096;
 
 /** A change that waits for its turn. */
 interface Waiting extends Proposal {
-  /** When it came, by `performance.now()`. */
+  /** When it arrived, by `performance.now()`. */
   readonly since: number;
   resolve(revision: number): void;
   reject(error: unknown): void;
@@ -61,15 +62,15 @@ export class Journal {
   readonly #clock: JournalOptions["clock"];
   readonly #followers = new Set<StateListener>();
   #state = new State();
-  /** The text of the newest entry that is folded in, as it is in the store; undefined before the first. */
+  /** The text in the store of the newest entry in the state; undefined before the first entry. */
   #text: string | undefined;
-  /** The checksums of the newest entries, by their revisions. */
+  /** The checksums of the newest entries, by revision. */
   readonly #checksums = new Map<number, string>();
   readonly #waiting: Waiting[] = [];
   #unanswered = 0;
   /** Changes that are refused because of the store or the clock. */
   readonly refusals: Refusals;
-  /** Writes what waits. */
+  /** The running `#write`. */
   #writing: Promise<void> | undefined;
   readonly #readNext = coalesced(() => this.#read());
   #keeping: Promise<void> | undefined;
@@ -92,7 +93,7 @@ export class Journal {
     return journal;
   }
 
-  /** The state as of the newest revision that is folded in. */
+  /** The state with all entries that were applied. */
   get state(): State {
     return this.#state;
   }
@@ -106,32 +107,35 @@ export class Journal {
     return this.#log.audit;
   }
 
-  /** The checksum of the newest entry that is folded in. */
+  /** The checksum of the newest entry in the state. */
   get checksum(): string {
     return checksumOf(this.#text ?? "");
   }
 
-  /** Whether the entry with this checksum is folded in. False also for one of long ago. */
+  /**
+   * Whether the entry with this checksum is in the state. False for one older than MAX_CHECKSUMS.
+   */
   has(revision: number, checksum: string): boolean {
     return this.#checksums.get(revision) === checksum;
   }
 
-  /** When the newest entry was made, in milliseconds since 1970; undefined where there is none, or it is gone. */
+  /** When the newest entry was made, in milliseconds since 1970; undefined if it is not stored. */
   lastTime(): Promise<number | undefined> {
     return this.#log.timeOf(this.#state.revision);
   }
 
-  /** Tells a follower of changes until the returned function is called. */
+  /** Notifies a follower of changes until the returned function is called. */
   follow(follower: StateListener): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }
 
   /**
-   * Makes a change, and gives its revision once it is on disk. `decide` may be called more than once, and throws
-   * StatusError to refuse; what it refuses, it refuses by the newest state. No events: nothing to change.
-   * @throws {StatusError} UNAVAILABLE when the clock is wrong, or too many changes wait; or when the store fails, and then
-   *   the change may have been made all the same.
+   * Makes a change, and returns its revision once it is on disk. `decide` may be called more than
+   * once. It throws StatusError to refuse the change; only a refusal by the newest state is final.
+   * If `decide` returns no events, nothing is written.
+   * @throws {StatusError} UNAVAILABLE when the clock is wrong, too many changes wait, or the store
+   *   fails. If the store fails, the change may have been made all the same.
    */
   async commit(author: Author, decide: Decide): Promise<number> {
     if (this.#unanswered >= MAX_UNANSWERED) throw tooMany();
@@ -151,8 +155,8 @@ export class Journal {
   }
 
   /**
-   * Folds in everything that was committed, by any authority, before this call. Calls that come while the log is being read
-   * share the next reading.
+   * Applies everything to the state that any authority committed before this call. Calls made
+   * during a reading of the log share the next reading.
    * @throws {StatusError} UNAVAILABLE when the store fails.
    */
   async sync(): Promise<void> {
@@ -163,18 +167,20 @@ export class Journal {
     }
   }
 
-  /** Resolves when nothing is being written any more. A snapshot of many parts is left unfinished. */
+  /** Resolves when all writes have ended. A snapshot of many parts is left unfinished. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#writing;
     await this.#keeping;
   }
 
-  /** Writes what waits, until nothing does. */
+  /** Writes the waiting changes until there are none. */
   async #write(): Promise<void> {
-    await undefined; // What is asked for in the same turn of the event loop is written together.
+    // Wait, so that changes from the same turn of the event loop are written together.
+    await undefined;
     while (this.#waiting.length > 0) {
-      // Before the first entry there is none that others could be written after.
+      // The log's first entry is written alone: `append` checks the entry before, and there is none
+      // yet.
       const together = this.#waiting.splice(0, this.#text === undefined ? 1 : MAX_TOGETHER);
       const latest = performance.now() - MAX_WAIT;
       for (const { since, reject } of together) if (since < latest) reject(tooMany());
@@ -188,7 +194,10 @@ export class Journal {
     this.#writing = undefined;
   }
 
-  /** Decides changes, writes them together, and answers them. @throws {Error} for those that are not answered. */
+  /**
+   * Decides changes, writes them together, and resolves or rejects each.
+   * @throws {Error} the error for all changes that are not resolved or rejected yet.
+   */
   async #commit(together: readonly Waiting[]): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const state = this.#state;
@@ -200,25 +209,26 @@ export class Journal {
         const texts = await this.#log.append(revision + 1, entries, this.#text, records);
         if (texts !== undefined) {
           this.refusals.wrote();
-          // Written: so no other authority had changed the state by which the others were refused.
-          return this.#response(together, decisions, revision, texts);
+          // The write succeeded. So no other authority had changed the state by which the refused
+          // changes were decided.
+          return this.#finish(together, decisions, revision, texts);
         }
         await this.sync();
       } else {
         if (decisions.some((decision) => "refusal" in decision)) await this.sync();
         if (this.#state === state && state.revision === revision)
-          return this.#response(together, decisions, revision, []);
+          return this.#finish(together, decisions, revision, []);
       }
     }
     throw aborted("Too many changes at once; try again");
   }
 
   /**
-   * Folds in what was written, and answers each change.
-   * @param revision by which they were decided
+   * Applies the written entries to the state, and resolves or rejects each change.
+   * @param revision of the state by which they were decided
    * @param texts of their entries
    */
-  async #response(
+  async #finish(
     together: readonly Waiting[],
     decisions: readonly ChangeDecision[],
     revision: number,
@@ -239,7 +249,10 @@ export class Journal {
     }
   }
 
-  /** Folds the entry in, unless a reading that ran at the same time has done so. @throws {LostHistoryError} */
+  /**
+   * Applies the entry to the state, unless a reading has done so at the same time.
+   * @throws {LostHistoryError}
+   */
   #fold(revision: number, { entry, text }: ReadEntry): void {
     if (revision !== this.#state.revision + 1) {
       if (this.#isOfAnother(revision, text)) throw this.#log.lost(revision);
@@ -251,7 +264,7 @@ export class Journal {
     if (this.#keeping === undefined && this.#log.isSnapshotDue(revision)) this.#keep();
   }
 
-  /** Whether it is known that the entry of the revision which is folded in has another text. */
+  /** Whether the state is known to include another entry with this revision. */
   #isOfAnother(revision: number, text: string): boolean {
     return this.#checksums.has(revision) && !this.has(revision, checksumOf(text));
   }
@@ -307,7 +320,7 @@ export class Journal {
     this.#remember(state.revision, text);
   }
 
-  /** Keeps a snapshot in the background; that one is missing does no harm but to the time of the next start. */
+  /** Writes a snapshot in the background. A missing snapshot only makes the next start slower. */
   #keep(): void {
     const state = this.#state.freeze();
     this.#keeping = this.#log
@@ -332,7 +345,7 @@ function tooMany(): StatusError {
   return new StatusError(Code.UNAVAILABLE, "Too many changes at once; try again");
 }
 
-/** Converts a failure of the store into what callers are told, UNAVAILABLE; other errors stay as they are. */
+/** Converts a failure of the store to UNAVAILABLE for callers; returns other errors unchanged. */
 export function unavailable(error: unknown): unknown {
   if (error instanceof LostHistoryError) return new StatusError(Code.UNAVAILABLE, error.message, { cause: error });
   if (!(error instanceof StoreError)) return error;

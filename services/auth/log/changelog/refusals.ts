@@ -1,6 +1,7 @@
 /**
- * Changes that the authority refuses although nothing is wrong with them: because of its store, or its clock. Callers are
- * told that much, without names of files and servers. The operator finds the rest in the log, in `/readyz` and in the metrics.
+ * Changes that the authority refuses because of its store or its clock, although the changes are
+ * valid. The response says only that, without names of files and servers. The operator finds the
+ * rest in the log, in `/readyz` and in the metrics.
  */
 
 import type { Logger } from "pino";
@@ -10,7 +11,7 @@ import { StoreError } from "../../../../src/store/store.js";
 /** Why changes are refused, as the metrics name it. */
 export type Reason = "clock" | "disk_full" | "read_only" | "store";
 
-/** What callers are told while the store takes no changes, and what its operator is told. */
+/** Messages while the store accepts no changes: for callers and for the operator. */
 const WORDS: Readonly<Record<Exclude<Reason, "clock">, { readonly caller: string; readonly operator: string }>> = {
   disk_full: {
     caller: "The authority changes nothing while the disk of its store is full; its operator must make room there",
@@ -26,7 +27,7 @@ const WORDS: Readonly<Record<Exclude<Reason, "clock">, { readonly caller: string
   },
 };
 
-/** A change is refused for a reason that lies at the authority. */
+/** A change is refused because of a problem of the authority. */
 export class RefusedError extends StatusError {
   readonly reason: Reason;
 
@@ -38,18 +39,18 @@ export class RefusedError extends StatusError {
 
 const REASONS: readonly Reason[] = ["disk_full", "read_only", "clock", "store"];
 
-/** What callers are told of a failure of the store. */
+/** The error for callers when the store fails. */
 export function refusedByStore(error: StoreError): RefusedError {
   const { reason = "store" } = error;
   return new RefusedError(reason, WORDS[reason].caller, { cause: error });
 }
 
-/** Counts the changes that an authority refuses, and knows whether its store takes any. */
+/** Counts the refused changes, and remembers whether the store accepts changes. */
 export class Refusals {
   readonly #log: Logger;
-  // Each is told from the start: a rate needs the 0 before the first refusal.
+  // Every reason has a count from the start: a rate needs the 0 before the first refusal.
   readonly #counts = new Map<Reason, number>(REASONS.map((reason) => [reason, 0]));
-  /** Why the store did not take the last write. */
+  /** Why the store did not accept the last write. */
   #failure: Exclude<Reason, "clock"> | undefined;
 
   constructor(log: Logger) {
@@ -61,17 +62,16 @@ export class Refusals {
     return this.#counts;
   }
 
-  /** Why the store takes no changes and what to do, in words for the operator; undefined where it takes them. */
+  /** Why the store accepts no changes and what to do, for the operator; otherwise undefined. */
   get error(): string | undefined {
     return this.#failure && WORDS[this.#failure].operator;
   }
 
-  /** A change was refused. */
   count({ reason }: RefusedError): void {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
   }
 
-  /** The store did not take a write. */
+  /** Records that the store did not accept a write. */
   failed(error: unknown): void {
     if (!(error instanceof StoreError)) return;
     const { reason = "store" } = error;
@@ -79,7 +79,7 @@ export class Refusals {
     this.#failure = reason;
   }
 
-  /** The store took a write. */
+  /** Records that the store accepted a write. */
   wrote(): void {
     if (this.#failure !== undefined) this.#log.warn("the store takes changes again");
     this.#failure = undefined;

@@ -1,10 +1,10 @@
-/** Rows of the log and of snapshots: keys that sort as revisions do, and texts with a checksum over key and content. */
+/** Rows of the log and of snapshots: keys sort like revisions, texts have a checksum. */
 import { crc32 } from "node:zlib";
 import { asBuffer } from "../../../../src/wire/buffer.js";
 
 const REVISION_DIGITS = 16;
 
-/** Zero-padded, so that keys sort as revisions do. */
+/** Zero-padded, so that keys sort like revisions. */
 export function keyOf(revision: number): string {
   return String(revision).padStart(REVISION_DIGITS, "0");
 }
@@ -14,7 +14,7 @@ export function checksum(key: string, content: string): string {
   return crc32(`${key}:${content}`).toString(16).padStart(8, "0");
 }
 
-/** The checksum with which the text of a row begins, in hexadecimal. */
+/** The checksum at the beginning of a row's text, in hexadecimal. */
 export function checksumOf(text: string): string {
   return text.slice(0, 8);
 }
@@ -25,7 +25,7 @@ export function seal(key: string, bytes: Uint8Array): string {
   return `${checksum(key, content)} ${content}`;
 }
 
-/** @throws {Error} when the text is damaged, or of another key */
+/** @throws {Error} when the text is damaged, or belongs to another key */
 export function unseal(key: string, text: string): Buffer {
   const content = text.slice(9);
   if (text !== `${checksum(key, content)} ${content}`) throw new Error("is damaged");

@@ -1,4 +1,4 @@
-/** Tells the operator once that the store cannot be relied on, and once that it can again. Each ping of a guard asks it. */
+/** Logs once that the store fails, and once that it works again. Each ping uses the store. */
 import type { Logger } from "pino";
 import { LostHistoryError } from "./change-log.js";
 
@@ -8,18 +8,21 @@ interface Options {
   readonly now: () => number;
 }
 
-/** Whether the store answered the last time. */
+/** Whether the last use of the store succeeded. */
 export class StoreWatch {
   readonly #options: Options;
-  /** Since when it has not. */
+  /** When the store began to fail; undefined while it works. */
   #since: number | undefined;
-  #said = "";
+  #logged = "";
 
   constructor(options: Options) {
     this.#options = options;
   }
 
-  /** Runs what the store is needed for, and notes whether it failed. @throws what it throws. */
+  /**
+   * Runs an operation on the store, and remembers whether it failed.
+   * @throws the operation's error
+   */
   async run(act: () => Promise<void>): Promise<void> {
     try {
       await act();
@@ -31,15 +34,16 @@ export class StoreWatch {
     const seconds = Math.round((this.#options.now() - this.#since) / 1000);
     this.#options.log.warn(`the store answers again, after ${seconds} s: guards get leases again`);
     this.#since = undefined;
-    this.#said = "";
+    this.#logged = "";
   }
 
   #failed(error: unknown): void {
     const { log, now } = this.#options;
     const cause = (error as Error).cause ?? error;
-    const said = cause instanceof LostHistoryError ? cause.message : "the store does not answer: guards get no leases";
+    const message =
+      cause instanceof LostHistoryError ? cause.message : "the store does not answer: guards get no leases";
     this.#since ??= now();
-    if (said !== this.#said) log.error({ err: cause }, said);
-    this.#said = said;
+    if (message !== this.#logged) log.error({ err: cause }, message);
+    this.#logged = message;
   }
 }

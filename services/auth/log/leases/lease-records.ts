@@ -1,42 +1,52 @@
 /**
- * Claims tell the authorities on a store of each other's leases. An authority that grants leases to guards has written
- * a claim: a row whose key is the claim's id and whose value is how long one of its leases can run, its span. Other
- * authorities read the claims, and so know what to wait for. This file is for stores of one machine, which have one
- * authority at a time; shared-lease-records.ts is for stores that several authorities share.
+ * Lease records show the authorities on a store each other's leases. Before an authority grants
+ * leases to guards, it writes a lease record: a row whose key is the record's ID, and whose value
+ * is the maximum time that one of its leases can run, its span. Other authorities read the lease
+ * records to know how long to wait. This file is for stores on one machine, which one authority
+ * uses at a time; shared-lease-records.ts is for stores that several authorities share.
  *
- * The claim is written once. A full or locked disk therefore stops changes, which must be written, but not leases, for
- * which the claim and the log are only read.
+ * The lease record is written once. So a full or locked disk stops changes, which must be written,
+ * but not leases: for a lease, the lease record and the log are only read.
  *
  * The rules:
- *  1. Before each pong, and after its ping has arrived, the granting authority reads its claim, and then the log to its
- *     end (`hold`, then Journal.sync). If the claim is gone, it writes a new one under a new id before it reads the log.
- *     An id is never used twice.
- *  2. A guard counts its lease from when it *sent* the ping. So the lease ends at most a span after the reading.
- *  3. The authority that commits a change reads the claims after the commit (`settled`). It retires each claim of others: it writes
- *     the row `retired/<id>` with the same span, deletes the claim, and waits the span, counted from the deletion. It
- *     deletes the retired row afterwards. A claim that cannot be retired, on a full disk, is waited for all the same:
- *     its span, counted from the reading, and again after the next change.
- *  4. An authority that finds a retired row deletes its claim, too, and waits the row's span, counted from then.
- *  5. An authority that starts retires what it finds. So the first change waits at most for what is left of the span.
+ *  1. Before each pong, and after its ping has arrived, the granting authority reads its lease
+ *     record (`hold`), and then reads the log to its end (Journal.sync). If the record is gone, it
+ *     writes a new one under a new ID before it reads the log. An ID is never used twice.
+ *  2. A guard counts its lease from when it *sent* the ping. So the lease ends at most one span
+ *     after the lease record was read.
+ *  3. The authority that commits a change reads the lease records after the commit (`settled`). It
+ *     retires each record of another authority: it writes the row `retired/<id>` with the same
+ *     span, deletes the record, waits one span from the deletion, and then deletes the retired row.
+ *     If a record cannot be retired because the disk is full, the authority waits one span from the
+ *     reading, and again after the next change.
+ *  4. An authority that finds a retired row also deletes the lease record of that ID, and waits the
+ *     row's span, counted from then.
+ *  5. An authority that starts retires all records that it finds. So its first change waits at most
+ *     for the rest of the span.
  *
- * Why no decision lacks a change, committed at time C, once `settled` has resolved. Take a pong of authority A that
- * does not name it, and the claim that A read for it at time R. A read the log after R and before C, or it would name the
- * change. The ping was sent before R, so the lease ends before R + span, and R < C. At D, after C, authority B reads the
- * claims.
- *  - The claim is there, or its retired row is: B waits the span from D or later, so past R + span.
- *  - Neither is there. The claim was written before R, as rule 1 says, so it was there once, and the retired row was
- *    deleted by an authority that had waited the span after the claim's deletion. That deletion came after R, at which
- *    the claim was there. So R + span is past.
- * Nothing here depends on how long A takes between its steps. Where it is stopped (SIGSTOP) after it has read its claim,
- * and goes on when its claim was retired and the span waited for, it may still send its pong; but the guard counts from
- * its ping, and the lease has ended. Where A is stopped before it reads, it finds the claim gone. Where B is killed
- * between any two steps of rule 3, either the claim or the retired row is there for the next authority. A shorter lease
- * after a restart changes nothing, because each row carries the span of the leases that were granted under it.
+ * The guarantee: once `settled` has resolved for a change committed at time C, no guard decides
+ * without the change. Proof: take a pong of authority A that does not name the change. Let R be the
+ * time at which A read its lease record for this pong. A read the log after R and before C, because
+ * otherwise the pong would name the change. So R < C. The guard sent the ping before R, so the
+ * lease ends before R + span. At time D, after C, authority B reads the lease records.
+ *  - B finds the lease record or its retired row. Then it waits one span from D or later, so until
+ *    after R + span.
+ *  - B finds neither. By rule 1 the lease record was written before R, so it existed. Its retired
+ *    row was deleted by an authority that had waited one span after the record's deletion. The
+ *    record still existed at R, so it was deleted after R. So R + span has passed.
+ * The proof does not depend on how long A takes between its steps. Suppose that A is stopped
+ * (SIGSTOP) after it has read its lease record, and continues when the record is retired and the
+ * span has passed. It may still send its pong, but the guard counts from its ping, so the lease has
+ * ended. If A is stopped before it reads, it finds the record gone. If B is killed between any two
+ * steps of rule 3, the lease record or the retired row is there for the next authority. A shorter
+ * lease after a restart changes nothing, because each row has the span of the leases that were
+ * granted under it.
  *
- * Two live authorities retire each other's claims again and again: that is safe, but each change waits, so it is said to
- * the operator.
+ * Two running authorities retire each other's lease records again and again. That is safe, but each
+ * change waits, so the log warns the operator.
  *
- * A clock's rate may be wrong by a twentieth; leaseSpan adds that. Spans are waited for by the monotonic clock.
+ * The rate of a clock may be wrong by 5%; leaseSpan adds that. Spans are measured with the
+ * monotonic clock.
  */
 
 import { randomUUID } from "node:crypto";
@@ -47,41 +57,46 @@ import type { Collection } from "../../../../src/store/collection.js";
 
 import { coalesced } from "../changelog/coalesced.js";
 
-/** How long a lease may run, by any clock, after the ping it counts from had arrived, in milliseconds. */
+/** Maximum time that a lease runs, by any clock, after its ping has arrived, in milliseconds. */
 export function leaseSpan(leaseMs: number): number {
   return leaseMs + Math.max(50, leaseMs / 20);
 }
 
-/** The span of the longest lease that can be set, in milliseconds. */
+/** The span of the longest lease that can be configured, in milliseconds. */
 export const MAX_SPAN = leaseSpan(60_000);
 const RETIRED = "retired/";
-/** How soon rows that could not be read are read again, in milliseconds. */
+/** Delay before rows that could not be read are read again, in milliseconds. */
 const RETRY = 200;
 
-/** What an authority tells others on the store of the leases that it grants, and learns of theirs. */
+/** How an authority reports its own leases to others on the store, and waits for theirs. */
 export interface LeaseRecords {
-  /** How many other authorities had a claim at the last reading: those that run, or were killed a moment ago. */
+  /**
+   * Number of other authorities with a lease record at the last reading: running, or just killed.
+   */
   readonly others: number;
-  /** Reads the claims of others. Must come before the first change. */
+  /** Reads the lease records of others. Must be called before the first change. */
   open(): Promise<void>;
   /**
-   * Must resolve before the log is read for a pong, after the ping has arrived: from then on, other authorities wait for
-   * the lease that the pong grants.
-   * @throws {StoreError} when the store fails. Then nothing may be granted.
+   * Must resolve after a ping has arrived and before the log is read for its pong. From then on,
+   * other authorities wait for the lease that the pong grants.
+   * @throws {StoreError} when the store fails. Then no lease may be granted.
    */
   hold(): Promise<void>;
   /**
-   * Resolves when no lease of another authority runs any more whose guard may decide without the revision, which this
-   * authority has just committed.
+   * Resolves when no lease of another authority allows its guard to decide without the revision.
+   * This authority must have just committed the revision.
    */
   settled(revision: number): Promise<void>;
   /**
-   * The guards of other authorities that do not understand a kind of restrictions, and the authorities that do not, in words. A
-   * guard is told of here before it gets its first lease.
+   * The guards of other authorities, and the authorities, that do not understand a kind of
+   * restrictions; in words. A guard is listed here before it gets its first lease.
    * @throws {StoreError} when the store fails.
    */
   lacking(kind: string): Promise<readonly string[]>;
-  /** Nothing may be granted any more. @param left how long our leases may still run, in milliseconds. */
+  /**
+   * Ends the granting of leases.
+   * @param left how long our leases may still run, in milliseconds
+   */
   withdraw(left: number): Promise<void>;
 }
 
@@ -95,21 +110,21 @@ interface Options {
   readonly leaseMs: number;
 }
 
-/** The claim of this authority, and what it knows of the claims of others. */
+/** The lease record of this authority, and what it knows about the records of others. */
 export class LocalLeaseRecords implements LeaseRecords {
   readonly #options: Options;
   readonly others = 0;
-  /** Of our own leases, in milliseconds. */
+  /** Span of our own leases, in milliseconds. */
   readonly #span: number;
-  /** Our claim, while it stands as far as we know. */
+  /** ID of our lease record, unless we know that it is gone. */
   #own: string | undefined;
   #closed = false;
   #warned = false;
-  /** When the leases have ended that the newest reading of the claims of others found. */
+  /** When all leases under the lease records of the newest reading have ended. */
   #ends = 0;
-  /** When the leases under each retired claim have ended, by the claim's id. */
+  /** When the leases under each retired lease record have ended, by the record's ID. */
   readonly #retired = new Map<string, number>();
-  /** Deletes the rows of those that have ended. */
+  /** Deletes the retired rows whose leases have ended. */
   #tidying: NodeJS.Timeout | undefined;
 
   constructor(options: Options) {
@@ -117,7 +132,7 @@ export class LocalLeaseRecords implements LeaseRecords {
     this.#span = leaseSpan(options.leaseMs);
   }
 
-  /** Retires what earlier authorities left. Must come before the first change. */
+  /** Retires the lease records of earlier authorities. Must be called before the first change. */
   async open(): Promise<void> {
     try {
       await this.#retireOthers({ starting: true });
@@ -129,7 +144,10 @@ export class LocalLeaseRecords implements LeaseRecords {
     }
   }
 
-  /** Resolves when our claim was there at a moment after the call. Calls that come during a reading share the next one. */
+  /**
+   * Resolves when our lease record existed at a moment after the call. Calls made during a reading
+   * share the next one.
+   */
   readonly hold = coalesced(async () => {
     if (this.#closed) throw new StatusError(Code.UNAVAILABLE, "The authority is shutting down");
     const { rows } = this.#options;
@@ -145,7 +163,7 @@ export class LocalLeaseRecords implements LeaseRecords {
     this.#own = id;
   });
 
-  /** Waits for every lease whose pong named the log as it was before the call, so for the revision committed before it. */
+  /** Waits for every lease whose pong did not name the last commit. */
   async settled(): Promise<void> {
     const { now, log } = this.#options;
     const latest = now() + MAX_SPAN;
@@ -162,12 +180,12 @@ export class LocalLeaseRecords implements LeaseRecords {
     }
   }
 
-  /** Reads the claims of others, and retires them. Changes that were written together share a reading. */
+  /** Retires the lease records of others. Changes that were written together share a reading. */
   readonly #readOthers = coalesced(async () => {
     this.#ends = await this.#retireOthers();
   });
 
-  /** None: the leases of another authority are waited for. */
+  /** Always empty: a change waits until all leases of other authorities have ended. */
   async lacking(): Promise<readonly string[]> {
     return [];
   }
@@ -175,7 +193,7 @@ export class LocalLeaseRecords implements LeaseRecords {
   async withdraw(left: number): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#tidying);
-    await this.hold().catch(() => undefined); // One that was under way has ended.
+    await this.hold().catch(() => undefined); // Wait for a call that is still running.
     const own = this.#own;
     if (own === undefined) return;
     const { rows } = this.#options;
@@ -184,12 +202,12 @@ export class LocalLeaseRecords implements LeaseRecords {
     this.#own = undefined;
   }
 
-  /** Retires the claims of others; gives the moment at which the last of the leases under them has ended. */
+  /** Retires the lease records of others. Returns when the last lease under them has ended. */
   async #retireOthers({ starting = false } = {}): Promise<number> {
     const { rows, now } = this.#options;
     const read = now();
     const found = await rows.after("", Number.MAX_SAFE_INTEGER);
-    // A claim and its retired row may both be there: then the later end counts.
+    // A lease record and its retired row may both exist. Then the later end counts.
     const ends = [read];
     for (const [key, value] of found) {
       if (key === this.#own) continue;
@@ -205,7 +223,7 @@ export class LocalLeaseRecords implements LeaseRecords {
     return Math.max(...ends);
   }
 
-  /** Gives the moment at which the leases under the claim have ended. */
+  /** Returns when the leases under the lease record have ended. */
   async #retire(id: string, span: number, isLeaseRecord: boolean): Promise<number> {
     const { rows, now, log } = this.#options;
     try {
@@ -218,7 +236,9 @@ export class LocalLeaseRecords implements LeaseRecords {
     return now() + span;
   }
 
-  /** Deletes retired rows once their leases have ended, so that no later authority waits for them. */
+  /**
+   * Deletes retired rows once their leases have ended, so that no later authority waits for them.
+   */
   #tidyLater(): void {
     if (this.#closed || this.#retired.size === 0) return;
     const next = Math.min(...this.#retired.values());
@@ -249,13 +269,13 @@ export class LocalLeaseRecords implements LeaseRecords {
   }
 }
 
-/** How long the leases under any claim may still run, in milliseconds: whoever has made a change waits that long. */
+/** Maximum time that leases under any lease record may still run, in milliseconds. */
 export async function longestSpan(rows: Collection): Promise<number> {
   const found = await rows.after("", Number.MAX_SAFE_INTEGER);
   return Math.max(0, ...found.map(([, value]) => spanOf(value)));
 }
 
-/** What a row says of how long leases under it may run, in milliseconds; the longest time where it cannot be read. */
+/** Maximum time that leases under a row may run, in milliseconds; MAX_SPAN if it is unreadable. */
 function spanOf(value: string): number {
   return Math.min(Number(value) || MAX_SPAN, MAX_SPAN);
 }

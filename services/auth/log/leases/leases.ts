@@ -1,17 +1,20 @@
 /**
- * The leases of the guards that follow this authority: which of them may still decide by an old revision. A pong lets a
- * guard decide for the time of a lease after its ping. So a change holds everywhere once every guard has applied its
- * revision, or the lease of its last pong before the change has run out. A guard whose stream broke counts until
- * then, unless it had closed its side before, because then it decides nothing more.
+ * The leases of the guards that follow this authority: which guards may still decide by an old
+ * revision. A pong lets a guard decide for the time of one lease after its ping. So a change is in
+ * force everywhere once each guard has applied its revision, or the lease of the guard's last pong
+ * before the change has ended. A guard whose stream broke counts until then. A guard that closed
+ * its side first does not count: it decides nothing more.
  *
- * The guard measures the lease from when it sent the ping; here it is measured from when the pong was made, which is
- * later. The margin is for clocks that do not run equally fast. Guards of other authorities are known by lease-records.ts.
+ * The guard measures the lease from when it sent the ping. The authority measures it from when it
+ * made the pong, which is later. The span adds a margin for clocks that run at different rates.
+ * lease-records.ts handles the guards of other authorities.
  *
- * A guard gets its next pong when it has applied the revision of the last one. So a guard that applies nothing has one
- * lease only, and later changes do not wait for it.
+ * A guard gets its next pong only when it has applied the revision of the last one. So a guard that
+ * applies nothing has one lease only, and later changes do not wait for it.
  *
- * A guard that does not understand a restriction in force (src/access/decide/restrictions.ts) gets no lease. One that had its lease
- * before is waited for until the lease has run out, because to such a guard having applied the revision means nothing.
+ * A guard that does not understand a restriction in force (src/access/decide/restrictions.ts) gets
+ * no lease. If it already had a lease, changes wait until that has ended, because applying the
+ * revision has no effect in such a guard.
  */
 import type { Logger } from "pino";
 import { RESTRICTIONS } from "../../../../src/access/decide/restrictions.js";
@@ -19,34 +22,36 @@ import { resourceExhausted } from "../../../../src/errors.js";
 import { unavailable } from "../changelog/journal.js";
 import { type LeaseRecords, leaseSpan } from "./lease-records.js";
 
-/** Most guards of other processes at once. */
+/** Maximum number of guards of other processes at once. */
 const MAX_HOLDERS = 1_000;
-/** Most of them with one enrolment token: a stolen one leaves room for others. */
+/** Maximum number of guards with one enrolment token: a stolen token must not use up all places. */
 const MAX_HOLDERS_OF_TOKEN = 256;
-/** Most names of guards that do not understand a restriction that are told to other authorities. */
+/** Maximum number of guards that are named to other authorities for a kind of restrictions. */
 const MAX_NAMED = 10;
 
-/** Whose guard it is: an enrolled caller's, or that of the authority's own process, for which there is always room. */
+/** Who runs the guard: an enrolled caller, or this process, whose guard is always accepted. */
 export type Owner = { readonly enrolment: string | undefined; readonly sha256: string } | "own process";
 
-/** The guard on one stream, or those of one owner whose streams broke a moment ago. */
+/** The guard on one stream, or all guards of one owner whose streams broke a moment ago. */
 export interface Holder {
   readonly owner: Owner;
   /** The revision that the guard has applied, and the one that its last pong named. */
   applied: number;
   named: number;
-  /** When the last pong was made, by the monotonic clock; a guard that never got one decides nothing. */
+  /**
+   * When the last pong was made, by the monotonic clock. Without a pong, the guard decides nothing.
+   */
   granted: number;
-  /** The kinds of restrictions that it does not understand: all, until it has said what it understands. */
+  /** The kinds of restrictions that it does not understand. Initially all. */
   lacks: readonly string[];
-  /** Sends the guard at once what it has not been sent yet. */
+  /** Sends the guard at once everything that it has not been sent yet. */
   readonly notify: () => void;
 }
 
 /** A change that waits for guards. */
 interface Waiting {
   readonly revision: number;
-  /** Those that have not applied it. */
+  /** The guards that have not applied it. */
   readonly pending: Set<Holder>;
   wake(): void;
 }
@@ -69,7 +74,9 @@ export class Leases {
   readonly #now: () => number;
   readonly #log: Logger;
   readonly #holders = new Set<Holder>();
-  /** Guards whose stream broke, joined to one for each owner, so that opening streams again and again takes no room. */
+  /**
+   * Guards whose stream broke, merged for each owner, so that reopening streams takes no memory.
+   */
   readonly #gone = new Map<string, Holder>();
   readonly #waiting = new Set<Waiting>();
 
@@ -84,7 +91,7 @@ export class Leases {
 
   /**
    * @param notify called when a change waits for the guard
-   * @throws {StatusError} RESOURCE_EXHAUSTED when there are too many.
+   * @throws {StatusError} RESOURCE_EXHAUSTED when there are too many guards.
    */
   join(owner: Owner, notify: () => void): Holder {
     if (owner !== "own process") this.#checkQuota(keyOf(owner));
@@ -95,7 +102,8 @@ export class Leases {
   }
 
   /**
-   * Must be awaited before the revision of a pong is read: from here on, other authorities wait for the guard.
+   * Must be awaited before the revision of a pong is read: from then on, other authorities wait for
+   * the guard.
    * @throws {StatusError} UNAVAILABLE when the store fails.
    */
   async prepare(): Promise<void> {
@@ -111,14 +119,14 @@ export class Leases {
     holder.lacks = RESTRICTIONS.filter((kind) => !restrictions.includes(kind));
   }
 
-  /** The kinds of restrictions in force that the guard does not understand: with any, it must not be granted a lease. */
+  /** The kinds of restrictions in force that the guard does not understand. If any, no lease. */
   lackedBy({ lacks }: Holder): readonly string[] {
     return lacks.length === 0 ? lacks : this.#restrictions().filter((kind) => lacks.includes(kind));
   }
 
   /**
-   * What has a lease, or may get one now, and does not understand a kind of restrictions: guards, by the names of their
-   * enrolments, and other authorities.
+   * The guards (by the names of their enrolments) and other authorities that have a lease, or may
+   * get one now, and do not understand a kind of restrictions.
    * @throws {StatusError} UNAVAILABLE when the store fails.
    */
   async lacking(kind: string): Promise<string[]> {
@@ -130,19 +138,19 @@ export class Leases {
     }
   }
 
-  /** As `lacking`, of the guards that follow this authority; not all names where there are many. */
+  /** Like `lacking`, for the guards that follow this authority. Returns at most MAX_NAMED names. */
   lackingHere(kind: string): string[] {
     const may = (holder: Holder): boolean => holder.granted + this.#span > this.#now() || this.mayGrant(holder);
     const lacking = [...this.#all()].filter((holder) => holder.lacks.includes(kind) && may(holder));
     return [...new Set(lacking.map(({ owner }) => nameOf(owner)))].slice(0, MAX_NAMED);
   }
 
-  /** Whether the guard has applied what its last pong named, and so may have another. */
+  /** Whether the guard has applied what its last pong named, so that it may get another one. */
   mayGrant({ applied, named }: Holder): boolean {
     return applied >= named;
   }
 
-  /** The pong is made. */
+  /** Records that a pong was made. */
   grant(holder: Holder, revision: number): void {
     holder.granted = this.#now();
     holder.named = revision;
@@ -150,13 +158,13 @@ export class Leases {
 
   applied(holder: Holder, revision: number): void {
     holder.applied = Math.max(holder.applied, revision);
-    // Each of many guards says so of each change: going through all guards each time would take long.
+    // Checks this guard only: to check all guards for each report of each guard would take long.
     for (const { pending, revision: awaited, wake } of this.#waiting) {
       if (this.#has(holder, awaited) && pending.delete(holder) && pending.size === 0) wake();
     }
   }
 
-  /** The stream has ended; `clean` when the guard had said that it decides no more. */
+  /** The stream has ended. `clean` if the guard had said before that it makes no more decisions. */
   leave(holder: Holder, clean: boolean): void {
     this.#holders.delete(holder);
     this.#forget();
@@ -169,15 +177,16 @@ export class Leases {
     this.#wake();
   }
 
-  /** Resolves when no guard decides without the revision, which must be committed and folded in. */
+  /** Resolves when no guard decides without the revision. Must be called after its commit. */
   async settled(revision: number): Promise<void> {
     await Promise.all([this.settledHere(revision), this.#leaseRecords.settled(revision)]);
   }
 
-  /** As `settled`, for the guards that follow this authority. */
+  /** Like `settled`, for the guards that follow this authority. */
   async settledHere(revision: number): Promise<void> {
     const folded = this.#now();
-    // A pong made after that names this revision or a later one, so it extends no lease for an older one.
+    // A pong made after `folded` names this revision or a later one, so it extends no lease for an
+    // older one.
     const endOf = ({ granted }: Holder): number => Math.min(granted, folded) + this.#span;
     for (;;) {
       const now = this.#now();
@@ -192,13 +201,15 @@ export class Leases {
     }
   }
 
-  /** Deletes the claim from the store; where leases still run, leaves a row with the rest of their time. */
+  /** Deletes the lease record. If leases still run, leaves a row with the rest of their time. */
   async close(): Promise<void> {
     const last = Math.max(...[...this.#all()].map(({ granted }) => granted + this.#span));
     await this.#leaseRecords.withdraw(last - this.#now());
   }
 
-  /** Names guards that are connected and did not apply a change within their lease: each such change waits for them. */
+  /**
+   * Logs connected guards that did not apply a change within their lease: each such change waits.
+   */
   #report(holders: readonly Holder[], revision: number): void {
     for (const { owner, applied } of holders) {
       if (applied >= revision) continue;
@@ -209,7 +220,7 @@ export class Leases {
     }
   }
 
-  /** Whether the guard decides nothing any more without the revision. */
+  /** Whether the guard makes no decision without the revision any more. */
   #has(holder: Holder, revision: number): boolean {
     return holder.applied >= revision && this.lackedBy(holder).length === 0;
   }
@@ -231,7 +242,7 @@ export class Leases {
     }
   }
 
-  /** Resolves when the guards have applied a revision, when any guard has left, or after the time. */
+  /** Resolves when the guards have applied a revision, when any guard has left, or after `ms`. */
   #changed(revision: number, guards: readonly Holder[], ms: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {

@@ -1,7 +1,7 @@
 /**
- * Tells the other authorities on a shared store which revision every guard of this one has applied, so that a change made
- * there need not wait for the leases granted here. At most one report is under way; changes that come meanwhile share the
- * next one.
+ * Reports to the other authorities on a shared store which revision all guards of this authority
+ * have applied. So a change made there need not wait for the leases granted here. At most one
+ * report is being written; changes made meanwhile share the next one.
  */
 import type { Logger } from "pino";
 import { coalesced } from "../changelog/coalesced.js";
@@ -9,7 +9,7 @@ import type { Journal, StateListener } from "../changelog/journal.js";
 import type { Leases } from "./leases.js";
 import type { SharedLeaseRecords } from "./shared-lease-records.js";
 
-/** How soon a report that could not be written is tried again, in milliseconds. */
+/** Delay before a report that could not be written is written again, in milliseconds. */
 const RETRY = 200;
 
 interface Options {
@@ -19,7 +19,7 @@ interface Options {
   readonly log: Logger;
 }
 
-/** Follows the journal and the guards, until it is closed. */
+/** Follows the journal and the guards until it is closed. */
 export class Reports implements StateListener {
   readonly #options: Options;
   readonly #unfollow: () => void;

@@ -1,54 +1,68 @@
 /**
- * Claims on a store that several authorities share (KeyValueStore.mayBeStale). Each accepts changes and serves guards, and a
- * change is answered when no guard of any of them decides without it. Reading proves nothing here, because a server that
- * another one has replaced may still answer. So a claim is renewed by a write before each pong, and the guards' progress is
- * reported by writes.
+ * Lease records on a store that several authorities share (KeyValueStore.mayBeStale). Each
+ * authority accepts changes and serves guards. A change is acknowledged when no guard of any
+ * authority decides without it. To read is not enough here, because a database server that was
+ * replaced may still respond. So the authority renews its lease record by a write before each pong,
+ * and reports the progress of its guards by writes.
  *
  * The rows, in the collection `grantors`:
- *     <id>            <span> <count> <time> <wall> <about>   the claim of one run of an authority; each renewal counts on
- *     applied/<id>    <revision> <checksum>                  what all its guards have applied: its report, which a crash may lose
+ *     <id>           <span> <count> <time> <wall> <about>  the lease record of one run of an
+ *                                                          authority; a renewal increases <count>
+ *     applied/<id>   <revision> <checksum>                 the report: the revision that all its
+ *                                                          guards have applied; a crash may lose it
  *
- * <time> is the authority's time, and <wall> what the clock of its machine says, with which the others compare theirs (clock.ts).
- * <about> is JSON: the name of the authority and, for each kind of restrictions that it knows, its guards that do not understand it
- * (src/access/decide/restrictions.ts). A guard's first pong comes after a renewal that began once the guard was known.
+ * <time> is the authority's time. <wall> is the clock of its machine, with which the others compare
+ * their clocks (clock.ts). <about> is JSON: the authority's name and, for each kind of restrictions
+ * that it knows, the guards that do not understand it (src/access/decide/restrictions.ts). A
+ * guard's first pong comes after a renewal that began once the guard was known.
  *
  * The rules:
- *  1. After a ping has arrived, the granting authority renews its claim (`hold`). Then it reads the log to its end
- *     (Journal.sync). Then it makes the pong, without waiting for anything in between. Pings that come during a renewal share
- *     the next one. Where the claim is gone, it writes one under a new id. An id is never used twice.
- *  2. A guard counts its lease from when it *sent* the ping. So the lease ends at most a span after the renewal began.
- *  3. The authority that commits a change reads the claims after the commit (`settled`). For each claim of others that it
- *     finds, it waits until one of these is so:
- *      a) the authority has reported the revision or a later one, by the checksum of an entry that is folded in here;
- *      b) the claim is gone at a later reading;
- *      c) its span has passed since a reading of this authority that had found the same text had ended. Renewals that come
- *         later prolong nothing.
- *  4. An authority reports a revision when each of its guards has applied it, or can have no lease that was granted before
- *     the authority folded it in (reports.ts).
- *  5. A claim whose text has stayed the same for its span is of an authority that is dead or cut off. Any other deletes it,
- *     but only if its text is still the same at that moment (Collection.deleteIf).
- *  6. An authority that stops deletes its claim, or leaves it with what is left of its leases as its span.
+ *  1. After a ping has arrived, the granting authority renews its lease record (`hold`). Then it
+ *     reads the log to its end (Journal.sync). Then it makes the pong, without waiting for anything
+ *     in between. Pings that arrive during a renewal share the next one. If the record is gone, the
+ *     authority writes a new one under a new ID. An ID is never used twice.
+ *  2. A guard counts its lease from when it *sent* the ping. So the lease ends at most one span
+ *     after the renewal began.
+ *  3. The authority that commits a change reads the lease records after the commit (`settled`). For
+ *     each record of another authority, it waits until one of these is true:
+ *      a) That authority has reported the revision or a later one, by the checksum of an entry that
+ *         this authority has applied to its state.
+ *      b) A later reading finds the record gone.
+ *      c) The record's span has passed since this authority first read this text of the record,
+ *         counted from the end of that reading. Later renewals do not extend the wait.
+ *  4. An authority reports a revision when each of its guards has applied it, or can have no lease
+ *     that was granted before the authority applied it to its state (reports.ts).
+ *  5. If a lease record's text stays the same for its span, its authority is dead or cut off. Any
+ *     other authority then deletes the record, but only if its text is still the same at that
+ *     moment (Collection.deleteIf).
+ *  6. An authority that stops deletes its lease record, or sets its span to the rest of its leases.
  *
- * Why no decision lacks a change once `settled` has resolved. Take a pong of authority A that does not name the change,
- * the renewal W before it, and the reading R of the log after W, which did not find the change. Let C be the commit at
- * authority B, and D the reading of the claims after C.
- *  - D found W, or a later text of that claim. Suppose it did not, although the claim was never deleted. If one server answered R and D, then
- *    what it had at one of them it had at the other one, or the other way round. But R has W, which resolved before it, and
- *    not C, while D has C and not W. If a server and the one that replaced it answered them, then the newer one has
- *    whatever had resolved at the older one, so D has W, or R has C. The store promises that R is answered by a server
- *    that has W, and D by one that has C.
- *  - The ping had arrived before W began, so before the reading ended that first found that text. So (c) waits long enough. Where the text
- *    found at D was known from an earlier reading, no renewal came in between.
- *  - Where the claim was deleted before D, its leases had ended (5, 6): a renewal that came before the deletion would have changed the
- *    text, and one that came later made no use of that id.
- *  - (a): A had folded in the change when it reported. So pongs since then name it, and guards with earlier ones had applied it or
- *    had no lease. The checksum shows that A's history is the one that has the change: an authority that followed a server
- *    which lost its last entries in a failover may have another change under the same revision.
- * Nothing here depends on how long A takes between its steps. Where it is stopped (SIGSTOP) between W and its pong, and goes
- * on when its claim was deleted, the guard still counts from its ping, and the lease has ended. Hints of the store
- * (KeyValueStore.follow) only make things quicker.
+ * The guarantee: once `settled` has resolved, no guard decides without the change. Proof: take a
+ * pong of authority A that does not name the change. Let W be the renewal before the pong, and R
+ * the reading of the log after W, which did not find the change. Let C be the commit at authority
+ * B, and D the reading of the lease records after C.
+ *  - D found W, or a later text of that record. Suppose that it did not, although the record was
+ *    never deleted. If the same server responded to R and D, the later reading has all that the
+ *    earlier one had. But R has W, which resolved before R, and not C; and D has C and not W. If a
+ *    server and its replacement responded to R and D, the newer server has all that had resolved at
+ *    the older one. So D has W, or R has C. The store promises that the server that responds to R
+ *    has W, and that the server that responds to D has C.
+ *  - The ping arrived before W began, so before the end of the reading that first found that text.
+ *    So (c) waits long enough. If an earlier reading had already found the text of D, there was no
+ *    renewal in between.
+ *  - If the record was deleted before D, its leases had ended (5, 6): a renewal before the deletion
+ *    would have changed the text, and a later one would have used another ID.
+ *  - (a): A had applied the change when it reported. So later pongs name it, and the guards with
+ *    earlier pongs had applied it or had no lease. The checksum shows that A's history is the one
+ *    with the change. Without it, an authority that followed a server which lost its last entries
+ *    in a failover could report another change under the same revision.
+ * The proof does not depend on how long A takes between its steps. If A is stopped (SIGSTOP)
+ * between W and its pong, and continues when its record is deleted, the guard still counts from its
+ * ping, and the lease has ended. The store's notifications (KeyValueStore.follow) only shorten the
+ * waits.
  *
- * A clock's rate may be wrong by a twentieth; leaseSpan adds that. Spans are waited for by the monotonic clock.
+ * The rate of a clock may be wrong by 5%; leaseSpan adds that. Spans are measured with the
+ * monotonic clock.
  */
 
 import { randomUUID } from "node:crypto";
@@ -64,12 +78,12 @@ import type { AuthorityClock } from "../time/clock.js";
 import { type LeaseRecords, leaseSpan, MAX_SPAN } from "./lease-records.js";
 
 const APPLIED = "applied/";
-const CLAIM = /^(\d+(?:\.\d+)?) \d+ (\d+) (\d+) (.*)$/;
-/** How often claims are renewed at most, as a part of the lease: a pong waits that long where many guards ping. */
+const RECORD = /^(\d+(?:\.\d+)?) \d+ (\d+) (\d+) (.*)$/;
+/** Maximum number of renewals in the time of a lease. A pong waits for the next renewal. */
 const RENEWALS_A_LEASE = 100;
-/** How often claims are read where no change asks for it, as a part of the lease. */
+/** How often lease records are read without a change, in the time of a lease. */
 const READINGS_A_LEASE = 5;
-/** How long to wait for a hint before the rows are read again, in milliseconds: at first, and at most. */
+/** Minimum and maximum wait for a notification before the rows are read again, in milliseconds. */
 const MIN_PAUSE = 10;
 const MAX_PAUSE = 100;
 
@@ -79,56 +93,60 @@ interface Options {
   readonly rows: Collection;
   readonly journal: Pick<Journal, "state" | "has" | "sync">;
   readonly clock: Pick<AuthorityClock, "now" | "wall" | "atLeast" | "compare">;
-  /** How this authority is called in the logs of others. */
+  /** Name of this authority in the logs of others. */
   readonly name: string;
   readonly log: Logger;
   /** Milliseconds by the monotonic clock. */
   readonly now: () => number;
   readonly leaseMs: number;
-  /** The guards of this authority that do not understand a kind of restrictions, by the kinds that it knows. */
+  /**
+   * For each kind of restrictions that this authority knows: its guards that do not understand it.
+   */
   readonly lacking: () => Lacking;
 }
 
 type Lacking = Readonly<Record<string, readonly string[]>>;
 
-/** What a claim says of its authority. */
+/** What a lease record says about its authority. */
 interface About {
   readonly name: string;
   readonly lacking: Lacking;
 }
 
-/** The claim of another authority, as it was read. */
+/** The lease record of another authority, as it was read. */
 interface LeaseRecord extends About {
   readonly text: string;
   readonly span: number;
-  /** What the clock of its machine said then, in milliseconds since 1970. */
+  /** The clock of that authority's machine at the renewal, in milliseconds since 1970. */
   readonly wall: number;
-  /** When the reading had ended that first found this text, by the monotonic clock. */
+  /** When the reading that first found this text had ended, by the monotonic clock. */
   readonly since: number;
 }
 
-/** Waits for leases that other authorities on a shared store have granted, and tells them of its own. */
+/** Reports leases to the other authorities on a shared store, and waits for their leases. */
 export class SharedLeaseRecords implements LeaseRecords {
   readonly #options: Options;
   readonly #rows: Collection;
-  /** Of our own leases, in milliseconds. */
+  /** Span of our own leases, in milliseconds. */
   readonly #span: number;
-  /** Our claim, while it stands as far as we know, and how often it was written. */
+  /** Our lease record, unless we know that it is gone, and how often it was written. */
   #own: { readonly id: string; count: number } | undefined;
   #closed = false;
-  /** When our claim was renewed last, and when the rows were read last, by the monotonic clock. */
+  /** When our lease record was last renewed, and the rows last read, by the monotonic clock. */
   #renewed = Number.NEGATIVE_INFINITY;
   #read = Number.NEGATIVE_INFINITY;
-  /** The newest report of our own. */
+  /** Our newest report. */
   #report: string | undefined;
-  /** What the clock of the store said, in milliseconds since 1970, and when it was asked, by the monotonic clock. */
+  /**
+   * The store's clock in milliseconds since 1970, and when it was asked, by the monotonic clock.
+   */
   #storeTime: { readonly time: number | undefined; readonly asked: number } | undefined;
   #leaseRecords = new Map<string, LeaseRecord>();
   #reports = new Map<string, string>();
-  /** Authorities that were waited for to the end, and that the log names. */
+  /** Authorities that the log has named because a change waited for their leases to the end. */
   readonly #late = new Set<string>();
   readonly #waiting = new Set<() => void>();
-  /** How many hints there were that rows have changed. */
+  /** Number of notifications that rows have changed. */
   #hints = 0;
   readonly #unfollow: () => void;
 
@@ -144,7 +162,7 @@ export class SharedLeaseRecords implements LeaseRecords {
   }
 
   /**
-   * Begins to know the claims of others, so that the first change waits less, and what other clocks say.
+   * Reads the lease records and clocks of others, so that the first change waits less.
    * @throws {StoreError}
    */
   async open(): Promise<void> {
@@ -159,7 +177,7 @@ export class SharedLeaseRecords implements LeaseRecords {
   async settled(revision: number): Promise<void> {
     const { now, log } = this.#options;
     const latest = now() + MAX_SPAN;
-    /** When the leases of each authority have ended whose guards may lack the revision. */
+    /** For each authority whose guards may lack the revision: when its leases have ended. */
     let ends: Map<string, number> | undefined;
     let failed = false;
     for (let pause = MIN_PAUSE; now() < latest; pause = Math.min(2 * pause, MAX_PAUSE)) {
@@ -173,15 +191,15 @@ export class SharedLeaseRecords implements LeaseRecords {
       }
       if (ends !== undefined) this.#dropSettled(ends, revision);
       if (ends?.size === 0) return;
-      // One that came during the reading may be of a row that was read before.
+      // A notification during the reading may be for a row that had been read before.
       if (this.#hints === hints)
         await this.#news(Math.min(pause, ...[...(ends?.values() ?? [])].map((end) => end - now() + 1)));
     }
   }
 
   /**
-   * Tells the others that no guard of this authority decides without the revision.
-   * @throws {StoreError} when that cannot be written.
+   * Reports to the others that no guard of this authority decides without the revision.
+   * @throws {StoreError} when the report cannot be written.
    */
   async report(revision: number, checksum: string): Promise<void> {
     this.#report = `${revision} ${checksum}`;
@@ -199,7 +217,7 @@ export class SharedLeaseRecords implements LeaseRecords {
   async withdraw(left: number): Promise<void> {
     this.#closed = true;
     this.#unfollow();
-    await this.hold().catch(() => undefined); // One that was under way has ended.
+    await this.hold().catch(() => undefined); // Wait for a call that is still running.
     const own = this.#own;
     if (own === undefined) return;
     if (left > 0) await this.#rows.replace(own.id, this.#textOf(own, Math.ceil(left)));
@@ -216,12 +234,13 @@ export class SharedLeaseRecords implements LeaseRecords {
     if (this.#closed) throw new StatusError(Code.UNAVAILABLE, "The authority is shutting down");
     this.#renewed = this.#options.now();
     if (this.#own === undefined || !(await this.#rows.replace(this.#own.id, this.#textOf(this.#own)))) {
-      // Kept before it is written: where the write fails, it may have been made all the same.
+      // Set before the write: a write that fails may have been made all the same.
       this.#own = { id: randomUUID(), count: 0 };
       if (!(await this.#rows.create(this.#own.id, this.#textOf(this.#own)))) throw new Error("an id was used twice");
       await this.#writeReport();
     }
-    // In the background: it finds dead authorities, and the time of those whose clocks are ahead.
+    // In the background. Finds dead authorities, and the time of authorities whose clocks are
+    // ahead.
     if (this.#read + this.#options.leaseMs / READINGS_A_LEASE < this.#renewed) void this.#look().catch(() => undefined);
   }
 
@@ -239,7 +258,7 @@ export class SharedLeaseRecords implements LeaseRecords {
     await this.#rows.create(key, this.#report);
   }
 
-  /** Reads the rows. Calls that come during a reading share the next one. */
+  /** Reads the rows. Calls made during a reading share the next one. */
   readonly #look = coalesced(async () => {
     const { now, journal, clock } = this.#options;
     const [found] = await Promise.all([this.#rows.after("", Number.MAX_SAFE_INTEGER), this.#askTime()]);
@@ -248,7 +267,7 @@ export class SharedLeaseRecords implements LeaseRecords {
     const reports = new Map<string, string>();
     for (const [key, text] of found) {
       if (key.startsWith(APPLIED)) reports.set(key.slice(APPLIED.length), text);
-      else if (key !== this.#own?.id) leaseRecords.set(key, this.#claimOf(key, text, ended));
+      else if (key !== this.#own?.id) leaseRecords.set(key, this.#recordOf(key, text, ended));
     }
     this.#read = ended;
     this.#leaseRecords = leaseRecords;
@@ -260,7 +279,7 @@ export class SharedLeaseRecords implements LeaseRecords {
     if (isBehind) await journal.sync();
   });
 
-  /** Asks the clock of the store, unless it was asked a moment ago. */
+  /** Asks the store's clock, unless it was asked a moment ago. */
   async #askTime(): Promise<void> {
     const { store, now, leaseMs } = this.#options;
     const asked = now();
@@ -268,44 +287,47 @@ export class SharedLeaseRecords implements LeaseRecords {
     this.#storeTime = { time: await store.time(), asked };
   }
 
-  /** Tells the clock what others say, as of now by the monotonic clock. */
+  /**
+   * Passes the times of other clocks to our clock.
+   * @param now by the monotonic clock
+   */
   #compareClocks(now: number): void {
     const { time, asked } = this.#storeTime ?? { asked: now };
     const others = [...this.#leaseRecords.values()].map(({ wall, since }) => wall + now - since);
     this.#options.clock.compare(time === undefined ? others : [time + now - asked, ...others]);
   }
 
-  #claimOf(id: string, text: string, since: number): LeaseRecord {
+  #recordOf(id: string, text: string, since: number): LeaseRecord {
     const known = this.#leaseRecords.get(id);
     if (known?.text === text) return known;
-    const [, span = "", , wall = "", about = "{}"] = CLAIM.exec(text) ?? [];
+    const [, span = "", , wall = "", about = "{}"] = RECORD.exec(text) ?? [];
     const { name = "", lacking = {} } = readAbout(about);
     return { text, span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN), name, lacking, wall: Number(wall), since };
   }
 
-  /** Drops the authorities that need not be waited for any more. */
+  /** Removes the authorities that a change need not wait for any more. */
   #dropSettled(ends: Map<string, number>, revision: number): void {
     const { now, log } = this.#options;
     for (const [id, end] of ends) {
-      const claim = this.#leaseRecords.get(id);
+      const record = this.#leaseRecords.get(id);
       const report = this.#reports.get(id) ?? "";
       const isReported = revisionOf(report) >= revision && this.#options.journal.has(...partsOf(report));
-      const leaves = claim === undefined ? end : Math.min(end, claim.since + claim.span);
+      const leaves = record === undefined ? end : Math.min(end, record.since + record.span);
       ends.set(id, leaves);
-      if (claim !== undefined && !isReported && leaves > now()) continue;
+      if (record !== undefined && !isReported && leaves > now()) continue;
       ends.delete(id);
-      if (claim === undefined || isReported) this.#late.delete(id);
+      if (record === undefined || isReported) this.#late.delete(id);
       else if (!this.#late.has(id)) {
         this.#late.add(id);
         log.warn(
-          { authority: claim.name, revision, reported: revisionOf(report) },
+          { authority: record.name, revision, reported: revisionOf(report) },
           "an authority did not report in time that its guards have applied a change: the change waited for its leases",
         );
       }
     }
   }
 
-  /** Deletes the claims of authorities that are gone, and reports without a claim. */
+  /** Deletes the lease records of authorities that are gone, and reports without a lease record. */
   async #tidy(read: number): Promise<void> {
     const { log } = this.#options;
     try {
@@ -321,7 +343,7 @@ export class SharedLeaseRecords implements LeaseRecords {
     }
   }
 
-  /** Resolves at a hint, or after the time in milliseconds. */
+  /** Resolves at a notification, or after `ms`. */
   #news(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -340,7 +362,7 @@ export class SharedLeaseRecords implements LeaseRecords {
   }
 }
 
-/** Nothing where it cannot be read: then the authority is taken to understand no restrictions. */
+/** Empty if unreadable. Then the authority is treated as one that understands no restrictions. */
 function readAbout(text: string): Partial<About> {
   try {
     return JSON.parse(text) as Partial<About>;

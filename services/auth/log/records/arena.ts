@@ -1,18 +1,20 @@
 /**
- * Byte strings in large buffers outside of the JavaScript heap: a million of them cost the garbage collector nothing.
+ * Byte strings in large buffers outside of the JavaScript heap, so that a million of them cost the
+ * garbage collector nothing.
  *
- * The buffers are slabs of equal blocks, one size a slab (J. Bonwick, "The Slab Allocator", USENIX 1994). A slab whose
- * blocks are all free is given back. So records that grow, as logins do, leave no gaps that nothing fits into.
+ * The buffers are slabs of equal blocks, with one block size per slab (J. Bonwick, "The Slab
+ * Allocator", USENIX 1994). A slab whose blocks are all free is released. So records that grow,
+ * such as logins, leave no unusable gaps.
  */
 
-/** Bytes of a slab; a larger byte string has a slab of its own. */
+/** Bytes of a slab; a larger byte string gets a slab of its own. */
 const SLAB = 256 * 1024;
 /** Blocks begin at multiples of it. */
 const UNIT = 16;
 const UNITS = SLAB / UNIT;
 /** Each block begins with the length of its content. */
 const HEADER = 4;
-/** Up to this size, there is a block size for each multiple of `UNIT`; from there on, four for each power of two. */
+/** Up to this size, each multiple of `UNIT` is a block size; above, four for each power of two. */
 const FINE = 256;
 
 interface Slab {
@@ -20,15 +22,15 @@ interface Slab {
   readonly blockSize: number;
   /** Units at which free blocks begin. */
   readonly free: number[];
-  /** Where the part begins that no block was taken of yet. */
+  /** Offset from which no block has been used yet. */
   fresh: number;
   used: number;
 }
 
-/** Byte strings, each by a number below 2³². */
+/** Byte strings, each identified by a number below 2³². */
 export class Arena {
   readonly #slabs: (Slab | undefined)[] = [];
-  /** Indexes in `#slabs` that are without a slab. */
+  /** Indexes in `#slabs` without a slab. */
   readonly #vacant: number[] = [];
   /** Indexes of slabs with a free block, by block size. */
   readonly #open = new Map<number, number[]>();
@@ -38,7 +40,7 @@ export class Arena {
     return this.#slabs.reduce((sum, slab) => sum + (slab?.bytes.length ?? 0), 0);
   }
 
-  /** Copies the content, and gives the number by which it is read and removed. */
+  /** Copies the content, and returns the number by which it is read and removed. */
   add(content: Uint8Array): number {
     const size = blockSizeOf(content.length + HEADER);
     const open = this.#open.get(size) ?? [];
@@ -54,7 +56,7 @@ export class Arena {
     return index * UNITS + at;
   }
 
-  /** A view of the content, good until it is removed. */
+  /** A view of the content, valid until it is removed. */
   read(block: number): Buffer {
     const { bytes } = this.#slabs[Math.floor(block / UNITS)]!;
     const at = (block % UNITS) * UNIT;

@@ -1,19 +1,19 @@
-/** Records that are read and changed over a table of records, which stays as it is. */
+/** Records with changes on top of a table of records, which stays unchanged. */
 import { asBuffer } from "../../../../src/wire/buffer.js";
 import type { Records, RecordType } from "./record-table.js";
 
-/** The records of a table, but for the changes that were made here. */
+/** The records of a table with the changes made here. */
 export class DraftTable<T> implements Records<T> {
   readonly #base: Records<T>;
   readonly #type: RecordType<T>;
-  /** By number: the bytes of what was added or replaced, or undefined where the record was removed. */
+  /** By number: the bytes of an added or replaced record, or undefined if it was removed. */
   readonly #changed = new Map<number, Uint8Array | undefined>();
-  /** Numbers of changed records by the names that they have, or had. */
+  /** Numbers of changed records by their current and former names. */
   readonly #named = new Map<string, number[]>();
   #next: number;
   #marked: number;
 
-  /** @param base must not change as long as the draft is used */
+  /** @param base must not change while the draft is used */
   constructor(base: Records<T>, type: RecordType<T>) {
     this.#base = base;
     this.#type = type;
@@ -72,7 +72,7 @@ export class DraftTable<T> implements Records<T> {
     this.#changed.set(record, undefined);
   }
 
-  /** None: what has expired stays in a draft. */
+  /** Always undefined: a draft does not remove expired records. */
   expired(): undefined {}
 
   tidy(): void {}

@@ -1,6 +1,6 @@
-/** Which of many numbered records expires next: a binary heap in typed arrays. */
+/** Finds the record that expires next: a binary heap in typed arrays. */
 
-/** How a typed array with room for more is made of one that is full. */
+/** A copy with more capacity if the array is shorter than `length`. */
 export function grown<A extends Uint8Array | Uint32Array | Float64Array>(array: A, length: number): A {
   if (length <= array.length) return array;
   const larger = new (array.constructor as new (length: number) => A)(Math.max(length, 2 * array.length, 64));
@@ -11,14 +11,16 @@ export function grown<A extends Uint8Array | Uint32Array | Float64Array>(array: 
 /** Records by the moment at which they expire. */
 export class DueQueue {
   readonly #compare: (a: number, b: number) => number;
-  /** The records' numbers: a parent's record expires before those of its children. */
+  /** The records' numbers as a heap: a parent expires before its children. */
   #heap = new Uint32Array(0);
   #size = 0;
-  /** By the record's number: its place in the heap plus one, 0 where it is not in it; and when it expires. */
+  /**
+   * By record number: its place in the heap plus 1, or 0 if it is not in it; and when it expires.
+   */
   #places = new Uint32Array(0);
   #times = new Float64Array(0);
 
-  /** @param compare two records that expire at the same moment, so that the order does not depend on their numbers */
+  /** @param compare orders records that expire at the same moment, independent of their numbers */
   constructor(compare: (a: number, b: number) => number) {
     this.#compare = compare;
   }
@@ -44,7 +46,7 @@ export class DueQueue {
     this.#down(this.#places[last]! - 1);
   }
 
-  /** The record that expires first, if that is at the moment or before; undefined where there is none. */
+  /** The record that expires first, if it expires at `now` or before; otherwise undefined. */
   next(now: number): number | undefined {
     if (this.#size === 0) return undefined;
     const record = this.#heap[0]!;

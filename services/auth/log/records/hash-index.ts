@@ -1,15 +1,18 @@
 /**
- * Finds numbers by the hash of a name: hash tables in typed arrays, with linear probing. Several numbers may have one
- * hash, so the caller checks what is found. There are many small tables, of which one at a time grows, because growing
- * a large one would hold up everything else.
+ * Finds numbers by the hash of a name: hash tables in typed arrays, with linear probing. Several
+ * numbers may have the same hash, so the caller checks each result. There are many small tables
+ * instead of a large one, because they grow one at a time: growing a large one would block
+ * everything else.
  */
 
 const TABLES = 256;
 const MIN_CAPACITY = 8;
-/** A table grows when it is fuller. */
+/** Maximum load of a table before it grows. */
 const MAX_LOAD = 0.75;
 
-/** FNV-1a of the name (http://www.isthe.com/chongo/tech/comp/fnv/), an unsigned number of 32 bits. */
+/**
+ * FNV-1a hash of the name (http://www.isthe.com/chongo/tech/comp/fnv/), an unsigned 32-bit number.
+ */
 export function hashOf(name: Uint8Array): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name[at]!, 0x01000193);
@@ -24,12 +27,12 @@ export class HashIndex {
     this.#tableOf(hash).add(hash, number);
   }
 
-  /** Removes the number from under the hash, if it is there. */
+  /** Removes the number from the hash, if it is there. */
   remove(hash: number, number: number): void {
     this.#tableOf(hash).remove(hash, number);
   }
 
-  /** The first number under the hash that is accepted; undefined where none is. */
+  /** The first number of the hash that `accept` accepts; undefined if none. */
   find(hash: number, accept: (number: number) => boolean): number | undefined {
     return this.#tableOf(hash).find(hash, accept);
   }
@@ -40,7 +43,7 @@ export class HashIndex {
 }
 
 class Table {
-  /** Pairs of a hash and its number plus one; 0 for a free place. */
+  /** Pairs of a hash and its number plus 1; 0 for a free place. */
   #pairs = new Uint32Array(2 * MIN_CAPACITY);
   #count = 0;
 
@@ -67,7 +70,7 @@ class Table {
       place = this.#after(place);
     }
     this.#count--;
-    // Those behind it that could not stand at their own place move up, so that no search ends at the gap.
+    // Moves up later entries that are not at their own place, so that no search ends at the gap.
     for (let next = this.#after(place); this.#pairs[next + 1] !== 0; next = this.#after(next)) {
       const home = this.#home(this.#pairs[next]!);
       if (this.#distance(home, next) < this.#distance(place, next)) continue;

@@ -1,34 +1,35 @@
 /**
- * Many records of one kind, as bytes outside of the JavaScript heap: found by their names, forgotten when they expire,
- * and copied into snapshots while others change them. A record's number stays the same as long as the record is there.
+ * Many records of one kind, stored as bytes outside of the JavaScript heap. Records are found by
+ * their names and removed when they expire, and can be copied into snapshots while others change
+ * them. The number of a record never changes.
  */
 import { Arena } from "./arena.js";
 import { DueQueue, grown } from "./due-queue.js";
 import { HashIndex, hashOf } from "./hash-index.js";
 
-/** What a table must know of its records. */
+/** What a table needs to know about its records. */
 export interface RecordType<T> {
   encode(value: T): Uint8Array;
   decode(bytes: Uint8Array): T;
   /** The byte strings by which it is found; each of them is part of the encoded record. */
   namesOf(value: T): Uint8Array[];
-  /** When it expires, or a part of it, in milliseconds since 1970. */
+  /** When the record, or a part of it, expires, in milliseconds since 1970. */
   dueOf(value: T): number;
   /** Whether the table counts it in `marked`. */
   isMarked(value: T): boolean;
 }
 
-/** The bytes of a table's records as they were when the copy was made. */
+/** The bytes of a table's records at the time of the copy. */
 export interface FrozenTable {
-  /** @param record that was in the table then */
+  /** @param record that was in the table at that time */
   read(record: number): Buffer;
-  /** The table may use the memory of what has been removed since. */
+  /** Allows the table to reuse the memory of records that were removed since. */
   release(): void;
 }
 
 /** Records by number, as the state uses them. */
 export interface Records<T> {
-  /** All records have lower numbers. */
+  /** All record numbers are below it. */
   readonly length: number;
   /** How many records are marked. */
   readonly marked: number;
@@ -37,9 +38,9 @@ export interface Records<T> {
   /** A copy of the record. */
   get(record: number): T;
   /**
-   * The first record with the name that is accepted; undefined where there is none.
-   * @param accept must check the name, too
-   * @param isCandidate whether the record with the number may be given
+   * The first record with the name that is accepted; undefined if none.
+   * @param accept must also check the name
+   * @param isCandidate whether the record with the number may be returned
    */
   find(
     name: Buffer,
@@ -47,32 +48,33 @@ export interface Records<T> {
     isCandidate?: (record: number) => boolean,
   ): { record: number; value: T } | undefined;
   replace(record: number, value: T): void;
-  /** Removes the record; its memory is freed by `tidy`. Quick, because a namespace may be deleted with all its records. */
+  /**
+   * Removes the record; `tidy` frees its memory later, so that deleting a large namespace is fast.
+   */
   remove(record: number): void;
-  /** The record that expired first; undefined where none has. */
+  /** The record that expired first; undefined if none has. */
   expired(now: number): number | undefined;
-  /** Frees the memory of what was removed, at most so many records. */
+  /** Frees the memory of at most `max` removed records. */
   tidy(max: number): void;
-  /** What is in the table now, for reading while it is changed. */
+  /** The current content, to be read while the table changes. */
   freeze(): FrozenTable;
 }
 
-/** How a record is, by its number. */
+/** The states of a record, in `#presence`. */
 const [ABSENT, PRESENT, MARKED] = [0, 1, 2];
 
-/** The table itself. */
 export class RecordTable<T> implements Records<T> {
   readonly #type: RecordType<T>;
   readonly #arena = new Arena();
   readonly #index = new HashIndex();
   readonly #due = new DueQueue((a, b) => this.#read(a).compare(this.#read(b)));
-  /** By the record's number: where its bytes are, and whether it is there, or even marked. */
+  /** By record number: the block with its bytes, and its state. */
   #blocks = new Uint32Array(0);
   #presence = new Uint8Array(0);
   #marked = 0;
   #length = 0;
   readonly #vacant: number[] = [];
-  /** Removed records, and replaced bytes, whose memory is not free yet. */
+  /** Removed records, and blocks of replaced bytes, whose memory is not freed yet. */
   readonly #removed: number[] = [];
   readonly #replaced: number[] = [];
   #frozen = 0;

@@ -1,6 +1,7 @@
 /**
- * How an entry of the log changes the state. Every authority must come to the same state by the same entries, so nothing
- * here looks at a clock or anything else but the entry; and an event that has nothing to act on does nothing.
+ * How a log entry changes the state. Every authority must compute the same state from the same
+ * entries. So the code here reads nothing but the entry and the state, not even a clock. An event
+ * without a target does nothing.
  */
 import { isAdmin } from "../../../../src/call/admission.js";
 import { GATEWAY } from "../../../../src/contract/names.js";
@@ -12,23 +13,23 @@ import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
 import type { State } from "./state.js";
 
-/** Most logins of an account at once; the oldest gives way. */
+/** Maximum number of logins of an account at once; a new one replaces the oldest. */
 export const MAX_LOGINS = 1_000;
-/** Most access tokens of a login that live at once; the oldest gives way. */
+/** Maximum number of valid access tokens of a login; a new one replaces the oldest. */
 export const MAX_ACCESS = 16;
-/** Most traded refresh tokens of a login that are remembered. */
+/** Maximum number of used refresh tokens that are remembered for a login. */
 export const MAX_SPENT = 100;
-/** Most gRPC names that a record of the audit trail has. */
+/** Maximum number of gRPC names in an audit record. */
 const MAX_NAMED = 3;
 
 type Events = NonNullable<Event["event"]>;
 type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
 
-/** What an event does to the state: what guards must hear of, and the words of the audit trail. */
+/** The effect of an event: changes for guards, and the words of the audit record. */
 interface Effect {
   readonly changes?: Change[];
   readonly record?: readonly [action: string, subject: string];
-  /** Where the record is not of the entry's own namespace, actor and call. */
+  /** If the audit record has another namespace, actor and origin than the entry. */
   readonly recordOf?: {
     readonly namespace: string;
     readonly actor: string;
@@ -37,23 +38,24 @@ interface Effect {
   };
 }
 
-/** What an entry has done. */
+/** The effect of an entry. */
 export interface Folded {
-  /** What guards must hear of. */
+  /** Changes for guards. */
   readonly changes: Change[];
-  /** For the audit trail. */
+  /** Records for the audit trail. */
   readonly records: PlacedRecord[];
 }
 
 type Fold = { readonly [C in Events["$case"]]: (state: State, value: Value<C>, time: Timestamp | undefined) => Effect };
 
-/** Changes the state by the entry of the next revision. */
+/** Applies the entry of the next revision to the state. */
 export function fold(state: State, entry: Entry): Folded {
   state.revision += 1;
   const changes: Change[] = [];
   const records: PlacedRecord[] = [];
   const placer = new RecordPlacer(state.auditShares);
-  const administrator = isAdministrator(state, entry); // Before the events, which may change that.
+  // Read before the events are applied, which may change it.
+  const administrator = isAdministrator(state, entry);
   for (const { event } of entry.events) {
     if (event === undefined) continue;
     const apply = FOLD[event.$case] as (state: State, value: unknown, time: Timestamp | undefined) => Effect;
@@ -175,7 +177,8 @@ const FOLD: Fold = {
   },
   keysUsed: (state, { uses }) => {
     for (const { sha256, time } of uses) {
-      // Each authority writes what its own guards have reported, so an earlier use may come after a later one.
+      // Each authority writes the uses that its own guards reported, so an earlier use may come
+      // later.
       const known = state.token(sha256);
       const last = known?.kind === "key" ? known.key.lastUsed : undefined;
       if (last === undefined || timestampMs(time) > timestampMs(last)) state.changeKey(sha256, { lastUsed: time });
@@ -211,13 +214,13 @@ const FOLD: Fold = {
   },
 };
 
-/** The first names, since there may be a thousand. */
+/** Only the first names, because there may be a thousand. */
 function namesOf(service: string, names: readonly string[]): string {
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
   return `${service}: ${names.slice(0, MAX_NAMED).join(", ")}${more}`;
 }
 
-/** Removes enrolments of one name, and replaces its key, which every holder of one of them has. */
+/** Removes enrolments of one name, and replaces the name's key, because their holders know it. */
 function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {
   const [first] = enrolments;
   if (first === undefined) return [];
@@ -226,7 +229,7 @@ function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {
   return [...tokensRevoked(enrolments.map(({ sha256 }) => sha256)), ...keysChanged(state, first.name)];
 }
 
-/** What guards must hear of when a name's key has changed; with that of `gateway`, every key has. */
+/** Changes for guards when the key of a name has changed. With the key of `gateway`, all change. */
 function keysChanged(state: State, name: string): Change[] {
   const enrolled = [...state.enrolments.values()].map((enrolment) => enrolment.name);
   const names = name === GATEWAY ? new Set([GATEWAY, ...enrolled]) : [name];
@@ -251,7 +254,7 @@ function recordOf(state: State, entry: Entry, { record, recordOf }: Effect, admi
   return { revision, time: entry.time, actor, action, subject, administrator, address, requestId, key: "" };
 }
 
-/** Whether the author is an administrator, or the authority itself, which is no account. */
+/** Whether the author is an administrator, or the authority itself, which has no account. */
 function isAdministrator(state: State, { namespace, actor }: Entry): boolean {
   const account = state.account(namespace, actor);
   return account === undefined ? actor === "portico" : isAdmin(account);

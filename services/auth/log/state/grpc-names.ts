@@ -1,14 +1,15 @@
 /**
- * Which service each full name of a gRPC service belongs to: the first that registered with it, until it is released. Names
- * are compared without regard to case, so that no service has a name that only looks like another's.
+ * The service that owns each full name of a gRPC service: the first that registered with it, until
+ * the name is released. Names are compared case-insensitively, so that no two services have names
+ * that differ only in case.
  */
 import type { GrpcNamesClaimed, Snapshot } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 
-/** Most names of a service. */
+/** Maximum number of names of a service. */
 export const MAX_GRPC_NAMES = 1_000;
 
-/** What of it goes into a snapshot. */
+/** The part that goes into a snapshot. */
 export interface FrozenGrpcNames {
   readonly revision: number;
   readonly services: readonly GrpcNamesClaimed[];
@@ -16,14 +17,14 @@ export interface FrozenGrpcNames {
 
 /** The names as of one revision. */
 export class GrpcNames {
-  /** The revision that last changed them; 0 where none did. */
+  /** The revision that last changed them; 0 if none did. */
   revision = 0;
   /** By name in lower case. */
   readonly #owners: MapEntries<string, string>;
-  /** By service, as it declared them. Each list is replaced, never changed. */
+  /** By service, with the case that it declared. Each list is replaced, never mutated. */
   readonly #names: MapEntries<string, readonly string[]>;
 
-  /** @param base of which this is a draft: it can be changed, while the base stays as it is */
+  /** @param base makes this a draft of it: this can be changed, and the base stays unchanged */
   constructor(base?: GrpcNames) {
     this.revision = base?.revision ?? 0;
     this.#owners = base === undefined ? new Map() : new DraftMap(base.#owners);
@@ -44,13 +45,16 @@ export class GrpcNames {
     return this.#names;
   }
 
-  /** Those of the names that a service may have: nobody's yet, and no more than a service may own. */
+  /** The names without an owner that the service may claim, up to its maximum. */
   claimable(service: string, names: readonly string[]): string[] {
     const free = names.filter((name) => this.ownerOf(name) === undefined);
     return free.slice(0, Math.max(0, MAX_GRPC_NAMES - this.of(service).length));
   }
 
-  /** Gives a service those of the names that are nobody's. @returns which these are */
+  /**
+   * Gives a service those names that have no owner.
+   * @returns the names that it got
+   */
   claim(service: string, names: readonly string[], revision: number): string[] {
     const claimed = names.filter((name) => {
       if (this.ownerOf(name) !== undefined) return false;
@@ -63,7 +67,10 @@ export class GrpcNames {
     return claimed;
   }
 
-  /** Takes names from a service; all where `names` is empty. @returns those that were its own */
+  /**
+   * Takes names from a service; all of its names if `names` is empty.
+   * @returns the names that were its own
+   */
   release(service: string, names: readonly string[], revision: number): string[] {
     const wanted = new Set(names.map((name) => name.toLowerCase()));
     const before = this.of(service);

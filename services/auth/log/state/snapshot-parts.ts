@@ -1,6 +1,7 @@
 /**
- * A snapshot in parts: messages `Snapshot` that hold a piece of the state each, of bounded size. They are made one by
- * one of a copy that does not change, so that a large snapshot is written while the authority works on.
+ * A snapshot in parts: `Snapshot` messages of limited size, each with a part of the state. They are
+ * made one by one from a copy that does not change. So the authority works on while a large
+ * snapshot is written.
  */
 
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
@@ -18,10 +19,10 @@ import { timestampMs } from "../../../../src/time.js";
 import type { FrozenTable, RecordType } from "../records/record-table.js";
 import type { FrozenGrpcNames } from "./grpc-names.js";
 
-/** Bytes of a part, unless a single record is larger. */
+/** Maximum bytes of a part, unless a single record is larger. */
 const MAX_PART = 256 * 1024;
 
-/** A copy of the state as it was at one revision. */
+/** A copy of the state at one revision. */
 export interface FrozenState {
   readonly revision: number;
   readonly namespaces: readonly FrozenNamespace[];
@@ -33,13 +34,15 @@ export interface FrozenState {
   readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
-  /** Must be called when the copy is not read any more: until then, the memory of what is removed is not freed. */
+  /**
+   * Must be called after the last reading: until then, the memory of removed records stays in use.
+   */
   release(): void;
 }
 
 /** An account, and the numbers of its records. */
 export interface FrozenAccount extends Account {
-  /** Its logins, the one that was used longest ago first, and its keys, oldest first. */
+  /** Its logins, least recently used first, and its keys, oldest first. */
   readonly logins: readonly number[];
   readonly keys: readonly number[];
 }
@@ -55,7 +58,7 @@ interface FrozenNamespace {
 const EMPTY = Snapshot.fromPartial({});
 const EMPTY_NAMESPACE = { created: undefined, accounts: [], rules: [] };
 
-/** Keys, as the pieces of a snapshot; those that are limited to resources are marked. */
+/** Keys, encoded as chunks of a snapshot. Keys that are limited to resources are marked. */
 export const KEYS: RecordType<Key> = {
   encode: (key) => encode({ keys: [key] }),
   decode: (bytes) => Snapshot.decode(bytes).keys[0]!,
@@ -64,7 +67,7 @@ export const KEYS: RecordType<Key> = {
   isMarked: ({ resources }) => resources.length > 0,
 };
 
-/** Logins, as the pieces of a snapshot; found by their name, and by each of their tokens. */
+/** Logins, encoded as chunks of a snapshot. Found by their name, and by each of their tokens. */
 export const LOGINS: RecordType<Login> = {
   encode: (login) => encode({ logins: [login] }),
   decode: (bytes) => Snapshot.decode(bytes).logins[0]!,
@@ -76,7 +79,7 @@ export const LOGINS: RecordType<Login> = {
   isMarked: () => false,
 };
 
-/** The parts in order; merged one after the other, they give the state again. At least one. */
+/** The parts in order, at least one. Merging them in this order restores the state. */
 export function* partsOf(state: FrozenState): Generator<Buffer> {
   let chunks: Buffer[] = [];
   let size = 0;
@@ -92,7 +95,9 @@ export function* partsOf(state: FrozenState): Generator<Buffer> {
   yield Buffer.concat(chunks);
 }
 
-/** Messages of which each holds one thing. Protobuf messages joined end to end are one message with the fields of all. */
+/**
+ * Messages with one item each. Concatenated protobuf messages decode as one message with all items.
+ */
 function* chunksOf(state: FrozenState): Generator<Buffer> {
   const { revision, contextSecret, installationId, keyGenerations, grpcNames } = state;
   const grpcNamesRevision = BigInt(grpcNames.revision);

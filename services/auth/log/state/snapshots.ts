@@ -1,21 +1,24 @@
 /**
- * The snapshots in the store. One is in parts, each a row of bounded size:
+ * The snapshots in the store. A snapshot has parts, each in a row of limited size:
  *
  *     <revision>/<id>/000000     written first: an attempt to write the snapshot has begun
  *     <revision>/<id>/<number>   a part, from 1 on
- *     <revision>                 written last: the snapshot is complete, and these are its parts
- *     writing                    whose attempt is under way
+ *     <revision>                 written last: the snapshot is complete; its attempt and parts
+ *     writing                    the ID of the current attempt
  *
- * The last row names the format of the parts. Whoever adds to what a snapshot holds raises it, because a version that does
- * not know an addition would drop it silently.
+ * The last row names the format of the parts. A change that adds to the content of snapshots must
+ * increase the format, because a version that does not know the addition would drop it silently.
  *
- * A snapshot without the last row does not exist. So a crash at any moment leaves the older snapshots as they were.
+ * A snapshot without the row `<revision>` does not exist. So a crash at any moment leaves the older
+ * snapshots unchanged.
  *
- * Authorities that share a store leave it to one of them: the one that creates the row `writing`. Whoever finds that an
- * attempt makes no progress for a minute takes its place. The row saves work, it protects nothing: should the first go on
- * all the same, each writes parts under an id of its own. Leftovers of an attempt are deleted in an order that its
- * writer, stopped at any point, cannot go on from: the row `<revision>` is taken first, so that the attempt cannot become
- * complete; then its rows go, and a part is only ever written beside the attempt's first row.
+ * Of the authorities on a store, only the one that creates the row `writing` writes a snapshot. An
+ * authority that sees no progress of the attempt for a minute replaces it. The row saves work;
+ * safety does not depend on it: if the first authority continues, each of the two writes parts
+ * under an ID of its own. The rows of an old attempt are deleted in an order that keeps its writer
+ * from continuing, wherever it was stopped. First, the row `<revision>` is created, so that the
+ * attempt cannot become complete. Then the attempt's rows are deleted; a part is written only while
+ * the attempt's first row exists.
  */
 
 import { randomUUID } from "node:crypto";
@@ -24,13 +27,15 @@ import { type Collection, type KeyValue, writesTo } from "../../../../src/store/
 
 import { checksum, keyOf, seal, unseal } from "../changelog/row.js";
 
-/** The newest format that this version reads, and the one it writes. It is written only where it is not 1. */
+/** The newest format that this version reads, and the one it writes. Rows without one have 1. */
 const FORMAT = 1;
 const WRITING = "writing";
 const BEGUN = "begun";
 const ABANDONED = "abandoned";
 const PART_DIGITS = 6;
-/** How long an attempt may make no progress before another authority takes its place, in milliseconds. */
+/**
+ * How long an attempt may make no progress before another authority replaces it, in milliseconds.
+ */
 export const MAX_IDLE = 60_000;
 
 /** A snapshot that only a newer version can read. */
@@ -45,7 +50,7 @@ export class NewerSnapshotError extends Error {
 export class Snapshots {
   readonly #rows: Collection;
   readonly #now: () => number;
-  /** The attempt of another authority, as it was found last, and when it was first found like that. */
+  /** The last known progress of another authority's attempt, and when it was first seen. */
   #other = { progress: "", since: 0 };
 
   /** @param now in milliseconds by the monotonic clock */
@@ -54,7 +59,7 @@ export class Snapshots {
     this.#now = now;
   }
 
-  /** The revisions of all snapshots that are complete, ascending. */
+  /** The revisions of all complete snapshots, ascending. */
   async revisions(): Promise<number[]> {
     const keys = (await this.#rows.keys()).filter(isRevision);
     const texts = await this.#rows.getMany(keys);
@@ -78,9 +83,9 @@ export class Snapshots {
   }
 
   /**
-   * Writes a snapshot, unless another authority is writing one. Gives its length in the store, 0 where it was not
-   * written. All of it is on disk when this resolves.
-   * @param parts is asked for a part when the one before it is on disk
+   * Writes a snapshot, unless another authority is writing one. Returns its length in the store, or
+   * 0 if it was not written. All of it is on disk when this resolves.
+   * @param parts the next part is read when the one before it is on disk
    * @throws the signal's reason, when it is aborted before the last part
    */
   async write(revision: number, parts: Iterable<Buffer>, signal?: AbortSignal): Promise<number> {
@@ -96,7 +101,7 @@ export class Snapshots {
     }
   }
 
-  /** Gets the row `writing`, also in the place of an attempt that has come to a stop. */
+  /** Creates the row `writing`, or takes it over from an attempt that makes no progress. */
   async #begin(id: string): Promise<boolean> {
     if (await this.#rows.create(WRITING, id)) return true;
     const other = await this.#rows.get(WRITING);
@@ -129,21 +134,25 @@ export class Snapshots {
     return (await this.#createBeside(first, complete)) ? length : 0;
   }
 
-  /** Creates a row while the attempt's first row is there. */
+  /** Creates a row only if the attempt's first row exists. */
   #createBeside(first: KeyValue, row: KeyValue): Promise<boolean> {
     const { expect, create } = writesTo("snapshots");
     return this.#rows.commit([expect(first), create(row)]);
   }
 
-  /** Deletes all snapshots but the two newest: the older of the two is for the case that the newest is damaged. */
+  /**
+   * Deletes all snapshots except the two newest. The older one is needed if the newest is damaged.
+   */
   async #deleteOld(): Promise<void> {
     const old = (await this.revisions()).slice(0, -2).map(keyOf);
     const keys = await this.#rows.keys();
-    await this.#rows.delete(old); // First, so that no snapshot is there in part.
+    await this.#rows.delete(old); // First, so that no snapshot exists in part.
     for (const key of old) await this.#rows.delete(keys.filter((other) => other.startsWith(`${key}/`)));
   }
 
-  /** Deletes what attempts left that did not end. Only one authority at a time writes, and it has yet to begin. */
+  /**
+   * Deletes the rows of unfinished attempts. Runs before this authority, the only writer, begins.
+   */
   async #deleteLeftovers(): Promise<void> {
     const keys = await this.#rows.keys();
     const attempts = new Map(keys.flatMap((key) => (attemptOf(key) === undefined ? [] : [[attemptOf(key), key]])));
@@ -151,7 +160,7 @@ export class Snapshots {
       const revision = key!.slice(0, key!.indexOf("/"));
       await this.#rows.create(revision, ABANDONED);
       if (idIn(revision, (await this.#rows.get(revision)) ?? "") === id) continue;
-      // Twice: until its first row is gone, the attempt's writer may add more.
+      // Twice: the writer of the attempt may add rows until its first row is deleted.
       for (let round = 0; round < 2; round++) {
         await this.#rows.delete((await this.#rows.keys()).filter((other) => attemptOf(other) === id));
       }
@@ -162,7 +171,9 @@ export class Snapshots {
   }
 }
 
-/** The attempt that made a snapshot complete; undefined where the row says none, or is damaged. */
+/**
+ * The ID of the attempt that completed a snapshot; undefined if the row has none, or is damaged.
+ */
 function idIn(key: string, text: string): string | undefined {
   try {
     return readComplete(key, text).id;
@@ -175,7 +186,7 @@ function isRevision(key: string): boolean {
   return /^\d+$/.test(key);
 }
 
-/** The attempt that a part belongs to; undefined where the key is of no part. */
+/** The ID of the attempt that a part belongs to; undefined if the key is not of a part. */
 function attemptOf(key: string): string | undefined {
   return key.split("/")[1];
 }
@@ -184,14 +195,14 @@ function partKeyOf(revision: number, id: string, number: number): string {
   return `${keyOf(revision)}/${id}/${String(number).padStart(PART_DIGITS, "0")}`;
 }
 
-/** The text of the row that makes a snapshot complete. */
+/** The text of the row that completes a snapshot. */
 function completeText(revision: number, id: string, count: number): string {
   const content = `parts ${id} ${count}`;
   return `${content} ${checksum(keyOf(revision), content)}`;
 }
 
 /**
- * What the row of a complete snapshot says, in any format.
+ * Reads the row of a complete snapshot, in any format.
  * @throws {Error} when it is damaged
  */
 function readComplete(key: string, text: string): { format: number; id: string; count: number } {

@@ -1,6 +1,6 @@
-/** Lists of texts that are kept in ascending order. */
+/** Lists of texts in ascending order. */
 
-/** The place of a text among others, which ascend; where it is absent, the place at which it would be. */
+/** The index of a text in an ascending list, or the index at which to insert it. */
 export function placeOf(texts: readonly string[], text: string): number {
   let [low, high] = [0, texts.length];
   while (low < high) {

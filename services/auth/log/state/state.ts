@@ -1,7 +1,8 @@
 /**
- * The authority's state, which the log of changes adds up to: namespaces with their accounts and rules, logins, keys and
- * enrolments. The audit trail is no part of it, but how much each of its shares has had (audit-records.ts). Only fold.ts changes it. Keys and logins, of which there may be a million, are records
- * outside of the JavaScript heap (records/); what is read of them is a copy.
+ * The authority's state, as computed from the change log: namespaces with accounts and rules,
+ * logins, keys and enrolments. Only fold.ts changes it. The audit trail is not part of it, except
+ * the number of records that each share has ever had (audit-records.ts). Keys and logins, perhaps a
+ * million, are records outside of the JavaScript heap (records/); reading one returns a copy.
  */
 
 import { keyOf, rootOf } from "../../../../src/access/assertions/assertion-keys.js";
@@ -24,14 +25,14 @@ import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-p
 import { placeOf } from "./sorted.js";
 import { type TokenState, tokenOf } from "./token-state.js";
 
-/** An account with what belongs to it. It is replaced, never changed, so that a copy of the namespace stays as it is. */
+/** An account with its logins and keys. Replaced, never mutated: copies of a namespace share it. */
 export type AccountState = FrozenAccount;
 
-/** A namespace with what belongs to it. */
+/** A namespace with its accounts and rules. */
 export interface NamespaceState {
   readonly name: string;
   readonly created: Timestamp | undefined;
-  /** Tells it from others of the same name; undefined for `default`. */
+  /** Distinguishes namespaces that had the same name; undefined for `default`. */
   readonly id: string | undefined;
   readonly accounts: MapEntries<string, AccountState>;
   /** The names of its accounts, ascending. */
@@ -39,9 +40,9 @@ export interface NamespaceState {
   readonly rules: MapEntries<string, Rule>;
 }
 
-/** 9999-12-31T23:59:59Z, the last moment a timestamp can say. */
+/** 9999-12-31T23:59:59Z, the last moment of a google.protobuf.Timestamp. */
 const NEVER = 253_402_300_799_000;
-/** Most expired records of a kind that one entry of the log removes, and most removed ones whose memory it frees. */
+/** Maximum number of expired keys, and of expired logins, that one log entry removes. */
 export const MAX_FORGOTTEN = 500;
 
 const EMPTY_CALLER = {
@@ -60,18 +61,18 @@ export class State {
   readonly namespaces: MapEntries<string, NamespaceState> = new Map();
   /** By the hex of their SHA-256. */
   readonly enrolments: MapEntries<string, Enrolment> = new Map();
-  /** What the keys of contexts are derived from; empty before the first entry. */
+  /** The keys of caller assertions are derived from it; empty before the first entry. */
   contextSecret = Buffer.alloc(0);
-  /** Tells the installation from all others; empty before the first entry. */
+  /** Identifies the installation; empty before the first entry. */
   installationId = "";
-  /** By which revision each name's key was replaced last. */
+  /** The revision that last replaced the key of each name. */
   readonly keyGenerations: MapEntries<string, number> = new Map();
   readonly grpcNames: GrpcNames = new GrpcNames();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
 
-  /** @param base of which this is a draft; see `draft` */
+  /** @param base makes this a draft of it; see `draft` */
   constructor(base?: State) {
     if (base === undefined) return;
     this.revision = base.revision;
@@ -87,8 +88,8 @@ export class State {
   }
 
   /**
-   * A state that is as this one, and can be changed while this one stays as it is: for deciding a change on changes that
-   * are not written yet. It must not be used any more when this one changes. It forgets no expired tokens.
+   * A copy that can be changed: to decide a change after changes that are not written yet. Must not
+   * be used after this state has changed. It does not remove expired tokens.
    */
   draft(): State {
     return new State(this);
@@ -102,7 +103,7 @@ export class State {
     return [...(this.namespaces.get(namespace)?.accounts.values() ?? [])];
   }
 
-  /** The accounts of a namespace by name, ascending, from a name on. */
+  /** The accounts of a namespace by name, ascending, from `name` on. */
   *accountsFrom(namespace: string, name = ""): Generator<AccountState> {
     const { accountNames = [], accounts } = this.namespaces.get(namespace) ?? {};
     for (let at = placeOf(accountNames, name); at < accountNames.length; at++) yield accounts!.get(accountNames[at]!)!;
@@ -115,8 +116,8 @@ export class State {
 
   /** The key of a namespace that begins with a prefix. */
   keyWithPrefix(namespace: string, prefix: string): Key | undefined {
-    const isIt = (key: Key): boolean => key.prefix === prefix && key.namespace === namespace;
-    return prefix === "" ? undefined : this.#keys.find(Buffer.from(prefix), isIt)?.value;
+    const isMatch = (key: Key): boolean => key.prefix === prefix && key.namespace === namespace;
+    return prefix === "" ? undefined : this.#keys.find(Buffer.from(prefix), isMatch)?.value;
   }
 
   /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */
@@ -128,10 +129,7 @@ export class State {
     return [...this.enrolments.values()].filter((enrolment) => enrolment.name === name);
   }
 
-  /**
-   * What a token stands for; undefined where it is unknown.
-   * @param sha256 of the token
-   */
+  /** What the token with the SHA-256 belongs to; undefined if it is unknown. */
   token(sha256: Buffer): TokenState | undefined {
     const key = this.#keys.find(sha256, (key) => key.sha256.equals(sha256))?.value;
     if (key !== undefined) return { kind: "key", key };
@@ -142,7 +140,7 @@ export class State {
   }
 
   /**
-   * The caller that a token stands for; undefined unless it is good for calls and has not expired.
+   * The caller of a token; undefined if the token is not for calls or has expired.
    * @param sha256 of the token
    * @param now in milliseconds since 1970
    */
@@ -175,7 +173,9 @@ export class State {
     return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires, namespaceId };
   }
 
-  /** The key under which contexts of a service's calls are signed; for `gateway`, the root of all. None without a secret. */
+  /**
+   * The key that signs caller assertions for a service; the root key for `gateway`. May be empty.
+   */
   assertionKeys(name: string): ContextKey[] {
     if (this.contextSecret.length === 0) return [];
     const first = this.keyGenerations.get(GATEWAY) ?? 0;
@@ -184,13 +184,13 @@ export class State {
     return [{ name, generation: BigInt(key.generation), key: key.secret }];
   }
 
-  /** What a guard may know: the one of an enrolled service its own, one of gateways all. */
+  /** The keys that a guard gets: a service its own key, a gateway all keys. */
   assertionKeysFor(enrolment: string): ContextKey[] {
     const names = enrolment === GATEWAY ? [GATEWAY, ...this.keyGenerations.keys()] : [enrolment];
     return [...new Set(names)].flatMap((name) => this.assertionKeys(name));
   }
 
-  /** What is in the state now, for a snapshot that is written while the state changes. */
+  /** The current content, for a snapshot that is written while the state changes. */
   freeze(): FrozenState {
     const namespaces = [...this.namespaces.values()].map(({ name, created, id, accounts, rules }) => ({
       name,
@@ -219,7 +219,7 @@ export class State {
     };
   }
 
-  /** Adds a part of a snapshot; a namespace and what belongs to it may be in several parts, an account before its tokens. */
+  /** Adds a part of a snapshot. One namespace may be in several parts; accounts precede tokens. */
   async merge(snapshot: Snapshot): Promise<void> {
     const pace = new Pace();
     this.revision = Number(snapshot.revision) || this.revision;
@@ -252,14 +252,14 @@ export class State {
   }
 
   addAccount(namespace: string, { name, scopes, created, password }: Account): void {
-    // Copied, because the bytes of a message keep the memory of the message that they were read from.
+    // Copied: the bytes of a decoded message keep the memory of the whole message in use.
     const own = password && { ...password, salt: Buffer.from(password.salt), hash: Buffer.from(password.hash) };
     this.setAccount(namespace, { name, scopes, created, password: own, logins: NONE, keys: NONE });
     const names = this.namespaces.get(namespace)?.accountNames;
     names?.splice(placeOf(names, name), 0, name);
   }
 
-  /** Replaces an account of a namespace that is there. */
+  /** Replaces an account of a namespace, if the namespace exists. */
   setAccount(namespace: string, account: AccountState): void {
     this.namespaces.get(namespace)?.accounts.set(account.name, account);
   }
@@ -278,7 +278,7 @@ export class State {
     return this.#findLogin(name)?.value;
   }
 
-  /** The login of the account that was used longest ago. */
+  /** The least recently used login of the account. */
   oldestLogin({ logins }: AccountState): Login | undefined {
     return logins[0] === undefined ? undefined : this.#logins.get(logins[0]);
   }
@@ -313,14 +313,14 @@ export class State {
     this.setAccount(key.namespace, { ...owner, keys: [...owner.keys, record] });
   }
 
-  /** Changes the key with the hash, if there is one; returns what it was. */
+  /** Changes the key with the hash; returns the old key, if there is one. */
   changeKey(sha256: Buffer, change: Pick<Key, "expires"> | Pick<Key, "lastUsed">): Key | undefined {
     const found = this.#findKey(sha256);
     if (found !== undefined) this.#keys.replace(found.record, { ...found.value, ...change });
     return found?.value;
   }
 
-  /** Removes the key with the hash, if there is one; returns what it was. */
+  /** Removes the key with the hash; returns it, if there is one. */
   removeKey(sha256: Buffer): Key | undefined {
     const found = this.#findKey(sha256);
     if (found !== undefined) this.#removeKey(found.record, found.value);
@@ -336,8 +336,8 @@ export class State {
   }
 
   /**
-   * Removes tokens that have expired, the earliest first, and frees memory. Both in bounded steps, because a million
-   * tokens may expire at once.
+   * Removes expired tokens, the earliest first, and frees memory. Both in limited steps, because a
+   * million tokens may expire at the same moment.
    */
   forget(now: number): void {
     for (let count = 0; count < MAX_FORGOTTEN; count++) {
@@ -382,7 +382,7 @@ function draftOf(namespace: NamespaceState): NamespaceState {
   return {
     ...namespace,
     accounts: new DraftMap(namespace.accounts),
-    // Copied where it is needed: there may be many.
+    // Copied only when needed, because there may be many.
     get accountNames() {
       names ??= [...namespace.accountNames];
       return names;

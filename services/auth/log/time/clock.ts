@@ -1,48 +1,58 @@
 /**
- * The authority's time: by it tokens expire, changes are dated, and guards judge (each pong carries it).
+ * The authority's time. It decides when tokens expire, dates changes, and is the time for the
+ * guards' decisions (each pong carries it).
  *
- * It follows the machine's wall clock forward and never goes back. So what has expired stays expired, also when the clock
- * is set back, and after a restart: then it is at least the newest time in the store (stored-time.ts).
- *  - A wall clock that is behind by up to a day is caught up with: time goes on a tenth more slowly until then.
- *  - A wall clock that is off by more than a day, against the time that has passed since the last reading, is not
- *    believed. Time goes on by itself, and changes are refused, because the time of their entries could be wrong. Both end by themselves once the wall clock is right again.
- *  - At a start, a wall clock that is ahead is believed, however far: the authority may have been off that long.
+ * The time follows the machine's wall clock forward and never goes back. So what has expired stays
+ * expired, even if the clock is set back. After a restart, the time is at least the newest time in
+ * the store (stored-time.ts).
+ *  - If the wall clock is behind by at most a day, time runs 10% more slowly until the wall clock
+ *    has caught up.
+ *  - If the wall clock is wrong by more than a day, compared with the time that has passed since
+ *    the last reading, it is not trusted. Time then runs without it, and changes are refused,
+ *    because their entries could get a wrong time. This ends by itself once the wall clock is right
+ *    again.
+ *  - At a start, a wall clock that is ahead is trusted by any amount: the authority may have been
+ *    off that long.
  *
- * Where there are other clocks to compare it with, the database's and those of other authorities on it, a wall clock that
- * is ahead of each of them by more than ten seconds is not used: the newest of them is followed in its place. So is one of
- * them where the wall clock is behind by more than a day and it is not. So one wrong clock of several neither stops changes
- * nor gets into the store.
+ * Other clocks to compare with are the database's clock and the clocks of other authorities on it.
+ * If the wall clock is ahead of each of them by more than ten seconds, the newest of them is used
+ * instead. If the wall clock is behind by more than a day and another clock is not, that clock is
+ * used instead. So a single wrong clock neither stops changes nor gets into the store.
  *
- * The time that has passed is measured by a clock that cannot be set and that counts the time a machine sleeps.
+ * The time that has passed is measured by a clock that cannot be set and that includes the time in
+ * which the machine sleeps.
  */
 import { uptime } from "node:os";
 import type { Logger } from "pino";
 import { RefusedError } from "../changelog/refusals.js";
 
-/** How far the wall clock may be off and still be followed, in milliseconds. */
+/** Maximum error of a wall clock that is still followed, in milliseconds. */
 export const MAX_JUMP = 24 * 60 * 60_000;
-/** How fast time goes while the wall clock is behind it. */
+/** How fast time runs while the wall clock is behind it. */
 const CATCH_UP_RATE = 0.9;
 /** How far the wall clock may be ahead of every other clock and still be used, in milliseconds. */
 export const MAX_AHEAD = 10_000;
-/** A wall clock that is less behind is not worth a line in the log, in milliseconds. */
+/** The log names a wall clock that is behind by more than this, in milliseconds. */
 const NOTEWORTHY = 10_000;
 
 /** The clocks of the machine. */
 export interface Clocks {
   /** Milliseconds since 1970 by the machine's clock, which may be set. */
   readonly wall: () => number;
-  /** Milliseconds since any moment, by a clock that is never set and counts the time a machine sleeps. */
+  /** Milliseconds by a clock that is never set and that runs while the machine sleeps. */
   readonly elapsed: () => number;
 }
 
-/** How far the wall clock may get away from the monotonic one before the uptime is read, in milliseconds. */
+/**
+ * Maximum drift between wall clock and monotonic clock before the uptime is read, in milliseconds.
+ */
 const MAX_DRIFT = 100;
 
 /**
- * Milliseconds since the machine started, with the time that it slept. The system reads its uptime from a file, which
- * takes longer than all else that a decision needs. So it is read only where the wall clock does not go with the monotonic
- * one, which stands still while the machine sleeps; in between, the monotonic one counts.
+ * Milliseconds since the machine started, including the time in which it slept. The system reads
+ * its uptime from a file, which is slower than all the rest of a decision. So the uptime is read
+ * only when the wall clock and the monotonic clock drift apart, because the monotonic clock stops
+ * while the machine sleeps. In between, the monotonic clock is used.
  */
 export function countUptime({ uptime, wall, monotonic }: Record<"uptime" | "wall" | "monotonic", () => number>) {
   let [read, readWall, readMonotonic] = [uptime(), wall(), monotonic()];
@@ -67,9 +77,9 @@ interface Options {
 
 /** How the authority's time begins. */
 export interface ClockStart {
-  /** The newest time in the store, in milliseconds since 1970; undefined in a fresh one. */
+  /** The newest time in the store, in milliseconds since 1970; undefined in a new store. */
   readonly stored: number | undefined;
-  /** Whether the operator vouches for the wall clock, whatever other clocks say. */
+  /** Whether the operator says that the wall clock is right, even if other clocks differ. */
   readonly accept: boolean;
 }
 
@@ -80,13 +90,13 @@ export class AuthorityClock {
   /** At the last reading. */
   #time: number;
   #elapsed: number;
-  /** Other clocks: how much more than `elapsed` each says. */
+  /** Other clocks, each as its difference to `elapsed`. */
   #others: readonly number[] = [];
   #isAccepted = false;
   #isStarted = false;
-  /** What the wall clock said where another clock is followed in its place, and by how much that said less. */
+  /** The wall clock while another clock is used instead, and how far it is ahead of that clock. */
   #unused: { readonly wall: number; readonly ahead: number } | undefined;
-  /** What the clock said, where it is not believed. */
+  /** The clock's value while it is not trusted. */
   #disbelieved: number | undefined;
   #behind = false;
 
@@ -97,25 +107,27 @@ export class AuthorityClock {
     this.#elapsed = clocks.elapsed();
   }
 
-  /** What the wall clock says, right or wrong, in milliseconds since 1970: for others, who compare theirs with it. */
+  /** The wall clock, right or wrong, in milliseconds since 1970. For other authorities. */
   get wall(): number {
     return this.#clocks.wall();
   }
 
-  /** What is wrong with the wall clock and what to do about it, for the operator; undefined where it is used. */
+  /**
+   * What is wrong with the wall clock and what to do, for the operator; undefined if it is used.
+   */
   get error(): string | undefined {
     this.now();
     if (this.#disbelieved !== undefined) return this.#whyRefused(this.#disbelieved);
     return this.#unused && this.#whyUnused(this.#unused);
   }
 
-  /** @param others what other clocks say now, in milliseconds since 1970; none where there are none to compare with */
+  /** @param others current times of other clocks, in milliseconds since 1970; may be empty */
   compare(others: readonly number[]): void {
     const elapsed = this.#clocks.elapsed();
     this.#others = others.filter(Number.isFinite).map((time) => time - elapsed);
   }
 
-  /** Must come before the time is used, where there is a store, and after `compare`, where there are other clocks. */
+  /** With a store, must be called before the time is used; with other clocks, after `compare`. */
   start({ stored, accept }: ClockStart): void {
     const wall = this.#clocks.wall();
     this.#isStarted = true;
@@ -147,13 +159,13 @@ export class AuthorityClock {
     const isBelieved = Math.abs(clock - expected) <= MAX_JUMP;
     if (isBelieved) this.#time = Math.max(clock, this.#time + passed * CATCH_UP_RATE);
     else this.#time = expected;
-    this.#notify(clock, isBelieved);
+    this.#logTrust(clock, isBelieved);
     return this.#time;
   };
 
   /**
-   * Raises the time to that of another authority on the store. One that is off by more than a day is not believed. Does
-   * nothing before `start`, which sets the time.
+   * Raises the time to the time of another authority on the store. A time that differs by more than
+   * a day is ignored. Does nothing before `start`, which sets the time.
    */
   atLeast(time: number): void {
     if (!this.#isStarted) return;
@@ -161,30 +173,32 @@ export class AuthorityClock {
     if (time > now && time - now <= MAX_JUMP) this.#time = time;
   }
 
-  /** @throws {RefusedError} while the wall clock is not believed: nothing may be changed. */
+  /** @throws {RefusedError} while the wall clock is not trusted: then no changes may be made. */
   readonly check = (): void => {
     this.now();
     if (this.#disbelieved === undefined) return;
     throw new RefusedError("clock", `The authority changes nothing while ${this.#whyRefused(this.#disbelieved)}`);
   };
 
-  /** What the wall clock says; or another clock, where the wall clock is wrong and that one is not. */
+  /**
+   * The wall clock's time, or another clock's if the wall clock is wrong and the other is right.
+   */
   #choose(wall: number, expected: number): number {
     if (this.#others.length === 0 && this.#unused === undefined) return wall;
-    // One that is behind the time so far by more than a day is wrong, or of an authority that has gone.
+    // A clock that is more than a day behind is wrong, or belongs to an authority that is gone.
     const isUsable = (time: number): boolean => !this.#isAccepted && expected - time <= MAX_JUMP;
     const others = this.#others.map((offset) => offset + this.#elapsed).filter(isUsable);
     const newest = Math.max(...others);
-    // Two thresholds, so that a clock at one of them is not said to be wrong and right in turns.
+    // Two thresholds, so that a clock near one of them does not switch between wrong and right.
     const isAhead = others.length > 0 && wall - newest > (this.#unused ? MAX_AHEAD / 2 : MAX_AHEAD);
     const isBehind = expected - wall > MAX_JUMP;
     const [near = wall] = isBehind ? others.filter((time) => time - expected <= MAX_JUMP) : [];
     const chosen = isAhead ? newest : near;
-    this.#tellUnused(wall, chosen);
+    this.#logUnused(wall, chosen);
     return chosen;
   }
 
-  #tellUnused(wall: number, chosen: number): void {
+  #logUnused(wall: number, chosen: number): void {
     const before = this.#unused;
     this.#unused = chosen === wall ? undefined : { wall, ahead: wall - chosen };
     if (this.#unused !== undefined && before === undefined) this.#log.error(this.#whyUnused(this.#unused));
@@ -209,7 +223,7 @@ export class AuthorityClock {
     );
   }
 
-  #notify(wall: number, isBelieved: boolean): void {
+  #logTrust(wall: number, isBelieved: boolean): void {
     if (isBelieved !== (this.#disbelieved === undefined)) {
       if (isBelieved) this.#log.warn(`the clock is right again: it says ${utc(wall)}; changes are made again`);
       else {

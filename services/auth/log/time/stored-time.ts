@@ -1,17 +1,20 @@
 /**
- * The newest time in the store, below which no later start begins. It is the time of the log's last entry, or that of a
- * row, which is written at each start, every minute, and at each stop. A row is `<milliseconds since 1970> <revision>`: it
- * stands for the log up to that revision too, so that a time which an operator has accepted overrules later ones in the log.
+ * The newest time in the store. After a restart, the authority's time is never earlier. It is the
+ * time of the log's last entry, or of a row that is written at each start, every minute, and at
+ * each stop. A row is `<milliseconds since 1970> <revision>`. It also replaces the times of all log
+ * entries up to that revision. So a time that an operator has accepted overrules later times in the
+ * log.
  *
- * Where rows cannot be written, on a full or locked disk, nothing else stops. After a kill, time is then only known up to
- * the last row or entry; what expired after it is good again if the clock is set back, too.
+ * If rows cannot be written because the disk is full or locked, nothing else stops. After a kill,
+ * the time is then known only up to the last row or entry. Tokens that expired later become valid
+ * again if the clock is also set back.
  */
 import type { Collection } from "../../../../src/store/collection.js";
 import type { Journal } from "../changelog/journal.js";
 import type { AuthorityClock } from "./clock.js";
 
 const INTERVAL = 60_000;
-/** How often a store that takes no writes is tried again, in milliseconds: so it is noticed soon that it does. */
+/** Delay before a store that refuses writes is tried again, in milliseconds. */
 const RETRY = 5_000;
 const DIGITS = 16;
 
@@ -21,14 +24,14 @@ interface Options {
   readonly clock: Pick<AuthorityClock, "now" | "atLeast">;
 }
 
-/** The row of the authority's time in the store. */
+/** The row with the authority's time in the store. */
 export class StoredTime {
   readonly #options: Options;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
-  /** When a row was written last, by `performance.now()`. */
+  /** When a row was last written, by `performance.now()`. */
   #written = Number.NEGATIVE_INFINITY;
-  /** The newest row that we know of; later ones are of another authority. */
+  /** The number of the newest row that we know; later rows are from another authority. */
   #seen = 0;
 
   constructor(options: Options) {
@@ -36,7 +39,7 @@ export class StoredTime {
   }
 
   /**
-   * In milliseconds since 1970; undefined where the store holds nothing.
+   * The newest time, in milliseconds since 1970; undefined if the store is empty.
    * @throws {StoreError}
    */
   async read(): Promise<number | undefined> {
@@ -49,7 +52,7 @@ export class StoredTime {
     return row === undefined ? last : Math.max(row.time, last ?? 0);
   }
 
-  /** Writes a row now, and every minute until it is closed; sooner while the store takes no writes. */
+  /** Writes a row now and every minute until `close`; more often while the store refuses writes. */
   open(): void {
     const { refusals } = this.#options.journal;
     const isDue = (): boolean => refusals.error !== undefined || performance.now() - this.#written > INTERVAL - RETRY;
@@ -64,7 +67,7 @@ export class StoredTime {
     void writeIfDue();
   }
 
-  /** Writes a row. Resolves also where that is not possible. */
+  /** Writes a row. Resolves even if the write fails. */
   write(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
@@ -81,7 +84,7 @@ export class StoredTime {
       const found = await rows.after("", Number.MAX_SAFE_INTEGER);
       const last = Number(found.at(-1)?.[0] ?? 0);
       if (last > this.#seen) for (const [, value] of found) for (const { time } of parse(value)) clock.atLeast(time);
-      // Where another authority has just written that row, ours follows a minute later.
+      // If another authority has just written that row, ours follows a minute later.
       const key = String(last + 1).padStart(DIGITS, "0");
       const written = await rows.create(key, `${Math.floor(clock.now())} ${journal.state.revision}`);
       this.#seen = written ? last + 1 : last;
