@@ -5,9 +5,9 @@
  *     this installation           it is opened
  *     another installation        it is refused
  *     none, and it is empty       it belongs to this installation from now on
- *     none, and it has entries    it is a copy for a new installation; in this installation's
- *                                 data folder it belongs to this one from now on; elsewhere it is refused,
- *                                 since it may be for another installation
+ *     none, and it has entries    it is a copy for a new installation; it belongs to this one from
+ *                                 now on if it is in this installation's data folder; elsewhere it
+ *                                 is refused, since it may be for another installation
  */
 
 import { existsSync } from "node:fs";
