@@ -1,10 +1,10 @@
-// A maximum of entries that expire: the entries are counted again when half of the room that was found is used up, and not
-// again and again while there is none.
+// A maximum number of entries that expire. They are counted again when half of the free capacity is
+// used, and not all the time while the limit is reached.
 import t from "tap";
 import { StorageLimit } from "../../services/patterns/storage-limit.js";
 import { Code, type Store, testCall } from "../../src/kit/index.js";
 
-/** A clock that a test moves. */
+/** A clock that a test controls. */
 class HandClock {
   time = 0;
   now(): number {
@@ -12,7 +12,9 @@ class HandClock {
   }
 }
 
-/** A collection that counts how often it is counted; each count takes a millisecond of the clock. */
+/**
+ * A collection that counts how often it is counted. Each count takes a millisecond of the clock.
+ */
 function counted(collection: Store<number>, clock: HandClock): { store: Store<number>; counts: () => number } {
   let counts = 0;
   const count: Store<number>["count"] = async (prefix) => {
@@ -27,7 +29,10 @@ function counted(collection: Store<number>, clock: HandClock): { store: Store<nu
   };
 }
 
-/** Makes a room of 16, and writes into it while it has some: every count is long ago when the next is due. */
+/**
+ * Creates a limit of 16, and writes entries until it is reached. The clock advances enough between
+ * writes that the next count is always due.
+ */
 async function filled(collection: string) {
   const clock = new HandClock();
   const { store, counts } = counted(testCall().store<number>(collection), clock);
@@ -50,12 +55,12 @@ t.test("one process never has more entries than the maximum, and counts them a f
   t.same(await enter(), FULL);
 });
 
-t.test("the refusal names the entries, and what to do", async (t) => {
+t.test("the error names the entries, and says what to do", async (t) => {
   const { room } = await filled("room-refusal");
   t.match(room.full(), { code: Code.RESOURCE_EXHAUSTED, message: "There are 16 entries: delete some, or wait until" });
 });
 
-t.test("while there is no room, counting takes at most a twentieth of the time", async (t) => {
+t.test("while the limit is reached, counting takes at most a twentieth of the time", async (t) => {
   const { enter, counts, clock } = await filled("room-pause");
   clock.time += 20;
   await enter();
@@ -70,7 +75,7 @@ t.test("while there is no room, counting takes at most a twentieth of the time",
   t.equal(counts(), before + 1);
 });
 
-t.test("calls that wait for a count wait for the same one", async (t) => {
+t.test("calls that need a count share one", async (t) => {
   const { enter, counts, clock } = await filled("room-together");
   clock.time += 20;
   const before = counts();
@@ -79,7 +84,7 @@ t.test("calls that wait for a count wait for the same one", async (t) => {
   t.same(all, Array(100).fill(FULL));
 });
 
-t.test("an entry that was deleted makes room at once, for one", async (t) => {
+t.test("a deleted entry frees capacity at once, for one entry", async (t) => {
   const { store, enter, room, clock } = await filled("room-deleted");
   clock.time += 20;
   t.same(await enter(), FULL);
@@ -89,7 +94,7 @@ t.test("an entry that was deleted makes room at once, for one", async (t) => {
   t.same(await enter(), FULL);
 });
 
-t.test("a count that fails does not stand for a full room", async (t) => {
+t.test("a count that fails does not mean that the limit is reached", async (t) => {
   let isBroken = true;
   const store = testCall().store<number>("room-broken");
   const count = async () => {
@@ -103,7 +108,7 @@ t.test("a count that fails does not stand for a full room", async (t) => {
   t.same(await room.enter("default", broken, ""), {});
 });
 
-t.test("each prefix and each namespace has a room of its own", async (t) => {
+t.test("each prefix and each namespace has its own limit", async (t) => {
   const clock = new HandClock();
   const room = new StorageLimit(1, "entries", clock);
   const { store } = counted(testCall().store<number>("rooms"), clock);
@@ -126,7 +131,7 @@ t.test("each further process may exceed the maximum by less than half of it", as
     if (!isFull) await store.set(`${written++}`, 1);
     return !isFull;
   };
-  // All of them count while there is most room; then one after the other writes as much as it may.
+  // All processes count while the free capacity is largest. Then each writes as much as it may.
   const rooms = Array.from({ length: 3 }, () => new StorageLimit(16, "entries", clock));
   for (const room of rooms) await write(room);
   for (const room of rooms) while (await write(room));
