@@ -48,7 +48,7 @@ function comparison({ field, operator, value }: Filter, path: string): Matcher {
   return (fields) => matches(valueAt(fields, names));
 }
 
-/** A field's name. A dot precedes each member of an object. */
+/** A field's name. Dots separate the members of nested objects: `address.city`. */
 export function checkField(path: string, field: string): void {
   if (field !== "" && Buffer.byteLength(field) <= MAX_FIELD && !field.split(".").includes("")) return;
   throw invalidArgument(`${path}: must be names with a dot between them, at most ${MAX_FIELD} bytes`);

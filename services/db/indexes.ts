@@ -117,7 +117,7 @@ function prefixOf(value: Json): string | undefined {
 
 /**
  * 16 hexadecimal digits that sort like the numbers: the bits of the double, with all bits inverted
- * for a negative number, otherwise only the sign bit.
+ * for a negative number, and only the sign bit inverted for others.
  */
 function numberKey(value: number): string {
   const bytes = Buffer.alloc(8);

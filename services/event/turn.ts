@@ -63,7 +63,7 @@ export class Turn {
       if (!mine || !(await this.#turns.compareAndSet(this.#key, entry.version, this.#id, { ttlMs: TTL_MS })))
         this.#lost = true;
     } catch {
-      // It tries again until the turn expires.
+      // The next renewal tries again, until the turn expires.
     }
   }
 }

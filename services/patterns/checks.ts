@@ -12,8 +12,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const CONTROL = /[\x00-\x1f\x7f]/;
 /**
  * Characters that are invisible or change how other characters look: controls (Cc), formats such as
- * text direction and zero width (Cf), line and paragraph separators, and unassigned code points. In
- * a URL, they could make it look like another one.
+ * text direction and zero width (Cf), line and paragraph separators, and code points without a
+ * character (unassigned, private use). In a URL, they could make it look like another one.
  */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 

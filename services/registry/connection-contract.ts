@@ -20,7 +20,7 @@ const READ_TIME = 10_000;
 export type KnownContract = Pick<Instance, "service" | "descriptors" | "grpcServices">;
 
 /**
- * Reads the contract of the server at the other end of a connection by reflection. Ignores gRPC
+ * Uses reflection to read the contract of the server at the other end of a connection. Ignores gRPC
  * services that the instance is not known for: a process may serve several services, and each is
  * registered separately.
  * @param reader reads the contract if its bytes differ from the known ones
@@ -48,8 +48,8 @@ export async function readConnection(
 const TYPES_TIME = 1_000;
 
 /**
- * Reads types that a contract lacks from a server by reflection. Omits types that the server does
- * not know.
+ * Uses reflection to read types that are missing in the server's contract. Omits types that the
+ * server does not know.
  * @throws {Error} (rejects) if the server has no reflection, does not respond in time, or sends an
  *   unusable response
  */

@@ -31,6 +31,7 @@ export class ContractReader {
   }
 
   /**
+   * Reads and checks a contract in steps.
    * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED if there is no memory now, or the service's
    *   contract changes too often
    * @throws {Error} (rejects) with a message for the service's owner, if the contract is refused

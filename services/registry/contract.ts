@@ -26,7 +26,9 @@ import { MAX_SEARCH, SearchCost } from "../../src/contract/search-cost.js";
 import { atOnce, type Steps } from "../../src/overload/pace.js";
 import { asBuffer } from "../../src/wire/buffer.js";
 
-/** In bytes. Leaves space for the other fields of an instance in a message of 4 MiB. */
+/**
+ * The maximum size of descriptors, in bytes. The rest of a 4 MiB message is for the other fields.
+ */
 export const MAX_DESCRIPTORS = 4 * 1024 ** 2 - 64 * 1024;
 /** The maximum number of files in a contract. */
 export const MAX_FILES = 1_000;
@@ -51,8 +53,8 @@ const COPIES = 3;
 const ELEMENT_SIZE = 1_024;
 
 /**
- * The gRPC services that every server has beside the service's own (health, reflection). They are
- * never endpoints.
+ * The gRPC services that every server has in addition to the service's own (health, reflection).
+ * They are never endpoints.
  */
 const INFRASTRUCTURE = /^grpc\.(?:health|reflection|channelz)\./;
 const DOTTED_NAME = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/;
@@ -70,7 +72,7 @@ export interface CheckedContract {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** Whether a gRPC service is one that servers have beside their own, such as health. */
+/** Whether a gRPC service is one that every server has, such as health. */
 export function isInfrastructure(grpcService: string): boolean {
   return INFRASTRUCTURE.test(grpcService);
 }

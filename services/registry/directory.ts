@@ -30,16 +30,10 @@ const MAX_INSTANCES = 10_000;
 const MAX_INSTANCES_OF_SERVICE = 1_000;
 /** The maximum size of all descriptors, in bytes. */
 const MAX_BYTES = 256 * 1024 ** 2;
-/**
- * The maximum number of parsed elements of all descriptors, about a kilobyte each. A file that
- * several contracts share is parsed and counted once.
- */
+/** The maximum number of parsed elements, about 1 KB each. A shared file counts once. */
 const MAX_ELEMENTS = 300_000;
 const MAX_WATCHES = 1_000;
-/**
- * The maximum number of changed instances that a watch has not been sent. More than there can be at
- * its start.
- */
+/** The maximum number of unsent changes of a watch. More than there can be at its start. */
 const MAX_BEHIND = 2 * MAX_INSTANCES;
 /** The maximum size of a message to a watch, in bytes. A single larger instance is sent alone. */
 const MESSAGE_SIZE = 256 * 1024;
@@ -93,8 +87,8 @@ export class Directory {
   }
 
   /**
-   * Claims for the service those gRPC names of the instance that belong to no service. Then adds
-   * the instance like `join`. Claims nothing if the instance is invalid.
+   * Claims the instance's gRPC names for its service, except names that belong to another one. Then
+   * adds the instance like `join`. Claims nothing if the instance is invalid.
    * @throws {StatusError} (rejects) as `join` and `NameOwners.claim`
    */
   async claimAndJoin(given: Instance, options: JoinOptions): Promise<() => void> {
@@ -139,21 +133,18 @@ export class Directory {
     this.#checkStore(entry);
 
     const replaced = this.#entries.get(keyOf(instance));
-    // Instances of this process and of the configuration take precedence over instances that
-    // registered with a token.
+    // Instances of this process and of the configuration take precedence over enrolled ones.
     if (replaced !== undefined && token !== undefined && replaced.token !== token) throw taken(instance);
     const before = this.#services.get(service)?.at(-1);
     const known = new Set(this.problemsOf(service).map(({ text }) => text));
     if (replaced !== undefined) this.#remove(replaced);
     this.#insert(entry);
     this.#announce(entry);
-    // At its start, this process logs its own services in one line, so they are not repeated at
-    // "info".
+    // At its start, this process logs all its services in one line.
     const level = local ? "debug" : "info";
     this.#log[level]({ service, id, addresses }, replaced === undefined ? "instance joined" : "instance replaced");
     for (const { text: problem, other } of this.problemsOf(service)) {
-      // An enrolled service logs the problems of its own annotations itself, and gateways log them
-      // too.
+      // An enrolled service logs the problems of its own annotations itself, and gateways do too.
       if (known.has(problem) || (other === undefined && instance.joined !== Joined.CONFIGURATION)) continue;
       this.#log.warn({ service, id, other, problem }, "a service has joined that is not served as declared");
     }
@@ -261,10 +252,7 @@ export class Directory {
     }
   }
 
-  /**
-   * Two instances with different stores would not find each other's data, so callers would not
-   * either.
-   */
+  /** If instances had different stores, each would lack the data of the others. */
   #checkStore({ instance, store }: InstanceEntry): void {
     if (store === undefined) return;
     const { service, id } = instance;

@@ -69,8 +69,8 @@ export function part<D extends ServiceDefinition>(definition: D, implementation:
 }
 
 /**
- * @grpc/proto-loader uses the method names of the `.proto`, and has the name in lower camel case in
- *   `originalName`.
+ * Definitions of @grpc/proto-loader use the method names of the `.proto`, and have the name in
+ * lower camel case in `originalName`.
  */
 function byMethod(definition: ServiceDefinition): ServiceDefinition {
   const nameOf = (key: string, method: object) => ("originalName" in method ? String(method.originalName) : key);

@@ -28,11 +28,9 @@ import type { KeyValueStore, StoredEntry } from "../store/store.js";
  */
 const FIRST_MS = 60_000;
 const INTERVAL_MS = 600_000;
-/**
- * How often a namespace must have been seen as gone, and the minimum time between two counts, in
- * milliseconds.
- */
+/** On how many days a namespace must have been seen as gone. */
 export const TRASH_DAYS = 30;
+/** The minimum time between two counts of a namespace, in milliseconds. */
 const DAY_MS = 86_400_000;
 /** The maximum number of entries that one commit deletes, and of marks that are read at once. */
 const MAX_DELETED = 100;
@@ -200,8 +198,8 @@ async function setMark(store: KeyValueStore, { service, segment, mark }: Place, 
 }
 
 /**
- * Keys of entries begin with a service's name, so with a digit or a lower-case letter. `~` cannot
- * be one.
+ * An entry's key begins with a service's name, and so with a digit or a lower-case letter. No
+ * service's name begins with `~`.
  */
 function markKey(service: string, segment: string): string {
   return `~trash/${service}/${segment}`;

@@ -1,6 +1,7 @@
 /**
- * Runs a service in its own process that joins Portico: `await serve(GreeterService, { … }, { name:
- * "greeter" })`.
+ * Runs a service in its own process, which joins Portico:
+ *
+ *     await serve(GreeterService, { … }, { name: "greeter" })
  */
 
 import { readFileSync } from "node:fs";

@@ -1,6 +1,7 @@
 /**
- * A call for tests of handlers, without Portico: `await greeter.call({ name: "Ada" }, testCall({
- * account: "ada" }))`.
+ * A call for tests of handlers, without Portico:
+ *
+ *     await greeter.call({ name: "Ada" }, testCall({ account: "ada" }))
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,5 @@
 /**
- * Connections to a Postgres database. Reads and writes have separate pools, so waiting writes do
- * not block reads.
+ * Connections to Postgres, in separate pools for reads and writes: waiting writes block no reads.
  *
  * Each operation has one deadline, which includes the wait for a connection. The server cancels a
  * late read. It does not cancel a late write: a write that is interrupted while it waits for a
@@ -41,10 +40,7 @@ export interface DatabaseOptions {
   readonly timeoutMs: number;
   /** The setting that names the store, for messages. */
   readonly setting: string;
-  /**
-   * Checks a new connection before it is used.
-   * @throws {Error} if it must not be used
-   */
+  /** Checks a new connection. @throws {Error} if it must not be used */
   readonly check: (client: pg.ClientBase) => Promise<void>;
 }
 
@@ -54,10 +50,7 @@ const MAX_CONNECTIONS = 4;
 const CLOSE_TIME = 1_000;
 /** The maximum number of operations that wait for a connection. */
 const MAX_WAITING = 1_000;
-/**
- * The maximum number of this role's writes that wait for an absent standby. Above it, no write is
- * begun.
- */
+/** The maximum number of this role's writes that wait for an absent standby; then none is begun. */
 const MAX_HELD = 20;
 
 /**
@@ -74,16 +67,12 @@ const ALWAYS = {
   enable_seqscan: "off",
   enable_bitmapscan: "off",
   enable_sort: "off",
-  // The disabled plan types have a high estimated cost, for which Postgres would compile the plan.
-  // That takes 100 ms for each new connection.
+  // The disabled plan types have a high cost, for which Postgres would compile a plan in 100 ms.
   jit: "off",
 };
 const SET = `SELECT set_config(name, value, false)
   FROM unnest($1::text[], $2::text[]) AS given (name, value) JOIN pg_settings USING (name)`;
-/**
- * The state by which a new connection is checked. In pg_stat_activity, a role can see its own
- * sessions.
- */
+/** The state that is checked for each new connection. A role can see its own pg_stat_activity. */
 const STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('default_transaction_read_only') = 'on' AS "isReadOnly",
   current_setting('synchronous_commit') AS "synchronousCommit",
   CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline,
@@ -118,10 +107,7 @@ export class Database {
     return this.#options.address.name;
   }
 
-  /**
-   * Reads. If the connection is lost, it tries another one.
-   * @throws {StoreError}
-   */
+  /** Reads. If the connection is lost, it tries another one. @throws {StoreError} */
   async read(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     const end = performance.now() + this.#options.timeoutMs;
     for (let lost = 0; ; lost++) {
@@ -223,10 +209,7 @@ export class Database {
     }
   }
 
-  /**
-   * Opens a connection to the primary outside the pools. The caller ends it.
-   * @throws {StoreError}
-   */
+  /** Opens a connection to the primary, which the caller ends. @throws {StoreError} */
   async open(kind: Kind): Promise<pg.Client> {
     const failures: unknown[] = [];
     for (const [server] of this.#pools.entries()) {
@@ -244,10 +227,7 @@ export class Database {
     throw this.#unreachable(failures);
   }
 
-  /**
-   * Runs `act` on a connection from `open`, within the deadline, and ends the connection.
-   * @throws {StoreError}
-   */
+  /** Runs `act` on a connection of `open` within the deadline, and ends it. @throws {StoreError} */
   async use(opening: Promise<pg.Client>, act: (client: pg.Client) => Promise<void>): Promise<void> {
     const client = await opening;
     // This makes the running operation fail.
@@ -262,10 +242,7 @@ export class Database {
     }
   }
 
-  /**
-   * Also works if the server does not respond. The caller must have ended the connections from
-   * `open`.
-   */
+  /** Also works if the server does not respond. Connections of `open` must have ended. */
   async close(): Promise<void> {
     const ended = Promise.all(this.#pools.flatMap(({ read, write }) => [read.end(), write.end()]));
     const late = new AbortController();
@@ -336,8 +313,7 @@ export class Database {
       ...(weak ? { synchronous_commit: "on" } : {}),
     };
     await client.query(SET, [Object.keys(settings), Object.values(settings)]);
-    // Ends a write that waits for a lock after its connection was dropped. Not every server
-    // supports it.
+    // Ends a write that waits for a lock after its connection was dropped, if the server can.
     await client.query("SET client_connection_check_interval = 1000").catch(() => undefined);
     await this.#options.check(client);
   }

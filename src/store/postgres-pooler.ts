@@ -12,9 +12,9 @@ import { PostgresClient } from "./postgres-client.js";
 const TRIES = 3;
 
 /**
- * Whether a pooler gives the session of an idle connection to other clients. Runs no query if the
- * client is connected to the server directly: only then is the current server process the one that
- * the client was given at the start.
+ * Whether a pooler gives the session of an idle connection to other clients. Opens no other
+ * connection if the client is connected to the server directly. Then the current server process is
+ * the one that the client was given when it connected.
  * @param client between two transactions
  * @param config the options to open another connection of the same kind
  */

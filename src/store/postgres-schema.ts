@@ -116,7 +116,10 @@ async function tablesIn(client: pg.ClientBase, schema: string): Promise<string[]
   return rows.map(({ name }) => name);
 }
 
-/** The schema may exist already, in a database where the role may not create schemas. */
+/**
+ * Creates the schema if it is absent, and its table `format`. Where the role may not create
+ * schemas, another role may have created the schema already.
+ */
 async function createSchema(client: pg.ClientBase, schema: string, mark: string): Promise<void> {
   const { rowCount } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
   if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);

@@ -41,7 +41,7 @@ export function unreleased(format: number, oldest: number, setting: string): str
 
 /**
  * The maximum number of bytes in the entries that `range` returns; a single entry may have more.
- * Callers of `commit` must keep the values of a commit within it too.
+ * The values of one commit must not exceed it either, which the caller of `commit` checks.
  */
 export const MAX_TOTAL_BYTES = 4 * 1024 ** 2;
 

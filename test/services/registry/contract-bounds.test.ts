@@ -151,7 +151,7 @@ t.test(
 );
 
 /**
- * A contract whose one file has the given number of elements. Most of them are reserved names of a
+ * A contract whose one file has the given number of elements. Nearly all of them are reserved names of a
  * message, because these are parsed fast.
  */
 function ofElements(elements: number, scope: string): CheckedContract {

@@ -73,7 +73,7 @@ function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
   return {
     directory,
     channels,
-    foreign: external,
+    external,
     endpoints: (name: string) =>
       directory.services
         .get(name)
@@ -222,11 +222,7 @@ t.test("a service whose contract cannot be read does not disturb the others, and
 });
 
 t.test("all configured services leave when the registry closes", async (t) => {
-  const {
-    next,
-    foreign: external,
-    directory,
-  } = follow(t, {
+  const { next, external, directory } = follow(t, {
     name: "greeter",
     targets: [target(1)],
     descriptors: first,
@@ -241,7 +237,7 @@ t.test("services that are set later replace the previous ones, and do not interr
   const entry = (name: string, port: number) => {
     return { name, targets: [target(port)], descriptors: first, identity: false };
   };
-  const { next, foreign: external, directory } = follow(t, entry("kept", 1), entry("gone", 2), entry("moved", 3));
+  const { next, external, directory } = follow(t, entry("kept", 1), entry("gone", 2), entry("moved", 3));
   while (directory.services.size < 3) await next();
   const kept = directory.services.get("kept")?.[0];
   external.set([entry("kept", 1), entry("moved", 4), entry("new", 5)]);
@@ -253,7 +249,7 @@ t.test("services that are set later replace the previous ones, and do not interr
 
 t.test("a set of services with one invalid name changes nothing", async (t) => {
   const entry = (name: string) => ({ name, targets: [target(1)], descriptors: first, identity: false });
-  const { next, foreign: external, directory } = follow(t, entry("greeter"));
+  const { next, external, directory } = follow(t, entry("greeter"));
   while (directory.services.size === 0) await next();
   t.throws(() => external.set([entry("auth")]), { name: "ConfigError" });
   t.same([...directory.services.keys()], ["greeter"]);

@@ -135,7 +135,7 @@ t.test("a registry has at most 10,000 instances", async (t) => {
   t.throws(() => directory.join(greeter(), { local: false }), { code: Code.RESOURCE_EXHAUSTED, message: /10000/ });
 });
 
-t.test("a registry has at most 256 MiB of descriptors, and those of equal instances are counted once", async (t) => {
+t.test("a registry has at most 256 MiB of descriptors, and equal descriptors are counted once", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const large = described(file(["Call"], { name: `${"x".repeat(4_000_000)}.proto` }));
   for (let count = 0; count < 67; count++) {
