@@ -151,8 +151,8 @@ t.test(
 );
 
 /**
- * A contract whose one file has the given number of elements. Nearly all of them are reserved names of a
- * message, because these are parsed fast.
+ * A contract whose one file has the given number of elements. Nearly all of them are reserved names
+ * of a message, because these are parsed fast.
  */
 function ofElements(elements: number, scope: string): CheckedContract {
   const grpcServices = [`${scope}.S`];

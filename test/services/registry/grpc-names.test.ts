@@ -186,16 +186,19 @@ t.test("names of Portico are refused, and names of gRPC in another case", async 
   }
 });
 
-t.test("a service may have other names below grpc, such as those of grpc-go's interoperability tests", async (t) => {
-  const it = await openNames(t);
-  await it.registered(
-    Instance.fromPartial({
-      ...{ service: "interop", id: "one", addresses: ["127.0.0.1:9000"], grpcServices: ["grpc.testing.Test"] },
-      descriptors: declaring("grpc.testing.Test"),
-    }),
-  );
-  t.equal(it.owner("grpc.testing.Test"), "interop");
-});
+t.test(
+  "a service may have other names below grpc, such as the names in grpc-go's interoperability tests",
+  async (t) => {
+    const it = await openNames(t);
+    await it.registered(
+      Instance.fromPartial({
+        ...{ service: "interop", id: "one", addresses: ["127.0.0.1:9000"], grpcServices: ["grpc.testing.Test"] },
+        descriptors: declaring("grpc.testing.Test"),
+      }),
+    );
+    t.equal(it.owner("grpc.testing.Test"), "interop");
+  },
+);
 
 t.test("a watch is sent all owners before any instance, then each change", async (t) => {
   const it = await openNames(t);
