@@ -1,4 +1,4 @@
-/** Keeps texts by key for a while, and counts. */
+/** Stores texts by key for a limited time, and counts. */
 import { CacheService } from "../../src/gen/cache/cache.js";
 import {
   type Call,
@@ -16,10 +16,13 @@ const DAY = 86_400_000;
 const KEY = { min: 1, max: 256 };
 const VALUE = { min: 0, max: 65_536 };
 const LIFETIME = { min: 1000, max: 30 * DAY, absent: 30 * DAY };
-/** A whole number as `String` writes it. Such a value is stored as a number, so that the store can add to it. */
+/**
+ * A whole number as `String` writes it. Such a value is stored as a number, so that the store can
+ * add to it.
+ */
 const WHOLE_NUMBER = /^(0|-?[1-9]\d{0,15})$/;
 
-/** The largest number that JSON's numbers hold exactly, as the store keeps them. */
+/** The largest number that is exact in JSON, which is how the store writes it. */
 const MAX_NUMBER = BigInt(Number.MAX_SAFE_INTEGER);
 
 const storageLimit = new StorageLimit(100_000, "entries in the cache of the namespace");
@@ -91,7 +94,10 @@ function storedValue(value: string): string | number {
   return WHOLE_NUMBER.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** Adds to the number of a key, in the store, so that no racing call is lost. @param ttlMs for an absent key */
+/**
+ * Adds to the number of a key. The store does it atomically, so concurrent calls lose no change.
+ * @param ttlMs for an absent key
+ */
 async function add(call: Call, { key, by, ttlMs }: { key: string; by: bigint; ttlMs: number }): Promise<bigint> {
   checkKey("key", key);
   if (by < -MAX_NUMBER || by > MAX_NUMBER)

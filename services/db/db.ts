@@ -1,4 +1,7 @@
-/** Keeps JSON records in tables. A record, its place in each index and the number of records are one commit. */
+/**
+ * Stores JSON records in tables. A record, its index entries and the number of records are written
+ * in one commit.
+ */
 import { nanoid } from "nanoid";
 import { monotonicFactory } from "ulid";
 import { DbService, type Record as RecordMessage } from "../../src/gen/db/db.js";
@@ -34,7 +37,7 @@ import {
   tablesOf,
 } from "./tables.js";
 
-/** Characters of a record as JSON. */
+/** The maximum number of characters in a record as JSON. */
 const MAX_RECORD = 65_536;
 const TOO_MANY_TO_COUNT =
   "filter: too many records would have to be read to count those that match. Index the field that it compares (CreateTable), or " +
@@ -173,7 +176,10 @@ export const parts = [
   }),
 ];
 
-/** Deletes the records of a table, with what else happens to it. @param writes to `tables`, unless they name another collection */
+/**
+ * Deletes the records of a table, together with other writes.
+ * @param writes the writes to `tables`; a write may name another collection
+ */
 function discard(call: Call, table: string, writes: (entry: Entry<IndexedTable>) => Write[]): Promise<object> {
   return retry(call, table, async () => {
     const entry = await tableOf(call, table);
@@ -188,7 +194,7 @@ function discard(call: Call, table: string, writes: (entry: Entry<IndexedTable>)
   });
 }
 
-/** The table; one without indexes is created where there is none. */
+/** The table. Creates it without indexes if it does not exist. */
 async function tableOrNew(call: Call, name: string): Promise<Entry<IndexedTable>> {
   const entry = await tablesOf(call).getEntry(name);
   if (entry !== undefined) return entry;
@@ -215,7 +221,7 @@ function checkFields(fields: JsonObject | undefined): JsonObject {
   return fields;
 }
 
-/** The fields after an update: a null removes one. */
+/** The fields after an update. A null removes a field. */
 function merged(fields: JsonObject, changes: JsonObject): JsonObject {
   const all = Object.entries({ ...fields, ...changes }).filter(
     ([name]) => changes[name] !== null || !Object.hasOwn(changes, name),
@@ -223,7 +229,7 @@ function merged(fields: JsonObject, changes: JsonObject): JsonObject {
   return checkFields(Object.fromEntries(all));
 }
 
-/** Moves a record from where the indexes have it to where they shall. */
+/** Replaces the old index entries of a record by the new ones. */
 function indexWrites(
   table: IndexedTable,
   id: string,

@@ -1,4 +1,7 @@
-/** Filters: whether a record matches. A filter is a message, so there is no text to parse and nothing to quote. */
+/**
+ * Filters: whether a record matches. A filter is a message, so there is no text to parse and
+ * nothing to quote.
+ */
 import { type Filter, Operator } from "../../src/gen/db/db.js";
 import { invalidArgument } from "../../src/kit/index.js";
 
@@ -45,13 +48,13 @@ function comparison({ field, operator, value }: Filter, path: string): Matcher {
   return (fields) => matches(valueAt(fields, names));
 }
 
-/** A field's name, with a dot before each member of an object. */
+/** A field's name. Dots separate the members of nested objects: `address.city`. */
 export function checkField(path: string, field: string): void {
   if (field !== "" && Buffer.byteLength(field) <= MAX_FIELD && !field.split(".").includes("")) return;
   throw invalidArgument(`${path}: must be names with a dot between them, at most ${MAX_FIELD} bytes`);
 }
 
-/** The value of a field; undefined where it is absent. */
+/** The value of a field; undefined if the field is absent. */
 export function valueAt(fields: JsonObject, names: readonly string[]): Json | undefined {
   let value: Json | undefined = fields;
   for (const name of names) {
@@ -63,8 +66,8 @@ export function valueAt(fields: JsonObject, names: readonly string[]): Json | un
 }
 
 /**
- * Checks that every number of a value is one of JSON. Protobuf's values have NaN and infinity too, which a record would keep as
- * null, but its indexes as what they are.
+ * Checks that JSON can represent every number of a value. Protobuf's values may also be NaN or
+ * infinity. A record would store these as null, but its indexes as they are.
  * @throws {StatusError} INVALID_ARGUMENT that names the field, `fields.scores[2]: …`
  */
 export function checkNumbers(path: string, value: Json): void {
@@ -115,7 +118,7 @@ function operatorOf(operator: Operator, wanted: Json, path: string): Test {
   }
 }
 
-/** Compares values of the type of `wanted`; others do not match. */
+/** Compares values of the same type as `wanted`. Values of other types do not match. */
 function ordered(wanted: Json, path: string, matches: (order: number) => boolean): Test {
   if (typeof wanted === "number") return (value) => typeof value === "number" && matches(value - wanted);
   if (typeof wanted !== "string")
@@ -124,7 +127,7 @@ function ordered(wanted: Json, path: string, matches: (order: number) => boolean
   return (value) => typeof value === "string" && matches(Buffer.compare(Buffer.from(value), bytes));
 }
 
-/** Whether two JSON values are the same; the order of an object's members does not count. */
+/** Whether two JSON values are equal. The order of an object's members does not matter. */
 export function equal(one: Json, other: Json): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

@@ -1,26 +1,33 @@
 /**
- * Indexes. For each record and indexed field there is an entry whose key begins with the field's value, in an order of keys that is
- * the order of values, and whose value is the record's ID. An index says which records may match; the filter decides.
+ * Indexes. For each record and indexed field there is an index entry. Its key begins with the
+ * field's value, written so that keys sort like values. Its value is the record's ID. An index
+ * finds the records that may match; the filter decides.
  */
 import { type Filter, Operator } from "../../src/gen/db/db.js";
 import { type Json, type JsonObject, valueAt } from "./filter.js";
 
-/** A table, as records and indexes are kept for it. */
+/** A table, as its records and indexes refer to it. */
 export interface IndexedTable {
-  /** What keys begin with: a name of the table that nobody chooses, so that a renamed table keeps its records. */
+  /**
+   * The prefix of keys. It is generated and never changes, so a renamed table keeps its records.
+   */
   readonly id: string;
-  /** The fields, in the order that keys number them by. */
+  /** The fields. Keys contain the position of a field in this list. */
   readonly indexes: readonly string[];
 }
 
-/** Stands between a value and the record's ID: sorts before all that a text may go on with. */
+/**
+ * Separates the value from the record's ID. It sorts before every character that may continue a
+ * text.
+ */
 const END = "\u0001";
 /**
- * The text in a key is cut after 64 characters, and before a character that sorts as END does or that a key cannot have. Texts
- * with the same beginning are together then; the filter tells them apart.
+ * A text in a key is cut after 64 characters. It is also cut before a character that sorts like END
+ * or that a key cannot have. So texts with the same beginning may be together in the index; the
+ * filter distinguishes them.
  */
 const MAX_TEXT = 64;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is they that texts are cut before.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: texts are cut before these characters.
 const CUT = /[\0\u0001]/;
 
 /** The keys that index a record. */
@@ -31,14 +38,17 @@ export function indexKeys({ id: table, indexes }: IndexedTable, id: string, fiel
   });
 }
 
-/** Where in an index the records are that may match. */
+/** The part of an index with the records that may match. */
 export interface IndexRange {
   readonly prefix: string;
   readonly after?: string;
   readonly reverse?: boolean;
 }
 
-/** The places of an index that have every record which may match a filter; undefined where no index serves it. */
+/**
+ * The ranges of an index that contain every record that may match the filter; undefined if no index
+ * can be used.
+ */
 export function placesFor(table: IndexedTable, filter: Filter | undefined): readonly IndexRange[] | undefined {
   for (const part of filter === undefined ? [] : filter.and.length > 0 ? filter.and : [filter]) {
     const number = table.indexes.indexOf(part.field);
@@ -55,7 +65,7 @@ function placesOf(index: string, { operator, value }: Filter): readonly IndexRan
   }
   const key = keyOf(value);
   if (key === undefined) return undefined;
-  // All values of a type have its letter first.
+  // The first character of a key is the letter of the value's type.
   const type = `${index}${key[0]}`;
   switch (operator) {
     case Operator.OPERATOR_UNSPECIFIED:
@@ -74,7 +84,10 @@ function placesOf(index: string, { operator, value }: Filter): readonly IndexRan
   }
 }
 
-/** A value in a key; undefined for what is not indexed: null, arrays, objects, absent fields. */
+/**
+ * A value as part of a key; undefined for values that are not indexed: null, arrays, objects,
+ * absent fields.
+ */
 function keyOf(value: Json | undefined): string | undefined {
   switch (typeof value) {
     case "boolean":
@@ -93,17 +106,22 @@ function keyOf(value: Json | undefined): string | undefined {
   }
 }
 
-/** What all keys of a value begin with, and no others where the text is not cut. */
+/**
+ * The prefix of all keys of a value. If the text is not cut, keys of other values do not have it.
+ */
 function prefixOf(value: Json): string | undefined {
   const key = keyOf(value);
   const cut = typeof value === "string" && key !== `s${value}`;
   return key === undefined || cut ? key : `${key}${END}`;
 }
 
-/** 16 hexadecimal digits that sort as numbers do: those of the double, with all bits of negative ones turned, else the sign's. */
+/**
+ * 16 hexadecimal digits that sort like the numbers: the bits of the double, with all bits inverted
+ * for a negative number, and only the sign bit inverted for others.
+ */
 function numberKey(value: number): string {
   const bytes = Buffer.alloc(8);
-  // Plus 0 makes 0 of -0, which is equal to it.
+  // Adding 0 turns -0 into 0, which is equal to it.
   bytes.writeDoubleBE(value + 0);
   const bits = bytes.readBigUInt64BE();
   const negative = bits >> 63n === 1n;

@@ -1,4 +1,7 @@
-/** Finds the records of a table that match a filter: by an index where one serves the filter, else by reading every record. */
+/**
+ * Finds the records of a table that match a filter. Uses an index if one fits the filter; otherwise
+ * reads every record.
+ */
 import type { Filter } from "../../src/gen/db/db.js";
 import type { Call, Entry } from "../../src/kit/index.js";
 import { MAX_PAGE } from "../patterns/pages.js";
@@ -6,26 +9,32 @@ import { compileFilter, type Matcher } from "./filter.js";
 import { type IndexedTable, placesFor } from "./indexes.js";
 import { recordsOf, type StoredRecord } from "./tables.js";
 
-/** What one call reads at most. A record costs 1, and a page of 4 MiB as much as if 16 were all. */
+/**
+ * The maximum cost of the reads of one call. A record costs 1. A page of 4 MiB costs a sixteenth of
+ * the maximum.
+ */
 const MAX_COST = 10_000;
 const FULL_PAGE_COST = MAX_COST / 16;
-/** Entries of an index that are read at once. */
+/** The number of index entries that are read at once. */
 const MAX_RANGE = 1000;
-/** Records that a scan reads at once: few, because other calls have their turns in between. */
+/**
+ * The number of records that a scan reads at once. It is small, because other calls take turns in
+ * between.
+ */
 const MAX_SCAN = 250;
 const MAX_GET = 100;
 
 /** A record that was found, with its ID. */
 export type Found = readonly [id: string, record: StoredRecord];
 
-/** Records in the order of their IDs, in pieces. */
-interface Piece {
+/** A part of the results, in the order of their IDs. */
+interface Batch {
   readonly found: readonly Found[];
-  /** The ID of the last of the records that were read, matching or not. */
+  /** The ID of the last record that was read, whether it matches or not. */
   readonly last: string;
-  /** What it cost to read them (see MAX_COST). */
+  /** The cost of reading them (see MAX_COST). */
   readonly cost: number;
-  /** Whether others follow, which may match. */
+  /** Whether more records follow that may match. */
   readonly more: boolean;
 }
 
@@ -34,19 +43,19 @@ interface Search {
   readonly filter: Filter | undefined;
   /** Only records whose ID sorts after this one. */
   readonly after: string;
-  /** Records that are wanted; default all. */
+  /** The maximum number of records; default all. */
   readonly limit?: number;
 }
 
 /**
  * The records that match, in the order of their IDs.
- * @throws {StatusError} INVALID_ARGUMENT for a filter that is wrong by itself
+ * @throws {StatusError} INVALID_ARGUMENT if the filter is invalid
  */
-async function* search(call: Call, table: IndexedTable, { filter, after, limit }: Search): AsyncGenerator<Piece> {
+async function* search(call: Call, table: IndexedTable, { filter, after, limit }: Search): AsyncGenerator<Batch> {
   const matches = compileFilter(filter);
   const ids = await indexedIds(call, table, filter);
   if (ids === undefined) {
-    // Without a filter every record is wanted, and one more tells whether others follow.
+    // Without a filter every record matches. One more record shows whether others follow.
     const page = filter === undefined && limit !== undefined ? Math.min(limit + 1, MAX_RANGE) : MAX_SCAN;
     yield* scan(call, table, { matches, after, page });
   } else
@@ -58,7 +67,10 @@ async function* search(call: Call, table: IndexedTable, { filter, after, limit }
     );
 }
 
-/** Which records may match, by an index; undefined where none serves the filter, or it serves too little. */
+/**
+ * The IDs of the records that may match, by an index; undefined if no index can be used, or if it
+ * finds too many.
+ */
 async function indexedIds(call: Call, table: IndexedTable, filter: Filter | undefined): Promise<string[] | undefined> {
   const places = placesFor(table, filter);
   if (places === undefined) return undefined;
@@ -75,7 +87,7 @@ async function indexedIds(call: Call, table: IndexedTable, filter: Filter | unde
   return [...ids].sort();
 }
 
-/** How a table is scanned: which records are wanted, of those after an ID, in pages of how many. */
+/** The parameters of a scan: reads the records after an ID, in pages. */
 interface Scan {
   readonly matches: Matcher;
   readonly after: string;
@@ -86,7 +98,7 @@ async function* scan(
   call: Call,
   { id: table }: IndexedTable,
   { matches, after: start, page: limit }: Scan,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<Batch> {
   const prefix = `${table}/`;
   let after = start === "" ? undefined : prefix + start;
   do {
@@ -103,7 +115,7 @@ async function* scan(
   } while (after !== undefined);
 }
 
-async function* pick(call: Call, { id: table }: IndexedTable, matches: Matcher, ids: string[]): AsyncGenerator<Piece> {
+async function* pick(call: Call, { id: table }: IndexedTable, matches: Matcher, ids: string[]): AsyncGenerator<Batch> {
   for (let start = 0; start < ids.length; start += MAX_GET) {
     const some = ids.slice(start, start + MAX_GET);
     const records = await recordsOf(call).getMany(some.map((id) => `${table}/${id}`));
@@ -115,7 +127,10 @@ async function* pick(call: Call, { id: table }: IndexedTable, matches: Matcher, 
   }
 }
 
-/** As many records as fit into a response, and the ID to read on from; empty at the end. */
+/**
+ * As many records as fit into a response. `next` is the ID after which to continue; empty at the
+ * end.
+ */
 export async function findRecords(
   call: Call,
   table: IndexedTable,
@@ -136,7 +151,10 @@ export async function findRecords(
   return { found: page, next: "" };
 }
 
-/** How many records match, as far as one call may count, and the ID to count on from; empty at the end. */
+/**
+ * The number of records that match, as far as one call may count. `next` is the ID after which to
+ * continue; empty at the end.
+ */
 export async function countRecords(
   call: Call,
   table: IndexedTable,

@@ -1,4 +1,7 @@
-/** Tables: a name, the fields that are indexed, and an ID under which records, indexes and their number are kept. */
+/**
+ * Tables. A table has a name, indexed fields, and an ID under which its records, indexes and counts
+ * are stored.
+ */
 import { nanoid } from "nanoid";
 import {
   alreadyExists,
@@ -12,13 +15,13 @@ import { checkName } from "../patterns/checks.js";
 import { checkField, type JsonObject } from "./filter.js";
 import type { IndexedTable } from "./indexes.js";
 
-/** Tables of a namespace. */
+/** The maximum number of tables in a namespace. */
 const MAX_TABLES = 1000;
 const MAX_INDEXES = 8;
-/** Records of a table. */
+/** The maximum number of records in a table. */
 export const MAX_RECORDS = 100_000;
 
-/** A record, under its table's ID and its own. Times are in milliseconds since 1970. */
+/** A record, stored under its table's ID and its own. Times are in milliseconds since 1970. */
 export interface StoredRecord {
   readonly fields: JsonObject;
   readonly created: number;
@@ -34,12 +37,15 @@ export function recordsOf(call: Call) {
   return call.store<StoredRecord>("records");
 }
 
-/** How many records tables have, by the table's ID; under `tables`, how many tables there are. */
+/** The number of records by the table's ID, and the number of tables under `tables`. */
 export function countsOf(call: Call) {
   return call.store<number>("counts");
 }
 
-/** A table that must exist. @throws {StatusError} NOT_FOUND */
+/**
+ * A table that must exist.
+ * @throws {StatusError} NOT_FOUND
+ */
 export async function tableOf(call: Call, name: string, field = "table"): Promise<Entry<IndexedTable>> {
   checkName(field, name);
   const entry = await tablesOf(call).getEntry(name);
@@ -55,7 +61,10 @@ export function checkIndexes(indexes: readonly string[]): void {
   }
 }
 
-/** Creates a table. @throws {StatusError} ALREADY_EXISTS, RESOURCE_EXHAUSTED */
+/**
+ * Creates a table.
+ * @throws {StatusError} ALREADY_EXISTS, RESOURCE_EXHAUSTED
+ */
 export async function createTable(call: Call, name: string, indexes: readonly string[]): Promise<void> {
   const table: IndexedTable = { id: nanoid(), indexes };
   const result = await tablesOf(call).commit([
@@ -67,5 +76,5 @@ export async function createTable(call: Call, name: string, indexes: readonly st
   throw resourceExhausted(`There are ${MAX_TABLES} tables: drop some first`);
 }
 
-/** The collections where keys begin with the ID of a table. */
+/** The collections whose keys begin with the ID of a table. */
 export const KEPT_BY_TABLE = ["records", "indexes"] as const;

@@ -1,4 +1,7 @@
-/** Publishes events to topics, keeps them for replay, and delivers them to groups of consumers at least once. */
+/**
+ * Publishes events to topics, stores them for replay, and delivers them to consumer groups at least
+ * once.
+ */
 import { type ConsumeResponse, EventService } from "../../src/gen/event/event.js";
 import {
   type Call,
@@ -25,9 +28,9 @@ import {
 } from "./topics.js";
 import { Turn } from "./turn.js";
 
-/** Characters of a payload as JSON. */
+/** The maximum number of characters in a payload as JSON. */
 const MAX_PAYLOAD = 65_536;
-/** Events that a stream reads at once. */
+/** The number of events that a stream reads at once. */
 const MAX_READ = 20;
 
 const notifier = new Notifier();
@@ -51,7 +54,7 @@ export const parts = [
         return yield* follow(call, topic, start);
       }
       checkName("group", group);
-      // Makes the group, so that it has all events from here on.
+      // Creates the group, so that it gets all events from here on.
       await acknowledgedBy(call, topic, group, offset === undefined ? 1 : checkOffset(offset));
       const turn = await Turn.take(call, `${topic}/${group}`);
       try {
@@ -85,7 +88,8 @@ export const parts = [
           const { entries, next } = pageOf(await eventsFrom(call, stored, from, limit));
           const events = entries.filter(({ value }) => value.time >= earliest).map(toEvent);
           from = entries.length === 0 ? Math.max(from, stored.next) : offsetOf(entries.at(-1)!) + 1;
-          // A page of events before `since` is passed over: a response without events means that there are none.
+          // Continues after a page with only events before `since`, because a response without
+          // events means that there are none.
           if (events.length > 0 || next === "" || call.signal.aborted) return { events, next: BigInt(from) };
         }
       };
@@ -119,7 +123,7 @@ function toEvent(entry: Entry<StoredEvent>): ConsumeResponse {
   return { offset: BigInt(offsetOf(entry)), time: toTimestamp(time), payload: payload as ConsumeResponse["payload"] };
 }
 
-/** @returns 1 for 0 */
+/** @returns the offset as a number; 1 for 0 */
 function checkOffset(offset: bigint): number {
   if (offset >= 0n && offset <= BigInt(Number.MAX_SAFE_INTEGER)) return Math.max(1, Number(offset));
   throw invalidArgument(`offset: must be from 0 to ${Number.MAX_SAFE_INTEGER}, got ${offset}`);
@@ -131,9 +135,9 @@ async function nextOf(call: Call, topic: string): Promise<number> {
 }
 
 /**
- * Sends the events from an offset on, and new ones as they come.
- * @param turn ends the stream when it is lost
- * @throws {StatusError} NOT_FOUND when the topic is deleted
+ * Sends the events from an offset on, and then new ones as they are published.
+ * @param turn ends the stream when the turn is lost
+ * @throws {StatusError} NOT_FOUND if the topic is deleted
  */
 async function* follow(call: Call, topic: string, start: number, turn?: Turn): AsyncGenerator<ConsumeResponse> {
   const { sleep, end } = notifier.listen(notifierOf(call, topic), call.signal);

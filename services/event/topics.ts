@@ -12,35 +12,38 @@ import {
 import { deferDelete, deleteExpired } from "../patterns/deferred-delete.js";
 import { retry } from "../patterns/retry.js";
 
-/** Topics of a namespace. */
+/** The maximum number of topics in a namespace. */
 const MAX_TOPICS = 1000;
-/** Groups of a topic. */
+/** The maximum number of groups of a topic. */
 const MAX_GROUPS = 100;
-/** Events that are kept of a topic, and how long. */
+/** The maximum number of stored events of a topic, and how long they are stored. */
 const MAX_EVENTS = 10_000;
 const EVENT_TTL_MS = 604_800_000;
-/** Digits of an offset in a key, so that keys sort by offset. */
+/** The number of digits of an offset in a key, so that keys sort by offset. */
 const DIGITS = 16;
 
-/** A topic, under its name. */
+/** A topic, stored under its name. */
 export interface StoredTopic {
-  /** What the keys of its events and groups begin with: another one for another topic of the same name. */
+  /**
+   * The prefix of the keys of its events and groups. A later topic with the same name has another
+   * one.
+   */
   readonly id: string;
   /** The offset of the next event. */
   readonly next: number;
   readonly groups: number;
 }
 
-/** An event, under the ID of its topic and its offset. */
+/** An event, stored under the ID of its topic and its offset. */
 export interface StoredEvent {
   readonly payload: object;
   /** In milliseconds since 1970. */
   readonly time: number;
 }
 
-/** A group, under the ID of its topic and its name. */
+/** A group, stored under the ID of its topic and its name. */
 interface StoredGroup {
-  /** The offset of the last event that it acknowledged; 0 for none. */
+  /** The offset of the last event that the group acknowledged; 0 for none. */
   readonly acknowledged: number;
 }
 
@@ -48,7 +51,10 @@ export function topicsOf(call: Call): Store<StoredTopic> {
   return call.store<StoredTopic>("topics");
 }
 
-/** Adds an event. The first one makes the topic. @returns its offset */
+/**
+ * Adds an event. The first event creates the topic.
+ * @returns its offset
+ */
 export function append(call: Call, name: string, event: StoredEvent): Promise<number> {
   return changeTopic(call, name, (topic) => ({
     topic: { ...topic, next: topic.next + 1 },
@@ -71,7 +77,7 @@ export function offsetOf({ key }: Entry<unknown>): number {
 }
 
 /**
- * The offset that a group acknowledged last. A group that is new is made, and so is its topic.
+ * The offset that a group acknowledged last. Creates the group if it is new, and also its topic.
  * @param start the offset with which a new group begins
  */
 export async function acknowledgedBy(call: Call, name: string, group: string, start = 1): Promise<number> {
@@ -96,7 +102,10 @@ export async function acknowledge(call: Call, topic: StoredTopic, group: string,
   }));
 }
 
-/** Deletes a topic with its events and groups. @throws {StatusError} NOT_FOUND */
+/**
+ * Deletes a topic with its events and groups.
+ * @throws {StatusError} NOT_FOUND
+ */
 export function deleteTopic(call: Call, name: string): Promise<true> {
   return retry(call, name, async () => {
     const entry = await topicsOf(call).getEntry(name);
@@ -120,14 +129,17 @@ function eventKey({ id }: StoredTopic, offset: number): string {
   return `${id}/${`${Math.max(0, offset)}`.padStart(DIGITS, "0")}`;
 }
 
-/** What a call makes of a topic. */
+/** The result of a change to a topic. */
 interface Change<T> {
   readonly topic: StoredTopic;
   readonly writes: readonly Write[];
   readonly result: T;
 }
 
-/** Changes a topic, on the condition that it still is what `change` was given; a topic that does not exist is made. */
+/**
+ * Changes a topic, on the condition that it has not changed since it was read. Creates the topic if
+ * it does not exist.
+ */
 function changeTopic<T>(call: Call, name: string, change: (topic: StoredTopic) => Change<T>): Promise<T> {
   return retry(call, name, async () => {
     const entry = await topicsOf(call).getEntry(name);

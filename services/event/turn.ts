@@ -1,11 +1,14 @@
-/** Whose turn it is to receive the events of a group: one consumer's, until it leaves or its process ends. */
+/**
+ * The right to receive the events of a group. One consumer has it until it leaves or its process
+ * ends.
+ */
 import { randomUUID } from "node:crypto";
 import type { Call, Store } from "../../src/kit/index.js";
 
-/** How long a turn lasts that is not renewed, as that of a process that was killed. */
+/** How long a turn lasts without renewal, for example after its process was killed. */
 const TTL_MS = 10_000;
 const RENEW_MS = 3000;
-/** How often a consumer that waits looks. */
+/** How often a waiting consumer checks whether the turn is free. */
 const WAIT_MS = 500;
 
 export class Turn {
@@ -26,7 +29,10 @@ export class Turn {
     }, RENEW_MS);
   }
 
-  /** Waits for the turn. Undefined when the caller has left before. @param key the topic and the group */
+  /**
+   * Waits for the turn. Returns undefined if the caller leaves first.
+   * @param key the topic and the group
+   */
   static async take(call: Call, key: string): Promise<Turn | undefined> {
     const turns = call.store<string>("turns");
     const id = randomUUID();
@@ -37,12 +43,12 @@ export class Turn {
     return undefined;
   }
 
-  /** Whether another consumer has it now: this one could not renew it in time. */
+  /** Whether another consumer has the turn now, because this one could not renew it in time. */
   get lost(): boolean {
     return this.#lost;
   }
 
-  /** Gives the turn to the next that waits. */
+  /** Passes the turn to the next waiting consumer. */
   async end(): Promise<void> {
     clearInterval(this.#timer);
     await this.#renewing;
@@ -57,7 +63,7 @@ export class Turn {
       if (!mine || !(await this.#turns.compareAndSet(this.#key, entry.version, this.#id, { ttlMs: TTL_MS })))
         this.#lost = true;
     } catch {
-      // Tried again until the turn is over by itself.
+      // The next renewal tries again, until the turn expires.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Greets people: the smallest whole service, and the one to copy. */
+/** Greets people. The smallest complete service, and the one to copy. */
 import { type CallResponse, HelloworldService, type StreamRequest } from "../../src/gen/helloworld/helloworld.js";
 import { invalidArgument, part } from "../../src/kit/index.js";
 

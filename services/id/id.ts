@@ -1,4 +1,4 @@
-/** Generates identifiers: UUID, ULID and Nano ID, each by the library that is known for it. */
+/** Generates identifiers: UUID, ULID and Nano ID, each with its well-known library. */
 import { nanoid } from "nanoid";
 import { monotonicFactory } from "ulid";
 import { v4, v7 } from "uuid";
@@ -7,7 +7,7 @@ import { invalidArgument, part } from "../../src/kit/index.js";
 import { checkNumber } from "../patterns/checks.js";
 
 const COUNT = { min: 1, max: 1000, absent: 1 };
-/** Characters of a Nano ID. */
+/** The number of characters of a Nano ID. */
 const LENGTH = { min: 8, max: 64, absent: 21 };
 
 interface Kind {

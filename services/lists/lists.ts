@@ -1,6 +1,6 @@
 /**
- * Keeps ordered lists of texts. Each item is an entry of its own, at a position that counts up at the back and down at the front,
- * so that a call writes what it adds and nothing else.
+ * Stores ordered lists of texts. Each item is a separate entry. Positions increase at the back and
+ * decrease at the front, so a call writes only the items that it adds.
  */
 import { randomUUID } from "node:crypto";
 import { End, ListsService } from "../../src/gen/lists/lists.js";
@@ -10,19 +10,30 @@ import { deferDelete, deleteExpired } from "../patterns/deferred-delete.js";
 import { pageOf } from "../patterns/pages.js";
 import { retry } from "../patterns/retry.js";
 
-/** Items that a call adds or takes: as many as fit into a commit beside the list itself. */
+/**
+ * The maximum number of items that a call adds or takes, so that they fit into one commit with the
+ * list itself.
+ */
 const MAX_PUSH = 64;
 const COUNT = { min: 1, max: MAX_PUSH, absent: 1 };
 const ITEM = { min: 0, max: 16_384 };
 const MAX_ITEMS = 10_000;
-/** Lists of a namespace. */
+/** The maximum number of lists in a namespace. */
 const MAX_LISTS = 10_000;
-/** The position of the first item of a new list: positions have as many digits whichever way the list grows. */
+/**
+ * The position of the first item of a new list. Positions keep the same number of digits in both
+ * directions.
+ */
 const MIDDLE = 5_000_000_000_000_000;
 
-/** A list, under its name. Its items are under `id` and their positions; `counts` has how many lists there are. */
+/**
+ * A list, stored under its name. Its items are stored under `id` and their positions. `counts` has
+ * the number of lists.
+ */
 interface StoredList {
-  /** Another one for another list of the same name, whose items are never taken for those of this. */
+  /**
+   * A later list with the same name has another ID, so that it never gets the items of this one.
+   */
   readonly id: string;
   /** The position of the first item. */
   readonly first: number;
@@ -87,7 +98,7 @@ export const parts = [
         const found = await itemsOf(call).range({ prefix: `${stored.id}/`, after, limit: count });
         const { entries, next } = pageOf(found);
         const items = entries.map(({ value }) => value);
-        // Fewer items, or others, where another call took some in between.
+        // Another call took items in between if there are fewer items or other ones.
         const changed = entries[0]?.key !== itemKey(stored, position) || (next === "" && items.length < count);
         return changed ? undefined : { items, length: stored.length };
       });
@@ -138,7 +149,10 @@ function endOf(end: End, absent: End): End {
   return end === End.END_UNSPECIFIED ? absent : end;
 }
 
-/** Writes the list, on the condition that it is still what was read. A list without items is none. */
+/**
+ * Writes the list, on the condition that it has not changed since it was read. A list without items
+ * is deleted.
+ */
 function writesOf(name: string, read: Entry<StoredList> | undefined, list: StoredList): Write[] {
   if (read === undefined) {
     return [

@@ -1,6 +1,7 @@
 /**
- * Keeps the notes of an account, and tells of their changes live. Each change is an entry too, at the next position of its
- * account; it is committed together with the note, so that no change is told that was not made, or made and not told.
+ * Stores the notes of an account, and streams their changes. Each change is an entry too, at the
+ * next position of its account. It is committed together with the note, so a stream reports exactly
+ * the changes that were made.
  */
 import { monotonicFactory } from "ulid";
 import { Change, type Event, type Note, NotesService } from "../../src/gen/notes/notes.js";
@@ -23,20 +24,20 @@ import { retry } from "../patterns/retry.js";
 const TITLE = { min: 0, max: 200 };
 const TEXT = { min: 0, max: 65_536 };
 const LIMIT = { min: 1, max: 100, absent: 20 };
-/** Notes of an account. */
+/** The maximum number of notes of an account. */
 const MAX_NOTES = 10_000;
-/** Changes that are kept of an account, and how long. */
+/** The maximum number of stored changes of an account, and how long they are stored. */
 const MAX_CHANGES = 1000;
 const CHANGE_TTL_MS = 86_400_000;
-/** Changes that are read at once. */
+/** The number of changes that are read at once. */
 const MAX_EVENTS = 20;
-/** Digits of a position in a key, so that keys sort by position. */
+/** The number of digits of a position in a key, so that keys sort by position. */
 const DIGITS = 16;
 
 const ulid = monotonicFactory();
 const notifier = new Notifier();
 
-/** A note, under its account and ID. Times are in milliseconds since 1970. */
+/** A note, stored under its account and ID. Times are in milliseconds since 1970. */
 interface StoredNote {
   readonly title: string;
   readonly text: string;
@@ -45,14 +46,14 @@ interface StoredNote {
   readonly revision: number;
 }
 
-/** What is known of an account, under its name. */
+/** The state of an account's notes, stored under its name. */
 interface Journal {
   /** The position of the last change. */
   readonly position: number;
   readonly notes: number;
 }
 
-/** A change, under its account and position. */
+/** A change, stored under its account and position. */
 interface StoredChange {
   readonly change: Change;
   readonly id: string;
@@ -78,7 +79,8 @@ export const parts = [
       const account = accountOf(call, "Notes");
       const limit = checkNumber("limit", asked, LIMIT);
       if (before !== "") checkName("before", before);
-      // Read first: a change that comes after it is told by Events, though the note may already be as it made it.
+      // The position is read before the notes. So Events reports every later change, even if the
+      // notes already contain it.
       const { position } = await journalOf(call);
       const prefix = `${account}/`;
       const page = await notesOf(call).range({
@@ -158,7 +160,7 @@ async function journalOf(call: Call): Promise<Journal> {
   return (await call.store<Journal>("journals").get(accountOf(call, "Notes"))) ?? { position: 0, notes: 0 };
 }
 
-/** The bell that rings for the changes of the caller's account. */
+/** The notifier's key for changes of the caller's notes. */
 function notifierOf(call: Call): string {
   return `${call.namespace}/${accountOf(call, "Notes")}`;
 }
@@ -174,7 +176,10 @@ function checkPosition(position: bigint): number {
   return Number(position);
 }
 
-/** Commits writes to a note together with the change at the next position. @param writes called again after a lost race */
+/**
+ * Commits writes to a note together with the change at the next position.
+ * @param writes called again after a lost race
+ */
 async function change(call: Call, id: string, change: Change, writes: () => Promise<Write[]>): Promise<void> {
   const account = accountOf(call, "Notes");
   const grows = change === Change.CREATED ? 1 : change === Change.DELETED ? -1 : 0;
@@ -200,7 +205,7 @@ function changeKey(account: string, position: number): string {
   return `${account}/${`${Math.max(0, position)}`.padStart(DIGITS, "0")}`;
 }
 
-/** The next events after a position; none where nothing has happened since. */
+/** The next events after a position; none if nothing has changed since. */
 async function eventsAfter(call: Call, account: string, position: number): Promise<Event[]> {
   const latest = (await journalOf(call)).position;
   if (latest === position) return [];
@@ -220,7 +225,7 @@ async function eventsAfter(call: Call, account: string, position: number): Promi
   }));
 }
 
-/** @param note undefined for a note that was deleted */
+/** @param note undefined for a deleted note */
 function toNote(id: string, note: StoredNote | undefined): Note {
   if (note === undefined) return { id, title: "", text: "", created: undefined, updated: undefined, revision: 0n };
   const { title, text, created, updated, revision } = note;

@@ -1,4 +1,7 @@
-/** Generates one-time codes and validates them: HOTP values (RFC 4226) by otplib, each of a secret of its own. */
+/**
+ * Generates and validates one-time codes. They are HOTP values (RFC 4226) of the library otplib,
+ * each with its own secret.
+ */
 import { createHash } from "node:crypto";
 import { generateSecret, generateSync, verifySync } from "otplib";
 import { OtpService } from "../../src/gen/otp/otp.js";
@@ -16,13 +19,13 @@ const KEY_TTL_MS = 3_600_000;
 
 const storageLimit = new StorageLimit(100_000, "subjects with a code");
 
-/** A code, under its account and a hash of its subject. */
+/** A code, stored under its account and a hash of its subject. */
 interface Code {
   readonly secret: string;
   readonly digits: 6 | 7 | 8;
   /** In milliseconds since 1970. */
   readonly expires: number;
-  /** How many wrong codes were given. */
+  /** The number of wrong codes that were given. */
   readonly failures: number;
 }
 
@@ -90,7 +93,7 @@ function isRight(code: Code, given: string): boolean {
   return given.length === code.digits && verifySync({ ...hotp(code), token: given }).valid;
 }
 
-/** What becomes of a code by an attempt: a right one uses it up, too many wrong ones void it. */
+/** The write after an attempt. A right code is deleted; too many wrong ones delete it too. */
 function afterAttempt(key: string, entry: Entry<Code> | undefined, right: boolean): Write {
   if (entry === undefined) return { check: key, ifAbsent: true };
   const { value, version } = entry;

@@ -1,39 +1,43 @@
 /**
- * The checks of request fields that several services of the catalogue make. A check that fails throws INVALID_ARGUMENT; the
- * message begins with the field, by its name in JSON.
+ * Checks of request fields that several services make. A failed check throws INVALID_ARGUMENT. The
+ * message begins with the field's name in JSON.
  *
  * This room knows no database.
  */
 import { type Call, durationMs, invalidArgument, unauthenticated } from "../../src/kit/index.js";
 
-/** What lists, tables, topics, wallets and links are called. */
+/** Names of lists, tables, topics, wallets and links. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is they that are refused.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it finds them to refuse them.
 const CONTROL = /[\x00-\x1f\x7f]/;
 /**
- * Characters that are not seen, or change how others are: controls (Cc), formats such as those of direction and width zero (Cf),
- * separators of lines and paragraphs, and what is no character. In an address they make it look like another one.
+ * Characters that are invisible or change how other characters look: controls (Cc), formats such as
+ * text direction and zero width (Cf), line and paragraph separators, and code points without a
+ * character (unassigned, private use). In a URL, they could make it look like another one.
  */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 
-/** A span that a number must be in; `absent` stands for 0. */
+/** The allowed range of a number. `absent` is the default, which 0 stands for. */
 export interface Span {
   readonly min: number;
   readonly max: number;
   readonly absent: number;
 }
 
-/** How many entries a page has. */
+/** The number of entries in a page. */
 export const PAGE: Span = { min: 1, max: 1000, absent: 100 };
 
-/** A number of a request: `absent` for 0, which is what a field has that was not sent. */
+/**
+ * A number of a request. The result is `absent` for 0, because a field that was not sent has the
+ * value 0.
+ */
 export function checkNumber(field: string, value: number, { min, max, absent }: Span): number {
   if (value === 0) return absent;
   if (value < min || value > max) throw invalidArgument(`${field}: must be from ${min} to ${max}, got ${value}`);
   return value;
 }
 
-/** A name: letters, digits and `.`, `_`, `-`, at most 64. */
+/** A name: 1 to 64 letters, digits and `.`, `_`, `-`, beginning with a letter or a digit. */
 export function checkName(field: string, value: string): void {
   if (NAME.test(value)) return;
   throw invalidArgument(`${field}: must have 1 to 64 letters, digits or . _ -, and begin with a letter or digit`);
@@ -65,7 +69,7 @@ export function checkPrintable(field: string, value: string): void {
   if (CONTROL.test(value)) throw invalidArgument(`${field}: must not have control characters`);
 }
 
-/** A text in which every character is seen, such as an address that people read before they follow it. */
+/** A text without invisible characters, such as a URL that people read before they open it. */
 export function checkSeen(field: string, value: string): void {
   const found = UNSEEN.exec(value)?.[0].codePointAt(0);
   if (found === undefined) return;
@@ -73,7 +77,10 @@ export function checkSeen(field: string, value: string): void {
   throw invalidArgument(`${field}: must not have control or invisible characters, has U+${name}: percent-encode it`);
 }
 
-/** A duration of a request in milliseconds. `span` is in milliseconds too; `absent` stands for a field that was not sent. */
+/**
+ * A duration of a request in milliseconds. `span` is in milliseconds too; its `absent` is the
+ * result for a field that was not sent.
+ */
 export function checkDuration(field: string, value: Parameters<typeof durationMs>[0] | undefined, span: Span): number {
   if (value === undefined) return span.absent;
   const ms = durationMs(value);
@@ -82,12 +89,12 @@ export function checkDuration(field: string, value: Parameters<typeof durationMs
 }
 
 /**
- * The account that calls. A service that calls for itself is like an account of its own.
+ * The account of the caller. A service that calls for itself counts as an account.
  * @param owned what belongs to accounts, `Notes`
- * @throws {StatusError} UNAUTHENTICATED when nobody is logged in
+ * @throws {StatusError} UNAUTHENTICATED if no account is logged in
  */
 export function accountOf({ caller }: Call, owned: string): string {
   if (caller === undefined) throw unauthenticated(`${owned} belong to an account: call with a token`);
-  // No account's name has a colon.
+  // Account names contain no colon, so this cannot be one.
   return caller.account || `service:${caller.enrolment}`;
 }

@@ -1,6 +1,7 @@
 /**
- * Exactly once by idempotency key: the response of a call is recorded in the same commit as what the call changes. A repeated call
- * with the same key is answered from the record, also after a crash.
+ * Idempotency keys: a call has its effect exactly once. The response of a call is stored in the
+ * same commit as its changes. A repeated call with the same key gets the stored response, even
+ * after a crash.
  */
 import { createHash } from "node:crypto";
 import { type Call, invalidArgument, type Write } from "../../src/kit/index.js";
@@ -17,20 +18,20 @@ interface StoredResponse<T> {
 }
 
 export interface OnceOptions {
-  /** The account, because keys of several accounts share nothing. */
+  /** The account. Accounts do not share keys. */
   readonly account: string;
   /** Empty for a call that may not be repeated. */
   readonly idempotencyKey: string;
-  /** What makes two requests the same, without the key itself. */
+  /** The parts of the request that must be equal in a repeated call, without the key itself. */
   readonly request: readonly (string | number | bigint)[];
   /** How long the key is remembered. */
   readonly ttlMs: number;
 }
 
 /**
- * Runs an attempt (see `retry`) unless the key was used before. The attempt adds the writes of `record(response)` to its commit.
- * The response is JSON.
- * @throws {StatusError} INVALID_ARGUMENT when the key is malformed or was used with another request
+ * Runs an attempt (see `retry`) unless the key was used before. The attempt adds the writes of
+ * `record(response)` to its commit. The response must be JSON.
+ * @throws {StatusError} INVALID_ARGUMENT if the key is malformed or was used with another request
  */
 export function once<T>(
   call: Call,
@@ -46,13 +47,13 @@ export function once<T>(
     .update(JSON.stringify([call.endpoint, ...request.map(String)]))
     .digest("base64");
   return retry(call, account, async () => {
-    const answer = await responses.get(key);
-    if (answer === undefined) {
+    const stored = await responses.get(key);
+    if (stored === undefined) {
       return attempt((response) => [
         { set: key, value: { request: hash, response }, ttlMs, ifAbsent: true, collection: COLLECTION },
       ]);
     }
-    if (answer.request !== hash) throw invalidArgument("idempotencyKey: was used before, with another request");
-    return answer.response;
+    if (stored.request !== hash) throw invalidArgument("idempotencyKey: was used before, with another request");
+    return stored.response;
   });
 }

@@ -1,33 +1,37 @@
-/** Wakes the streams that wait for something new under a key of the store, so that they need not read all the time. */
+/**
+ * Wakes the streams that wait for a write under a key of the store, so that they need not poll all
+ * the time.
+ */
 
-/** How long a stream sleeps when another process may have written, which rings no bell here. */
+/** How long a stream sleeps at most. A write by another process does not notify this one. */
 const POLL_MS = 1000;
 
 export class Notifier {
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** To be called when what `key` stands for was written. */
+  /** Call it after a write to the data that `key` stands for. */
   ring(key: string): void {
     for (const wake of this.#waiting.get(key) ?? []) wake();
   }
 
   /**
-   * Begins to listen. A stream listens first, then reads, then sleeps: so it misses nothing that is written meanwhile.
-   * @returns a function that sleeps until the bell has rung since it last returned, a second has passed, or the signal is aborted;
-   * and one that ends the listening
+   * Begins to listen. A stream listens first, then reads, then sleeps, so it misses no write in
+   * between.
+   * @returns `sleep` resolves when the key was notified since the last `sleep`, when a second has
+   *   passed, or when the signal is aborted; `end` stops listening
    */
   listen(key: string, signal: AbortSignal): { sleep: () => Promise<void>; end: () => void } {
-    let rung = false;
+    let isNotified = false;
     let wake = () => {};
-    const ring = () => {
-      rung = true;
+    const notify = () => {
+      isNotified = true;
       wake();
     };
-    const notifiers = this.#waiting.get(key) ?? new Set();
-    this.#waiting.set(key, notifiers.add(ring));
-    signal.addEventListener("abort", ring);
+    const listeners = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, listeners.add(notify));
+    signal.addEventListener("abort", notify);
     const sleep = async () => {
-      if (!rung && !signal.aborted) {
+      if (!isNotified && !signal.aborted) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, POLL_MS);
           wake = () => {
@@ -36,12 +40,12 @@ export class Notifier {
           };
         });
       }
-      rung = false;
+      isNotified = false;
     };
     const end = () => {
-      signal.removeEventListener("abort", ring);
-      notifiers.delete(ring);
-      if (notifiers.size === 0) this.#waiting.delete(key);
+      signal.removeEventListener("abort", notify);
+      listeners.delete(notify);
+      if (listeners.size === 0) this.#waiting.delete(key);
     };
     return { sleep, end };
   }

@@ -1,10 +1,13 @@
-/** Pages: how much of what was asked for fits into a response. */
+/** Pages: how many entries fit into a response. */
 import type { Entry, Range } from "../../src/kit/index.js";
 
-/** Characters of the entries of a page, as JSON: a response has 4 MiB at most. */
+/** The maximum number of characters in a page's entries as JSON. A response has at most 4 MiB. */
 export const MAX_PAGE = 2_097_152;
 
-/** The first entries of a range that fit into a response, at least one, and the key to read on from; empty at the end. */
+/**
+ * The first entries of a range that fit into a response, at least one. `next` is the key after
+ * which the next page begins; empty at the end.
+ */
 export function pageOf<T>({ entries, next }: Range<T>): { entries: readonly Entry<T>[]; next: string } {
   let size = 0;
   const end = entries.findIndex(({ value }, index) => {

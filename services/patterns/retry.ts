@@ -1,15 +1,16 @@
-/** Reading, deciding and writing as one step, where other calls write at the same time. */
+/** Optimistic concurrency: reads, decides and writes atomically while other calls write too. */
 import { aborted, type Call } from "../../src/kit/index.js";
 
-/** The last of the calls of this process that wait for each other, by what they change. */
+/** The last call of each queue in this process. Calls that change the same data share a queue. */
 const last = new Map<string, Promise<unknown>>();
 
 /**
- * Repeats an attempt until it returns something. An attempt reads entries, decides, and commits on the condition that the entries
- * are still what it read; it returns undefined where they are not: another call was faster. Calls that have lost a race go
- * one after the other, because most of their attempts would be in vain if all went at once.
+ * Repeats an attempt until it returns a result. An attempt reads entries, decides, and commits on
+ * the condition that the entries have not changed. If they have, because another call was faster,
+ * it returns undefined. Calls that lost such a race then run one after the other, because most
+ * attempts would fail if all ran at once.
  * @param changed what the call changes, such as the name of a list
- * @throws {StatusError} ABORTED when the caller has left or the deadline has passed
+ * @throws {StatusError} ABORTED if the caller has left or the deadline has passed
  */
 export async function retry<T>(call: Call, changed: string, attempt: () => Promise<T | undefined>): Promise<T> {
   const result = await attempt();

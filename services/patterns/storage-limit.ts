@@ -1,30 +1,32 @@
 /**
- * A maximum of entries that expire. Entries that do not expire are counted by a number that is committed with them; one that
- * expires leaves without a commit, so these have to be counted in the store. That reads every key, so it is not done for each
- * write: half of the room that was found is used up before it is counted again, and counting takes at most a twentieth of the
- * time, also while there is no room. Calls that wait for a count wait for the same one.
+ * A maximum number of entries that expire. Entries that do not expire are counted by a number that
+ * is committed with them. An entry that expires disappears without a commit, so such entries must
+ * be counted in the store. That reads every key, so it is not done for each write: the next count
+ * is due when half of the free capacity is used. Counting takes at most a twentieth of the time,
+ * even while the limit is reached. Calls that need a count share one.
  *
- * So it is not exact. Each further process on the same store may add, at most, as many entries as half of the maximum, less one;
- * calls that run at the same time may add one each; and room that others have made is found a little later.
+ * So the limit is not exact. Each further process on the same store may add up to half of the
+ * maximum, minus one. Calls that run at the same time may add one entry each. Capacity that other
+ * processes have freed is found a little later.
  */
 import { type Precondition, resourceExhausted, type Store } from "../../src/kit/index.js";
 
-const MAX_ROOMS = 10_000;
-/** For how many times as long as a count took the next one waits. */
+const MAX_KNOWN = 10_000;
+/** The pause after a count, as a multiple of its duration. */
 const PAUSE = 20;
 
-/** The time, in milliseconds; a test has one that it moves by hand. */
+/** The time in milliseconds. A test uses a clock that it controls. */
 export interface TimeSource {
   now(): number;
 }
 
-/** What is known of the entries of a namespace and prefix. */
+/** What is known about the entries of a namespace and prefix. */
 interface Known {
-  /** New entries that may be written until they are counted again. */
+  /** The number of new entries that may be written before the next count. */
   left: number;
   /** The earliest time of the next count. */
   next: number;
-  /** While they are counted. */
+  /** Set while a count runs. */
   counting: Promise<void> | undefined;
 }
 
@@ -35,7 +37,7 @@ export class StorageLimit {
   /** By namespace and prefix. */
   readonly #known = new Map<string, Known>();
 
-  /** @param entries what a message calls the entries */
+  /** @param entries the name of the entries for messages */
   constructor(max: number, entries: string, clock: TimeSource = performance) {
     this.#max = max;
     this.#entries = entries;
@@ -43,8 +45,9 @@ export class StorageLimit {
   }
 
   /**
-   * To be called before an entry is written that may be new.
-   * @returns on which condition it may be written: none while there is room, else that it is there already
+   * Call it before an entry is written that may be new.
+   * @returns the condition for the write: none if there is free capacity, otherwise that the entry
+   *   exists already
    */
   async enter(namespace: string, collection: Store<unknown>, prefix: string): Promise<Precondition> {
     const known = this.#knownOf(`${namespace}/${prefix}`);
@@ -57,13 +60,13 @@ export class StorageLimit {
     return {};
   }
 
-  /** To be called when an entry was deleted that was there. */
+  /** Call it after an existing entry was deleted. */
   leave(namespace: string, prefix: string): void {
     const known = this.#known.get(`${namespace}/${prefix}`);
     if (known !== undefined) known.left++;
   }
 
-  /** The refusal of an entry that is new, where it may be written only if it is there. */
+  /** The error for a new entry while the limit is reached. */
   full(): Error {
     return resourceExhausted(`There are ${this.#max} ${this.#entries}: delete some, or wait until some expire`);
   }
@@ -71,7 +74,7 @@ export class StorageLimit {
   #knownOf(name: string): Known {
     let known = this.#known.get(name);
     if (known === undefined) {
-      if (this.#known.size >= MAX_ROOMS) this.#known.clear();
+      if (this.#known.size >= MAX_KNOWN) this.#known.clear();
       known = { left: 0, next: Number.NEGATIVE_INFINITY, counting: undefined };
       this.#known.set(name, known);
     }
@@ -81,8 +84,8 @@ export class StorageLimit {
   async #count(known: Known, collection: Store<unknown>, prefix: string): Promise<void> {
     const began = this.#clock.now();
     try {
-      const room = this.#max - (await collection.count(prefix));
-      known.left = room > 0 ? Math.ceil(room / 2) : room;
+      const free = this.#max - (await collection.count(prefix));
+      known.left = free > 0 ? Math.ceil(free / 2) : free;
       const now = this.#clock.now();
       known.next = now + PAUSE * (now - began);
     } finally {

@@ -1,12 +1,17 @@
-/** Generates QR codes, by the library `qrcode`. */
+/** Generates QR codes with the library `qrcode`. */
 import { type QRCodeErrorCorrectionLevel, toBuffer, toString as toText } from "qrcode";
 import { Correction, Format, QrService } from "../../src/gen/qr/qr.js";
 import { invalidArgument, part } from "../../src/kit/index.js";
 import { checkBytes, checkNumber } from "../patterns/checks.js";
 
-/** Fits into a QR code of the highest correction, which holds 1273 bytes (ISO/IEC 18004, table 7). */
+/**
+ * Fits into a QR code with the highest error correction, which holds 1273 bytes (ISO/IEC 18004,
+ * table 7).
+ */
 const TEXT = { min: 1, max: 1024 };
-/** Pixels of a PNG. A larger one would keep the process from other calls for too long. */
+/**
+ * The size of a PNG in pixels. A larger one would block other calls of the process for too long.
+ */
 const SIZE = { min: 64, max: 512, absent: 256 };
 
 const LEVELS: ReadonlyMap<Correction, QRCodeErrorCorrectionLevel> = new Map([
@@ -28,7 +33,7 @@ export const parts = [
       switch (format) {
         case Format.FORMAT_UNSPECIFIED:
         case Format.PNG: {
-          // `scale` holds where the pattern has more modules than the image would have pixels.
+          // `scale` applies if the pattern has more modules than the image would have pixels.
           const image = await toBuffer(text, { type: "png", width, scale: 1, errorCorrectionLevel });
           return { image, mediaType: "image/png" };
         }

@@ -1,4 +1,4 @@
-/** Checks the names and addresses with which instances register. */
+/** Checks the names and addresses of instances that register. */
 
 import { isUnixSocket } from "../../src/address/address.js";
 import { isMetadataNames, METADATA_NAMES } from "../../src/contract/metadata-names.js";
@@ -11,8 +11,9 @@ const PORT = /^(?:grpcs:\/\/)?(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]{1,253}):(\d{1
 const MAX_ADDRESSES = 16;
 
 /**
- * Checks a service's name. Only the process that serves them may take `auth` and `registry`.
- * @throws {Error} with a message for the service's owner.
+ * Checks a service's name. Only the authority's own process (`local`) may use `auth` and
+ * `registry`.
+ * @throws {Error} with a message for the service's owner
  */
 export function checkServiceName(name: string, local: boolean): void {
   if (!NAME.test(name)) {
@@ -25,8 +26,9 @@ export function checkServiceName(name: string, local: boolean): void {
 }
 
 /**
- * Checks an instance but for its descriptors. One of the same process (`local`) needs no address.
- * @throws {Error} with a message for the service's owner.
+ * Checks all of an instance except its descriptors. An instance of this process (`local`) needs no
+ * address.
+ * @throws {Error} with a message for the service's owner
  */
 export function checkInstance(instance: Instance, local: boolean): void {
   const { service, id, addresses, bindingPrefix, metadata } = instance;
@@ -40,7 +42,8 @@ export function checkInstance(instance: Instance, local: boolean): void {
     throw new Error(`${addresses.length} addresses; 1 to ${MAX_ADDRESSES} are accepted`);
   }
   for (const address of addresses) {
-    if (isUnixSocket(address)) continue; // From the configuration, where it was read.
+    // The socket is from the configuration, which was checked when it was read.
+    if (isUnixSocket(address)) continue;
     const port = Number(PORT.exec(address)?.[1]);
     if (!(port >= 1 && port <= 65535)) {
       throw new Error(

@@ -1,6 +1,7 @@
 /**
- * Checks whether a connection leads to a server with the contract that its instance was announced with. A gateway checks
- * each connection before it takes calls, because another process, with other messages, may have taken the address.
+ * Checks that the server at the other end of a connection has the contract that its instance was
+ * registered with. A gateway checks each connection before it sends calls, because another process
+ * with other messages may have taken over the address.
  */
 import { fromBinary, type Registry, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
@@ -12,18 +13,19 @@ import { typesOf } from "./contract.js";
 import { ContractReader } from "./contract-reader.js";
 import { reflect, reflectTypes } from "./reflection-client.js";
 
-/** Of one reading, in milliseconds. */
+/** The maximum time of one reading, in milliseconds. */
 const READ_TIME = 10_000;
 
-/** The contract that an instance was announced with. */
+/** The contract that an instance was registered with. */
 export type KnownContract = Pick<Instance, "service" | "descriptors" | "grpcServices">;
 
 /**
- * Reads the contract of the server at the other end of a connection, by reflection. gRPC services that the instance is not
- * known for are left out: a process may serve several, and registers each by itself.
- * @param reader reads what differs from the known bytes
- * @returns undefined where it is the known one, comments aside
- * @throws {Error} (rejects) where it cannot be read, or has none of the known gRPC services.
+ * Uses reflection to read the contract of the server at the other end of a connection. Ignores gRPC
+ * services that the instance is not known for: a process may serve several services, and each is
+ * registered separately.
+ * @param reader reads the contract if its bytes differ from the known ones
+ * @returns undefined if it is the known contract, apart from comments
+ * @throws {Error} (rejects) if it cannot be read, or has none of the known gRPC services
  */
 export async function readConnection(
   connection: Channel,
@@ -42,18 +44,23 @@ export async function readConnection(
   return { service, descriptors, grpcServices: [...grpcServices] };
 }
 
-/** Of asking for types, in milliseconds: a caller waits for its answer. */
+/** The maximum time of a request for types, in milliseconds. A caller waits for it. */
 const TYPES_TIME = 1_000;
 
 /**
- * Reads types that a contract lacks from a server, by reflection; those that the server does not know are left out.
- * @throws {Error} (rejects) where it has no reflection, does not answer in time, or sends what cannot be used
+ * Uses reflection to read types that are missing in the server's contract. Omits types that the
+ * server does not know.
+ * @throws {Error} (rejects) if the server has no reflection, does not respond in time, or sends an
+ *   unusable response
  */
 export async function readTypes(channel: Channel, names: readonly string[]): Promise<Registry> {
   return typesOf(await reflectTypes(channel, names, performance.now() + TYPES_TIME));
 }
 
-/** Whether two sets have the same files behind gRPC services: those that declare them, and all that these import. */
+/**
+ * Whether two sets have the same files for the gRPC services: the files that declare them, and all
+ * files that these import.
+ */
 function* isSame(one: DescriptorSet, other: DescriptorSet, grpcServices: readonly string[]): Steps<boolean> {
   const [files, others] = [filesOf(one, grpcServices), filesOf(other, grpcServices)];
   if (files.size !== others.size) return false;
@@ -66,7 +73,7 @@ function* isSame(one: DescriptorSet, other: DescriptorSet, grpcServices: readonl
   return true;
 }
 
-/** A file without comments, with its fields in one order. */
+/** The bytes of a file without comments, with its fields in a canonical order. */
 function bare({ bytes }: SharedFile): Buffer {
   const file = fromBinary(FileDescriptorProtoSchema, withoutSourceInfo(bytes).rest);
   return Buffer.from(toBinary(FileDescriptorProtoSchema, file));
@@ -75,7 +82,7 @@ function bare({ bytes }: SharedFile): Buffer {
 function filesOf({ files }: DescriptorSet, grpcServices: readonly string[]): Map<string, SharedFile> {
   const found = new Map<string, SharedFile>();
   const wanted = new Set<string>();
-  // Each file comes after those that it imports.
+  // In reverse order, each file comes before the files that it imports.
   for (const file of files.toReversed()) {
     const declared = file.grpcServices;
     if (!wanted.has(file.name) && !grpcServices.some((name) => declared.has(name))) continue;

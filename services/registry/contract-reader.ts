@@ -1,6 +1,7 @@
 /**
- * Reads contracts that come from other processes: in turns, so that a large one holds nobody up, with memory of the process's
- * budget, and so often a minute for each service.
+ * Reads contracts that come from other processes. A large contract is read in steps, so that it
+ * does not block other work. Its memory is reserved from the process's budget. ContractReadings
+ * limits how often a service's contract is read in a minute.
  */
 import { resourceExhausted } from "../../src/errors.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
@@ -10,13 +11,13 @@ import { inTurns } from "../../src/overload/pace.js";
 import { type CheckedContract, readingSteps } from "./contract.js";
 import { ContractReadings, keyOfContract } from "./contract-readings.js";
 
-/** A contract as an instance gives it. */
+/** A contract as an instance provides it. */
 type Given = Pick<Instance, "service" | "descriptors" | "grpcServices" | "bindingPrefix">;
 
 export interface ReaderOptions {
-  /** Of the process; default one of its own. */
+  /** The memory budget of the process; default a separate one. */
   readonly budget?: MemoryBudget | undefined;
-  /** For the operator: contracts that change too often. */
+  /** For the operator: reports contracts that change too often. */
   readonly log?: Logger | undefined;
 }
 
@@ -30,8 +31,10 @@ export class ContractReader {
   }
 
   /**
-   * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED where there is no memory now, or the service's contract changes too often
-   * @throws {Error} (rejects) with a message for the service's owner, where the contract is refused
+   * Reads and checks a contract in steps.
+   * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED if there is no memory now, or the service's
+   *   contract changes too often
+   * @throws {Error} (rejects) with a message for the service's owner, if the contract is refused
    */
   read(given: Given): Promise<CheckedContract> {
     const key = keyOfContract(given.descriptors, given.grpcServices);

@@ -1,24 +1,25 @@
 /**
- * How often the contract of a service is read. Reading one takes time and memory of the whole process, and who registers
- * chooses when. A contract that is being read, or was read last, is not read again: many instances with one contract cost one
- * reading, also when each starts after the one before it has stopped.
+ * Limits how often the contract of a service is read. Reading takes time and memory of the whole
+ * process, and other processes decide when they register. If an equal contract is being read, or
+ * was the last one read, its result is used. So many instances with one contract cost one reading,
+ * even if each starts after the previous one has stopped.
  */
 import { createHash } from "node:crypto";
 import { Code, resourceExhausted, StatusError } from "../../src/errors.js";
 import type { Logger } from "../../src/log.js";
 
-/** Most readings of a service in a window. */
+/** The maximum number of readings of a service in a window. */
 export const MAX_READINGS = 10;
-/** In milliseconds. */
+/** The length of the window, in milliseconds. */
 const WINDOW = 60_000;
 
 interface Readings<T> {
-  /** When each reading of the window began, by `performance.now()`. */
+  /** When each reading in the window began, by `performance.now()`. */
   times: number[];
-  /** By key: those that go on. */
+  /** The readings in progress, by key. */
   readonly open: Map<string, Promise<T>>;
   last: { readonly key: string; readonly result: Promise<T> } | undefined;
-  /** When a refusal was last told to the operator. */
+  /** When the operator was last notified of a refusal. */
   reported: number;
 }
 
@@ -31,9 +32,11 @@ export class ContractReadings<T> {
   }
 
   /**
-   * Reads a contract, or gives what was read of an equal one. A contract that was refused is refused again.
-   * @param key what a contract is known by, as `keyOfContract` makes it
-   * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED after `MAX_READINGS` within a minute, or what `read` rejects with
+   * Reads a contract, or returns the result for an equal one. A contract that was refused is
+   * refused again.
+   * @param key identifies the contract; see `keyOfContract`
+   * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED after `MAX_READINGS` within a minute, or the
+   *   error of `read`
    */
   read(service: string, key: string, read: () => Promise<T>): Promise<T> {
     const readings = this.#of(service);
@@ -55,7 +58,7 @@ export class ContractReadings<T> {
     };
     result.then(keep, (error) => {
       keep();
-      // What did not fit in memory may fit the next time.
+      // A contract that did not fit into memory may fit the next time.
       if (error instanceof StatusError && error.code === Code.RESOURCE_EXHAUSTED) readings.last = undefined;
     });
     return result;
@@ -87,7 +90,7 @@ export class ContractReadings<T> {
   }
 }
 
-/** What a contract is known by among those of its service. */
+/** The key that identifies a contract among the contracts of its service. */
 export function keyOfContract(descriptors: Uint8Array, grpcServices: readonly string[]): string {
   const hash = createHash("sha256").update(descriptors);
   for (const name of grpcServices) hash.update("\0").update(name);

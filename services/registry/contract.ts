@@ -1,7 +1,8 @@
 /**
- * A service's contract: its descriptors, checked, and the endpoints that they describe. Descriptors come from strangers'
- * tools and servers, so they are first put in order (imports before importers, JSON names filled in, well-known files
- * added), and whatever is ambiguous or exceeds the bounds is refused here, once, for everything that reads them later.
+ * A service's contract: its checked descriptors, and the endpoints that they describe. Descriptors
+ * come from unknown tools and servers. So this file first puts them in order: imports before
+ * importers, JSON names and well-known files added. It refuses whatever is ambiguous or too large,
+ * so code that uses the contract later need not check again.
  */
 import { fromBinary, type Registry, toBinary } from "@bufbuild/protobuf";
 import { protoCamelCase } from "@bufbuild/protobuf/reflect";
@@ -25,25 +26,36 @@ import { MAX_SEARCH, SearchCost } from "../../src/contract/search-cost.js";
 import { atOnce, type Steps } from "../../src/overload/pace.js";
 import { asBuffer } from "../../src/wire/buffer.js";
 
-/** In bytes; leaves room for the rest of an instance in a message of 4 MiB. */
+/**
+ * The maximum size of descriptors, in bytes. The rest of a 4 MiB message is for the other fields.
+ */
 export const MAX_DESCRIPTORS = 4 * 1024 ** 2 - 64 * 1024;
-/** Most files of a contract. */
+/** The maximum number of files in a contract. */
 export const MAX_FILES = 1_000;
-/** Most elements of a contract, and of one file, which is parsed in one go. Both are told in docs/scale.md. */
+/**
+ * The maximum number of elements in a contract, and in one file. A file is parsed in one step.
+ * docs/scale.md states both limits.
+ */
 export const MAX_ELEMENTS = 50_000;
 export const MAX_FILE_ELEMENTS = 20_000;
-/** Most places in the source, of which comments are a part. */
+/** The maximum number of source locations, which include comments. */
 const MAX_LOCATIONS = 250_000;
 const MAX_GRPC_SERVICES = 100;
 const MAX_ENDPOINTS = 1_000;
-/** Most paths by `google.api.http`. */
+/** The maximum number of paths by `google.api.http`. */
 export const MAX_PATHS = 10_000;
 const MAX_NAME = 255;
-/** What reading a contract takes in memory: bytes for each byte, for the copies of it, and for each element that is parsed. */
+/**
+ * The memory that reading a contract takes: COPIES bytes for each byte, and ELEMENT_SIZE bytes for
+ * each parsed element.
+ */
 const COPIES = 3;
 const ELEMENT_SIZE = 1_024;
 
-/** What every server has beside its own services (health, reflection); never anyone's endpoint. */
+/**
+ * The gRPC services that every server has in addition to the service's own (health, reflection).
+ * They are never endpoints.
+ */
 const INFRASTRUCTURE = /^grpc\.(?:health|reflection|channelz)\./;
 const DOTTED_NAME = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 
@@ -51,7 +63,7 @@ const DOTTED_NAME = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 export interface CheckedContract {
   /** Its files and types. */
   readonly set: DescriptorSet;
-  /** The descriptors and gRPC services as they were given, to know them again. */
+  /** The original descriptors and gRPC services, to recognize an equal contract. */
   readonly given: { readonly descriptors: Buffer; readonly grpcServices: readonly string[] };
   /** google.protobuf.FileDescriptorSet with all imports, in order. */
   readonly descriptors: Buffer;
@@ -60,23 +72,26 @@ export interface CheckedContract {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** Whether a gRPC service is one that servers have beside their own. */
+/** Whether a gRPC service is one that every server has, such as health. */
 export function isInfrastructure(grpcService: string): boolean {
   return INFRASTRUCTURE.test(grpcService);
 }
 
-/** Reserves bytes that reading takes, until the contract has been read. @throws {Error} where they do not fit */
+/**
+ * Reserves bytes until the contract has been read.
+ * @throws {Error} if they do not fit
+ */
 type Reserve = (bytes: number) => void;
 
 export interface ReadingOptions {
-  /** Before the paths by `google.api.http`. */
+  /** The prefix of the paths by `google.api.http`. */
   readonly prefix?: string;
   readonly reserve?: Reserve;
 }
 
 /**
- * Reads and checks what a service says of itself, in steps.
- * @throws {Error} with a message for the service's owner.
+ * Reads and checks the contract of a service, in steps.
+ * @throws {Error} with a message for the service's owner
  */
 export function* readingSteps(
   service: string,
@@ -96,7 +111,10 @@ export function* readingSteps(
   return { given: { descriptors: given, grpcServices }, set, descriptors: ordered, grpcServices: own, endpoints };
 }
 
-/** Reads and checks the same at once. @throws {Error} with a message for the service's owner. */
+/**
+ * Like `readingSteps`, in one step.
+ * @throws {Error} with a message for the service's owner
+ */
 export function readContract(
   service: string,
   descriptors: Uint8Array,
@@ -106,30 +124,38 @@ export function readContract(
 }
 
 /**
- * The types that descriptors describe, read at once.
- * @throws {Error} when the bytes are not usable descriptors.
+ * The types of the descriptors, read in one step.
+ * @throws {Error} if the bytes are not usable descriptors
  */
 export function typesOf(descriptors: Uint8Array): Registry {
   return atOnce(readSet(descriptors, () => {})).set.types;
 }
 
-/** Descriptors put in order: as they came, as they are sent on, and as they are used here. */
+/**
+ * Descriptors as they came (`given`), as they are sent on (`ordered`), and as they are used here
+ * (`set`).
+ */
 interface ReadSet {
   readonly given: Buffer;
   readonly ordered: Buffer;
   readonly set: DescriptorSet;
 }
 
-/** Each set is read once: reading is slow, and the services of a process share theirs. */
+/**
+ * Caches the result for each set, because reading is slow and the services of a process share one
+ * set.
+ */
 const read = new WeakMap<Uint8Array, ReadSet>();
 
 function* readSet(descriptors: Uint8Array, reserve: Reserve): Steps<ReadSet> {
   const known = read.get(descriptors);
   if (known !== undefined) return known;
   const given = asBuffer(descriptors);
-  // Those of Portico's own files are in order.
-  const isOwn = isBuiltInSet(given);
-  const found = isOwn ? { given, ordered: given, set: new DescriptorSet(given) } : yield* readAndOrder(given, reserve);
+  // Portico's own files are in order already.
+  const isBuiltIn = isBuiltInSet(given);
+  const found = isBuiltIn
+    ? { given, ordered: given, set: new DescriptorSet(given) }
+    : yield* readAndOrder(given, reserve);
   read.set(descriptors, found);
   return found;
 }
@@ -138,19 +164,19 @@ function* readAndOrder(given: Buffer, reserve: Reserve): Steps<ReadSet> {
   const files = yield* filesIn(given, reserve);
   const inOrder = importsFirst(files);
   const moved = inOrder.length !== files.length || inOrder.some((file, index) => file !== files[index]);
-  // Most are in order already: then one copy does.
+  // Descriptors are usually in order already. Then the given bytes are used without a copy.
   const ordered = moved || files.some(({ isFilled }) => isFilled) ? setOf(inOrder) : given;
   yield;
   const set = new DescriptorSet(ordered);
   yield;
-  // All types are parsed once, so that those who read the descriptors later find no fault.
+  // Parses all types once, so that later readers of the descriptors find no error.
   yield* set.parse();
   return { given, ordered, set };
 }
 
 /**
  * Full names of all gRPC services that the descriptors declare, without infrastructure.
- * @throws {Error} when the bytes are not usable descriptors.
+ * @throws {Error} if the bytes are not usable descriptors
  */
 export function grpcServicesOf(descriptors: Uint8Array): string[] {
   const names = usable(() =>
@@ -162,7 +188,7 @@ export function grpcServicesOf(descriptors: Uint8Array): string[] {
   return names.filter((name) => !isInfrastructure(name));
 }
 
-/** Whether the contract is what these would be read as. */
+/** Whether the contract was read from equal descriptors and gRPC services. */
 export function isContractOf(
   contract: CheckedContract,
   descriptors: Uint8Array,
@@ -176,17 +202,20 @@ export function isContractOf(
   );
 }
 
-/** A file as readers expect it: with a JSON name for every field, which C++ servers leave out in reflection. */
+/**
+ * A file as readers expect it: with a JSON name for every field. C++ servers omit JSON names in
+ * reflection.
+ */
 interface OrderedFile {
   readonly name: string;
   readonly imports: readonly string[];
   /** A serialized google.protobuf.FileDescriptorProto. */
   readonly bytes: Uint8Array;
-  /** Whether anything was missing. */
+  /** Whether JSON names were added. */
   readonly isFilled: boolean;
 }
 
-/** The files of a set that is not too large, one in each step. */
+/** Checks the size of a set, and returns its files, one in each step. */
 function* filesIn(set: Buffer, reserve: Reserve): Steps<OrderedFile[]> {
   const counting = sizeOf(set);
   for (;;) {
@@ -214,10 +243,10 @@ function usable<R>(read: () => R): R {
   }
 }
 
-/** @throws {Error} when there are more elements than are accepted */
+/** @throws {Error} if there are more elements than accepted */
 function checkSize({ elements, largestFile, locations }: DescriptorSize): void {
-  const most = "(files, messages, fields, enums, values, methods)";
-  if (elements > MAX_ELEMENTS) throw new Error(`${elements} elements; at most ${MAX_ELEMENTS} are accepted ${most}`);
+  const counted = "(files, messages, fields, enums, values, methods)";
+  if (elements > MAX_ELEMENTS) throw new Error(`${elements} elements; at most ${MAX_ELEMENTS} are accepted ${counted}`);
   if (largestFile > MAX_FILE_ELEMENTS) {
     throw new Error(`a file of ${largestFile} elements; at most ${MAX_FILE_ELEMENTS} are accepted in one: divide it`);
   }
@@ -225,7 +254,7 @@ function checkSize({ elements, largestFile, locations }: DescriptorSize): void {
     throw new Error(`${locations} source locations; at most ${MAX_LOCATIONS} are accepted`);
 }
 
-/** @throws {Error} when the bytes are no file, or its package has no name that a package can have */
+/** @throws {Error} if the bytes are not a file, or the package name is invalid */
 function filled(bytes: Uint8Array): OrderedFile {
   const { rest, sourceInfo } = withoutSourceInfo(bytes);
   const file = fromBinary(FileDescriptorProtoSchema, rest);
@@ -244,8 +273,8 @@ function fieldOf(number: number, bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The files with imports before importers, and the well-known files that are imported but not given.
- * @throws {Error} when an import is missing, or files import each other in a circle.
+ * The files with imports before importers. Adds well-known files that are imported but not given.
+ * @throws {Error} if an import is missing, or files import each other in a circle
  */
 function importsFirst(files: readonly OrderedFile[]): OrderedFile[] {
   if (files.length > MAX_FILES) throw new Error(`descriptors have ${files.length} files; at most ${MAX_FILES}`);
@@ -318,7 +347,10 @@ function checkServiceNames(names: readonly string[], service: string): void {
   if (new Set(names).size < names.length) throw new Error("a gRPC service is named twice");
 }
 
-/** Names match without regard to case, so two that differ in nothing else would be one. */
+/**
+ * Names match without regard to case, so two names that differ only in case would be the same
+ * endpoint.
+ */
 function checkEndpoints(endpoints: readonly Endpoint[]): void {
   if (endpoints.length > MAX_ENDPOINTS) throw new Error(`${endpoints.length} endpoints; at most ${MAX_ENDPOINTS}`);
   const seen = new Map<string, Endpoint>();
@@ -331,7 +363,10 @@ function checkEndpoints(endpoints: readonly Endpoint[]): void {
   }
 }
 
-/** @throws {Error} when the paths by `google.api.http` are too many, or a path could match too many of them */
+/**
+ * @throws {Error} if there are too many paths by `google.api.http`, or a path could match too many
+ *   of them
+ */
 function* checkPaths(endpoints: readonly Endpoint[], prefix: string): Steps<void> {
   const cost = new SearchCost();
   let paths = 0;

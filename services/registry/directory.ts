@@ -1,9 +1,11 @@
 /**
- * The directory: the instances that serve each service now, in memory. They join and leave; watches are sent the changes.
+ * The directory: the instances that serve each service now, in memory. Instances join and leave,
+ * and watches are sent the changes.
  *
- * A watch remembers which instances have changed since it was last sent something, not what happened to them: what it
- * is sent is read when it is sent. So a slow watcher misses no outcome, and costs a name for each changed instance
- * rather than every contract there ever was in between. One that falls too far behind is cut, and starts anew.
+ * A watch remembers only which instances have changed since its last message. Their state is read
+ * when the next message is sent. So a slow watcher misses no final state. It costs a name for each
+ * changed instance, and not all contracts that existed in between. A watch that falls too far
+ * behind is ended, and the watcher starts again.
  */
 import type { Logger } from "pino";
 import {
@@ -26,18 +28,18 @@ import { type NameProblem, SharedNames } from "./shared-names.js";
 
 const MAX_INSTANCES = 10_000;
 const MAX_INSTANCES_OF_SERVICE = 1_000;
-/** Of descriptors in all, in bytes. */
+/** The maximum size of all descriptors, in bytes. */
 const MAX_BYTES = 256 * 1024 ** 2;
-/** Of descriptors in all, parsed: about a kilobyte each. Files that several contracts have are parsed and counted once. */
+/** The maximum number of parsed elements, about 1 KB each. A shared file counts once. */
 const MAX_ELEMENTS = 300_000;
 const MAX_WATCHES = 1_000;
-/** Changed instances that a watch has not been sent; more than there can be at its start. */
+/** The maximum number of unsent changes of a watch. More than there can be at its start. */
 const MAX_BEHIND = 2 * MAX_INSTANCES;
-/** Of a message to a watch, in bytes, unless one instance alone is larger. */
+/** The maximum size of a message to a watch, in bytes. A single larger instance is sent alone. */
 const MESSAGE_SIZE = 256 * 1024;
 
 interface Watch {
-  /** Keys of instances, in the order in which they changed last. */
+  /** Keys of instances, in the order of their last change. */
   readonly changed: Set<string>;
   /** Services whose gRPC names have changed. */
   readonly owners: Set<string>;
@@ -48,7 +50,6 @@ interface Watch {
 const keyOf = ({ service, id }: Instance) => `${service}/${id}`;
 const nothing = () => {};
 
-/** What a directory is opened with. */
 export interface DirectoryOptions extends ReaderOptions {
   /** Which service each gRPC name belongs to. */
   readonly owners: NameOwners;
@@ -60,7 +61,7 @@ export class Directory {
   /** In the order in which they joined. */
   readonly #entries = new Map<string, InstanceEntry>();
   readonly #services = new Map<string, readonly InstanceEntry[]>();
-  /** How many entries hold each contract. */
+  /** The number of entries with each contract. */
   readonly #contracts = new Map<CheckedContract, number>();
   readonly #names: SharedNames;
   readonly #owners: NameOwners;
@@ -80,15 +81,15 @@ export class Directory {
     this.#unfollow = owners.follow((services, released) => this.#onOwners(services, released));
   }
 
-  /** Entries by service, oldest first: the last one's contract is the service's. */
+  /** Entries by service, oldest first. The contract of the last one counts as the service's. */
   get services(): ReadonlyMap<string, readonly InstanceEntry[]> {
     return this.#services;
   }
 
   /**
-   * Gives the service of an instance that is to join those of its gRPC names that are nobody's; then adds it, as `join`.
-   * Nothing is given where the instance is wrong.
-   * @throws {StatusError} (rejects with one) as `join` and `NameOwners.claim`
+   * Claims the instance's gRPC names for its service, except names that belong to another one. Then
+   * adds the instance like `join`. Claims nothing if the instance is invalid.
+   * @throws {StatusError} (rejects) as `join` and `NameOwners.claim`
    */
   async claimAndJoin(given: Instance, options: JoinOptions): Promise<() => void> {
     const { grpcServices } = options.contract ?? this.#check(given, options.local);
@@ -97,10 +98,11 @@ export class Directory {
   }
 
   /**
-   * Adds an instance, in place of the one with its service and id. The returned function takes it out again.
-   * @throws {StatusError} INVALID_ARGUMENT, RESOURCE_EXHAUSTED or UNAVAILABLE, ALREADY_EXISTS where the id is held by an
-   * instance that did not register with the same token, and FAILED_PRECONDITION where others of the service keep what they are
-   * given in another store; then nothing has changed.
+   * Adds an instance, which replaces the one with the same service and ID. The returned function
+   * removes it.
+   * @throws {StatusError} INVALID_ARGUMENT, RESOURCE_EXHAUSTED or UNAVAILABLE; ALREADY_EXISTS if an
+   *   instance that registered with another token has the ID; FAILED_PRECONDITION if other
+   *   instances of the service store their data in another store. Then nothing has changed
    */
   join(given: Instance, options: JoinOptions): () => void {
     if (this.#closed) throw closing();
@@ -127,22 +129,22 @@ export class Directory {
       store: given.store,
       onDeregistered: options.onDeregistered ?? nothing,
     };
-    this.#checkRoom(entry);
+    this.#checkCapacity(entry);
     this.#checkStore(entry);
 
     const replaced = this.#entries.get(keyOf(instance));
-    // What this process and the configuration say comes before what an enrolled service says of itself.
+    // Instances of this process and of the configuration take precedence over enrolled ones.
     if (replaced !== undefined && token !== undefined && replaced.token !== token) throw taken(instance);
     const before = this.#services.get(service)?.at(-1);
     const known = new Set(this.problemsOf(service).map(({ text }) => text));
     if (replaced !== undefined) this.#remove(replaced);
     this.#insert(entry);
     this.#announce(entry);
-    // Whoever opens this process says in one line which services it has.
+    // At its start, this process logs all its services in one line.
     const level = local ? "debug" : "info";
     this.#log[level]({ service, id, addresses }, replaced === undefined ? "instance joined" : "instance replaced");
     for (const { text: problem, other } of this.problemsOf(service)) {
-      // What is wrong with its own annotations, an enrolled service says in its own log, and gateways in theirs.
+      // An enrolled service logs the problems of its own annotations itself, and gateways do too.
       if (known.has(problem) || (other === undefined && instance.joined !== Joined.CONFIGURATION)) continue;
       this.#log.warn({ service, id, other, problem }, "a service has joined that is not served as declared");
     }
@@ -156,7 +158,7 @@ export class Directory {
     return () => this.#leave(entry);
   }
 
-  /** What is not served as the newest instance of a service declares it. */
+  /** The names of the service's newest instance that are not served as it declares them. */
   problemsOf(service: string): NameProblem[] {
     const entry = this.#services.get(service)?.at(-1);
     return entry === undefined ? [] : this.#names.problemsOf(service, entry.contract, entry.instance.bindingPrefix);
@@ -196,7 +198,7 @@ export class Directory {
     }
   }
 
-  /** Puts everyone out with UNAVAILABLE. */
+  /** Deregisters all instances and ends all watches with UNAVAILABLE. */
   close(): void {
     this.#closed = true;
     this.#unfollow();
@@ -209,8 +211,9 @@ export class Directory {
   }
 
   /**
-   * Checks an instance that will join, and reads its contract: the one of an instance that has an equal one, or by the reader.
-   * @throws {StatusError} (rejects) as `join` throws, and as the reader's `read`
+   * Checks an instance that will join, and reads its contract. If another instance has an equal
+   * contract, returns that one.
+   * @throws {StatusError} (rejects) the errors of `join` and of `ContractReader.read`
    */
   async read(given: Instance): Promise<CheckedContract> {
     try {
@@ -236,7 +239,7 @@ export class Directory {
     return [...known].find((contract) => isContractOf(contract, descriptors, grpcServices));
   }
 
-  #checkRoom({ instance, contract }: InstanceEntry): void {
+  #checkCapacity({ instance, contract }: InstanceEntry): void {
     const full = (what: string) => resourceExhausted(`the registry is full: ${what}`);
     const more = this.#contracts.has(contract) ? 0 : contract.descriptors.length;
     if (this.#bytes + more > MAX_BYTES) throw full(`${MAX_BYTES} bytes of descriptors`);
@@ -249,7 +252,7 @@ export class Directory {
     }
   }
 
-  /** What one instance was given, callers would not find at another. */
+  /** If instances had different stores, each would lack the data of the others. */
   #checkStore({ instance, store }: InstanceEntry): void {
     if (store === undefined) return;
     const { service, id } = instance;
@@ -321,7 +324,7 @@ export class Directory {
     }
   }
 
-  /** Names that were released go to the services that have them all the same, the one that joined first. */
+  /** A released name goes to the service that joined first of those that also declare it. */
   #onOwners(services: readonly string[], released: Parameters<OwnersListener>[1]): void {
     for (const watch of this.#watches) {
       for (const service of services) watch.owners.add(service);
@@ -336,7 +339,10 @@ export class Directory {
     }
   }
 
-  /** Takes as many changes as fit in a message: first owners, so that no instance is called by a name of another service. */
+  /**
+   * Takes as many changes as fit into a message. Owners come first, so that no instance is called
+   * by a name of another service.
+   */
   #take({ changed, owners: due }: Watch): Omit<WatchResponse, "complete"> {
     const joined: Instance[] = [];
     const left: Instance[] = [];
@@ -362,7 +368,7 @@ export class Directory {
   }
 }
 
-/** In bytes, roughly: what the message would be, or a bit more. */
+/** The approximate size of the instance in a message, in bytes; never less than 256. */
 function sizeOf(instance: Instance | undefined): number {
   if (instance === undefined) return 256;
   return instance.descriptors.length + 256 + [...instance.addresses, ...instance.grpcServices].join("....").length;
@@ -373,7 +379,7 @@ function gone(key: string): Instance {
   return Instance.fromPartial({ service: key.slice(0, slash), id: key.slice(slash + 1) });
 }
 
-/** Whether there is nothing to send it. */
+/** Whether there is nothing to send. */
 function isIdle({ changed, owners, failure }: Watch): boolean {
   return changed.size === 0 && owners.size === 0 && failure === undefined;
 }

@@ -1,16 +1,19 @@
-/** An instance of the directory, and how it came there. */
+/** An instance in the directory, and how it joined. */
 import type { StatusError } from "../../src/errors.js";
 import type { DataStore, Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { CheckedContract } from "./contract.js";
 
 /** How an instance joins. */
 export interface JoinOptions {
-  /** It is of this process. */
+  /** Whether it is an instance of this process. */
   readonly local: boolean;
-  /** The token that it registered with, by its SHA-256; undefined for one of this process or the configuration. */
+  /**
+   * The SHA-256 of the token that it registered with; undefined for an instance of this process or
+   * of the configuration.
+   */
   readonly token?: string | undefined;
   readonly onDeregistered?: InstanceEntry["onDeregistered"];
-  /** What `read` gave for it; without it the contract is read at once. */
+  /** The result of `Directory.read`. Without it, the contract is read in one step. */
   readonly contract?: CheckedContract | undefined;
 }
 
@@ -19,8 +22,11 @@ export interface InstanceEntry {
   readonly instance: Instance;
   readonly contract: CheckedContract;
   readonly token: string | undefined;
-  /** Where it keeps what callers give it; undefined where it keeps nothing. */
+  /** Where it stores the data of callers; undefined if it stores none. */
   readonly store: DataStore | undefined;
-  /** Called when the instance has been put out: another took its place, or the directory closes. */
+  /**
+   * Called when the instance was deregistered because another one replaced it or the directory
+   * closes.
+   */
   readonly onDeregistered: (why: StatusError) => void;
 }

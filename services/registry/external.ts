@@ -1,7 +1,8 @@
 /**
- * Services that join by the configuration. They know nothing of the registry, so it reads their contracts again and
- * again. Each target is an instance from the first time its contract could be read until the registry closes: one that
- * goes away keeps its endpoints, so that callers get UNAVAILABLE and not NOT_FOUND.
+ * External services, which join by the configuration. They know nothing of the registry, so the
+ * registry reads their contracts regularly. Each target is an instance from the first successful
+ * reading of its contract until the registry closes. If a target goes away, its endpoints stay, so
+ * that callers get UNAVAILABLE and not NOT_FOUND.
  */
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
@@ -19,25 +20,30 @@ import { type CheckedContract, grpcServicesOf, MAX_DESCRIPTORS } from "./contrac
 import type { Directory } from "./directory.js";
 import { type ReflectedContract, reflect } from "./reflection-client.js";
 
-/** Of one reading, in milliseconds. */
+/** The maximum time of one reading, in milliseconds. */
 const READ_TIME = 10_000;
-/** The longest pause after the first failed reading, in milliseconds (see follow.ts); the longest of all is the time between readings. */
+/**
+ * The maximum pause after the first failed reading, in milliseconds (see follow.ts). Later pauses
+ * are at most as long as the time between readings.
+ */
 const FIRST_RETRY = 500;
 
-/** How services that join by the configuration are reached. */
+/** How external services are reached. */
 export interface ExternalOptions {
   readonly directory: Directory;
   /** Opens a channel to a target, for one reading. */
   readonly connect: (target: GrpcTarget) => Channel;
-  /** Between readings, in milliseconds: how soon a changed contract is seen. */
+  /**
+   * The time between readings in milliseconds, and so the time until a changed contract is seen.
+   */
   readonly refresh: number;
   readonly log: Logger;
 }
 
-/** The services that join by the configuration, followed until they are closed. */
+/** The external services, which are followed until `close`. */
 export class ExternalServices {
   readonly #options: ExternalOptions;
-  /** By the service's entry as JSON. */
+  /** By the service's entry in the configuration, as JSON. */
   #followed = new Map<string, Followed>();
   #names: ReadonlySet<string> = new Set();
 
@@ -46,8 +52,9 @@ export class ExternalServices {
   }
 
   /**
-   * Follows these services in place of those before. One whose entry is the same goes on undisturbed.
-   * @throws {ConfigError} when a service has a name that it cannot have; then nothing has changed.
+   * Follows these services instead of the previous ones. A service whose entry is the same is not
+   * interrupted.
+   * @throws {ConfigError} if a service has an invalid name; then nothing has changed
    */
   set(services: readonly ExternalService[]): void {
     checkNames(services);
@@ -64,7 +71,7 @@ export class ExternalServices {
     return this.#names.has(name);
   }
 
-  /** Resolves when the contract of each target was read once, or could not be. */
+  /** Resolves when one attempt was made to read the contract of each target. */
   async tried(): Promise<void> {
     await Promise.all([...this.#followed.values()].map(({ tried }) => tried));
   }
@@ -75,14 +82,14 @@ export class ExternalServices {
 }
 
 interface Followed {
-  /** As in ForeignServices. */
+  /** As in ExternalServices. */
   readonly tried: Promise<unknown>;
   readonly stop: () => void;
 }
 
 /** Follows every target of a service until it is stopped. */
 function followService(service: ExternalService, options: ExternalOptions): Followed {
-  // One for each target, as each listens to its own signal several times.
+  // One controller for each target, because each target adds several listeners to its signal.
   const targets = service.targets.map((target) => ({ target, closing: new AbortController() }));
   const tried = targets.map(
     ({ target, closing: { signal } }) =>
@@ -94,7 +101,7 @@ function followService(service: ExternalService, options: ExternalOptions): Foll
   return { tried: Promise.all(tried), stop };
 }
 
-/** @throws {ConfigError} when a service has a name that it cannot have, or that is there twice. */
+/** @throws {ConfigError} if a name is invalid or used twice */
 export function checkNames(services: readonly ExternalService[]): void {
   const seen = new Set<string>();
   for (const { name } of services) {
@@ -111,9 +118,10 @@ export function checkNames(services: readonly ExternalService[]): void {
 }
 
 /**
- * The contract of a service, by the first of its targets that tells it.
- * @param connect as of `ForeignOptions`
- * @throws {Error} (rejects) with what went wrong at the first target and what to do, for the operator
+ * The contract of a service, from the first target that responds with it.
+ * @param connect as in `ExternalOptions`
+ * @param timeMs the maximum time of a reading
+ * @throws {Error} (rejects) with the error of the first target and what to do, for the operator
  */
 export async function readOnce(
   service: ExternalService,
@@ -132,7 +140,7 @@ export async function readOnce(
   }
 }
 
-/** Reads a target's contract again and again, and keeps its instance as it was read last. */
+/** Reads a target's contract regularly, and keeps its instance as last read. */
 async function followTarget(
   service: ExternalService,
   target: GrpcTarget,
@@ -145,7 +153,7 @@ async function followTarget(
   let trouble: string | undefined;
   const pauses = new Pauses(service.descriptors, signal);
   signal.addEventListener("abort", () => held?.leave());
-  const readAgain = async ({ responded: answered }: FollowAttempt): Promise<void> => {
+  const readAgain = async ({ responded }: FollowAttempt): Promise<void> => {
     while (!signal.aborted) {
       const contract = await read(service, () => connect(target), signal);
       if (signal.aborted) return;
@@ -159,7 +167,7 @@ async function followTarget(
       }
       if (trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
       trouble = undefined;
-      answered();
+      responded();
       onTried();
       await pauses.wait(refresh);
     }
@@ -180,7 +188,7 @@ async function followTarget(
   });
 }
 
-/** What kept an instance from joining, although its contract could be read. */
+/** The error of an instance that could not join although its contract could be read. */
 class JoinError extends Error {}
 
 async function joined(directory: Directory, instance: Instance, contract: CheckedContract): Promise<() => void> {
@@ -191,13 +199,13 @@ async function joined(directory: Directory, instance: Instance, contract: Checke
   }
 }
 
-/** Waits between readings, and less long where a descriptor file changes. */
+/** Waits between readings. A change of the descriptor file ends the wait. */
 class Pauses {
   readonly #signal: AbortSignal;
   #changed = false;
   #wake = (): void => {};
 
-  /** @param path undefined where there is no file */
+  /** @param path undefined if there is no file */
   constructor(path: string | undefined, signal: AbortSignal) {
     this.#signal = signal;
     if (path === undefined) return;
@@ -208,7 +216,7 @@ class Pauses {
     onFileChange(path, onChange, signal);
   }
 
-  /** Resolves after a time in milliseconds, when the file has changed, or when the signal is aborted. */
+  /** Resolves after `ms` milliseconds, when the file has changed, or when the signal is aborted. */
   async wait(ms: number): Promise<void> {
     const woken = new AbortController();
     this.#wake = () => woken.abort();
@@ -227,7 +235,7 @@ async function read(
   timeMs = READ_TIME,
 ): Promise<ReflectedContract> {
   if (service.descriptors !== undefined) return readDescriptorFile(service.descriptors);
-  // A new channel each time, as one that failed would wait before it tries again.
+  // A new channel each time, because a channel that failed would wait before its next attempt.
   const channel = connect();
   try {
     return await reflect(channel, performance.now() + timeMs, signal);
@@ -265,10 +273,10 @@ function instanceOf(
   });
 }
 
-/** What went wrong and what to do, for the operator. */
+/** The reason of the failure and what to do, for the operator. */
 function explain({ descriptors }: ExternalService, address: string, error: unknown): string {
   const { message, cause } = error as Error;
-  // The store cannot take the names of its gRPC services: no fault of the service.
+  // The store cannot take the names of its gRPC services, which is not the service's error.
   if (error instanceof JoinError && cause instanceof StatusError && cause.code === Code.UNAVAILABLE) return message;
   if (descriptors !== undefined) return `${descriptors}: ${message}; correct the file`;
   const code = error instanceof StatusError ? error.code : undefined;

@@ -1,14 +1,17 @@
-/** The parsed files of all contracts, each counted once, since contracts with files of equal content share them. */
+/**
+ * The parsed files of all contracts. Contracts with files of equal content share these files, so
+ * each is counted once.
+ */
 import type { SharedFile } from "../../src/contract/descriptor-set.js";
 import type { CheckedContract } from "./contract.js";
 
 export class HeldFiles {
-  /** In all, as `sizeOf` counts them. */
+  /** The total number of elements, as `sizeOf` counts them. */
   elements = 0;
-  /** How many contracts have each file. */
+  /** The number of contracts with each file. */
   readonly #holders = new Map<SharedFile, number>();
 
-  /** How many elements a contract would add. */
+  /** The number of elements that a contract would add. */
   moreBy({ set }: CheckedContract): number {
     return set.files.reduce((sum, file) => sum + (this.#holders.has(file) ? 0 : file.elements), 0);
   }

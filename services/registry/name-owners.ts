@@ -1,18 +1,21 @@
-/** What the registry needs to know of owners of gRPC names, which the authority keeps in its log. */
+/** The owners of gRPC names, as the registry needs them. The authority stores them in its log. */
 
 /**
- * Told of changes of owners.
- * @param services whose names are others than before
- * @param released names that are nobody's any more, and whose they were
+ * Called after a change of owners.
+ * @param services the services whose names have changed
+ * @param released names that belong to no service any more, with their previous owners
  */
 export type OwnersListener = (
   services: readonly string[],
   released: readonly { readonly name: string; readonly service: string }[],
 ) => void;
 
-/** Which service each full name of a gRPC service belongs to. Names are compared without regard to case. */
+/**
+ * Which service the full name of each gRPC service belongs to. Names are compared without regard to
+ * case.
+ */
 export interface NameOwners {
-  /** The revision of the log that last changed an owner; 0 where none did. */
+  /** The revision of the log that last changed an owner; 0 if none did. */
   readonly revision: number;
   /** All services that own names. */
   readonly services: Iterable<[service: string, names: readonly string[]]>;
@@ -20,11 +23,14 @@ export interface NameOwners {
   /** The names of a service. */
   of(service: string): readonly string[];
   /**
-   * Gives a service those of the names that are nobody's, as many as it may own. They are its own when this resolves.
-   * @param token the enrolment token by which it joins, by its SHA-256 in hex; undefined where it joins by none
-   * @throws {StatusError} (rejects with one) UNAVAILABLE where they cannot be given now; UNAUTHENTICATED where the token was revoked
+   * Claims for a service the names that belong to no other service, up to its maximum. When this
+   * resolves, they belong to it.
+   * @param token the SHA-256 in hex of the enrolment token that it joins with; undefined if it
+   *   joins without a token
+   * @throws {StatusError} (rejects) UNAVAILABLE if they cannot be claimed now; UNAUTHENTICATED if
+   *   the token was revoked
    */
   claim(service: string, names: readonly string[], token?: string): Promise<void>;
-  /** Tells a listener of changes until the returned function is called. */
+  /** Calls the listener after each change, until the returned function is called. */
   follow(listener: OwnersListener): () => void;
 }

@@ -1,8 +1,9 @@
 /**
- * Prints methods, and every type that their messages reach, in protobuf's own language: one section a file, those with
- * the methods first. For people to read, so what callers need not know is left out: reserved numbers, extensions, and
- * options other than `deprecated`, `default`, `json_name`, `packed` and `idempotency_level`. Well-known types are only
- * imported. Each section compiles.
+ * Prints methods, and all types that their messages use, as .proto text. There is one section for
+ * each file, and the files with the methods come first. The text is for people to read, so it omits
+ * what callers need not know: reserved numbers, extensions, and options other than `deprecated`,
+ * `default`, `json_name`, `packed` and `idempotency_level`. Well-known types are only imported.
+ * Each section compiles.
  */
 import type {
   DescEnum,
@@ -28,7 +29,7 @@ import type { Steps } from "../../src/overload/pace.js";
 type Type = DescMessage | DescEnum;
 type Lines = string[];
 
-/** The .proto text of methods with all messages that they use, in steps: a type in each. */
+/** The .proto text of methods and of all messages that they use, in steps of one type. */
 export function* printSteps(methods: readonly DescMethod[]): Steps<string> {
   const types = yield* reachableFrom(methods);
   const byFile = new Map<DescFile, Type[]>();
@@ -44,7 +45,10 @@ export function* printSteps(methods: readonly DescMethod[]): Steps<string> {
   return texts.join("\n");
 }
 
-/** Every type that the methods' messages reach, in the order they are met, with the messages they are declared in. */
+/**
+ * All types that the methods' messages use, in the order in which they are found, with the messages
+ * in which they are declared.
+ */
 function* reachableFrom(methods: readonly DescMethod[]): Steps<Set<Type>> {
   const found = new Set<Type>();
   const open: (Type | undefined)[] = methods.flatMap(({ input, output }) => [input, output]).reverse();
@@ -52,7 +56,7 @@ function* reachableFrom(methods: readonly DescMethod[]): Steps<Set<Type>> {
     const type = open.pop();
     if (type === undefined || found.has(type)) continue;
     found.add(type);
-    // One by one: a message may have more fields than a call has arguments.
+    // Pushed one by one: a message may have more fields than a call can have arguments.
     if (type.kind === "message") for (const used of typesOfFields(type).reverse()) open.push(used);
     open.push(type.parent);
     yield;
@@ -60,7 +64,10 @@ function* reachableFrom(methods: readonly DescMethod[]): Steps<Set<Type>> {
   return found;
 }
 
-/** The types of a message's own fields. Types refer to each other in chains that are too long to follow by calls. */
+/**
+ * The types of a message's own fields. Not recursive, because chains of types may be longer than
+ * the call stack.
+ */
 function typesOfFields({ fields }: DescMessage): Type[] {
   return fields.flatMap((field) => field.enum ?? field.message ?? []);
 }
@@ -99,7 +106,7 @@ function header({ edition }: DescFile): string {
   return `edition = "${Edition[edition]?.replace("EDITION_", "")}";`;
 }
 
-/** The files of the types that this file's part uses. */
+/** The files of the types that this section uses. */
 function importsOf(file: DescFile, methods: readonly DescMethod[], types: readonly Type[]): string[] {
   const used = new Set<DescFile>(methods.flatMap(({ input, output }) => [input.file, output.file]));
   for (const type of types) if (type.kind === "message") for (const one of typesOfFields(type)) used.add(one.file);
@@ -173,7 +180,7 @@ function printField(field: DescField, types: ReadonlySet<Type>): Lines {
   return [...comment(field, file), `${head};`];
 }
 
-/** A group of proto2: a field and its message in one. */
+/** A proto2 group: a field and its message in one. */
 function groupOf(field: DescField): DescMessage | undefined {
   const grouped = field.parent.file.edition === Edition.EDITION_PROTO2 && field.message && "delimitedEncoding" in field;
   return grouped && field.delimitedEncoding ? field.message : undefined;
@@ -214,13 +221,13 @@ function optionsOf(field: DescField): string {
 function defaultOf(field: DescField): string {
   const text = field.proto.defaultValue;
   if (field.scalar === ScalarType.STRING) return quote(text);
-  // Bytes come escaped as in C already.
+  // The default of a bytes field is already escaped as in C.
   return field.scalar === ScalarType.BYTES ? `"${text}"` : text;
 }
 
 /**
- * The shortest name that means the type, as seen from a message of the file: the first part of a name is looked up
- * from the innermost message outwards.
+ * The shortest name for the type in a message of the file. Protobuf looks up the first part of a
+ * name from the innermost message outwards.
  */
 function nameIn(type: Type, file: DescFile, scope: DescMessage | undefined): string {
   const scopes: ReadonlySet<string>[] = [];
@@ -236,7 +243,7 @@ function nameIn(type: Type, file: DescFile, scope: DescMessage | undefined): str
   return isTaken(type.typeName) ? `.${type.typeName}` : type.typeName;
 }
 
-/** By message: each of its fields is named by them. */
+/** Caches the names by message, because each field of a message needs them. */
 const nestedByMessage = new WeakMap<DescMessage, ReadonlySet<string>>();
 
 function nestedNames(message: DescMessage): ReadonlySet<string> {
@@ -262,7 +269,7 @@ function comment(element: { readonly proto: object }, file: DescFile): Lines {
   return text === "" ? [] : text.split("\n").map((line) => `// ${line}`.trimEnd());
 }
 
-/** Members that have a comment or a body are set off by an empty line. */
+/** Members with a comment or a body are separated by an empty line. */
 function block(before: Lines, head: string, members: readonly Lines[]): Lines {
   if (members.length === 0) return [...before, `${head} {}`];
   const spaced = members.flatMap((member, index) => {

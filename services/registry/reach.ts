@@ -1,7 +1,8 @@
 /**
- * Counts the instances that can be reached now, for `List` and `Describe`. An instance that registered holds a stream
- * open, and leaves with it. A configured target holds none, so a connection to it is opened and closed again, at most
- * once a second for each target, however often callers ask.
+ * Counts the instances that can be reached now, for `List` and `Describe`. A registered instance
+ * keeps a stream open, and leaves when it ends. A configured target has no stream, so its
+ * reachability is tested with a connection. Each target is tested at most once a second, however
+ * often callers ask.
  */
 import { connect } from "node:net";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
@@ -11,7 +12,7 @@ import type { InstanceEntry } from "./entry.js";
 
 /** How long a target may take to accept a connection, in milliseconds. */
 const CONNECT_MS = 500;
-/** How long a result holds, in milliseconds. */
+/** How long a result is valid, in milliseconds. */
 const FRESH_MS = 1_000;
 
 interface Tried {
@@ -20,18 +21,18 @@ interface Tried {
   reachable: Promise<boolean>;
 }
 
-/** The configured targets, and whether each could be reached a moment ago. */
+/** The configured targets, and the last test of each. */
 export class Reach {
   readonly #authorities: () => number;
-  /** By the id that the instance of a target has, which is its address. */
+  /** By the ID of the target's instance, which is its address. */
   readonly #targets = new Map<string, Tried>();
 
-  /** @param authorities how many there are */
+  /** @param authorities returns the number of authorities */
   constructor(authorities: () => number) {
     this.#authorities = authorities;
   }
 
-  /** Takes the targets of these services in place of those before. */
+  /** Replaces the targets by the targets of these services. */
   set(services: readonly ExternalService[]): void {
     this.#targets.clear();
     for (const { targets } of services) {
@@ -43,8 +44,8 @@ export class Reach {
   }
 
   /**
-   * How many of a service's instances are there: all that registered, and the configured ones that accept a connection. Of
-   * the authorities' own services, each authority has one.
+   * The number of a service's reachable instances: all that registered, and the configured ones
+   * that accept a connection. Each authority has one instance of the authorities' own services.
    */
   async count(service: string, entries: readonly InstanceEntry[]): Promise<number> {
     if (SELF_GOVERNED.has(service)) return this.#authorities();

@@ -1,8 +1,8 @@
 /**
- * Asks a server what it serves, by gRPC server reflection, v1 or else v1alpha, whose messages are the same
- * (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md). Files are kept as the bytes they came as; only
- * their names and imports are looked at, to ask for the imports that have not come by themselves. (Some servers send
- * one file an answer, others all it imports.)
+ * Reads a server's contract by gRPC server reflection, v1 or else v1alpha, which has the same
+ * messages (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md). The bytes of the
+ * files are not changed. Only their names and imports are read, to request missing imports. (Some
+ * servers send one file in a response, others send all its imports with it.)
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, StatusError } from "../../src/errors.js";
@@ -16,9 +16,9 @@ import type { Channel } from "../../src/rpc/channel.js";
 import { stream } from "../../src/rpc/client.js";
 import { isInfrastructure, MAX_DESCRIPTORS, MAX_FILES } from "./contract.js";
 
-/** A contract as a server or a file gives it. */
+/** A contract from a server or a file. */
 export interface ReflectedContract {
-  /** google.protobuf.FileDescriptorSet; files of google/protobuf/ may be missing, and the order is any. */
+  /** google.protobuf.FileDescriptorSet, in any order; files of google/protobuf/ may be missing. */
   readonly descriptors: Buffer;
   /** Full names, without infrastructure. */
   readonly grpcServices: readonly string[];
@@ -31,8 +31,9 @@ type Question = NonNullable<ServerReflectionRequest["messageRequest"]>;
 type Ask = (question: Question) => Promise<NonNullable<ServerReflectionResponse["messageResponse"]>>;
 
 /**
- * @param deadlineMonotonicMs for everything, in milliseconds of `performance.now()`
- * @throws {StatusError} UNIMPLEMENTED when the server has no reflection; whatever else the call failed with.
+ * Reads the contract of a server.
+ * @param deadlineMonotonicMs for the whole conversation, in milliseconds of `performance.now()`
+ * @throws {StatusError} UNIMPLEMENTED if the server has no reflection; any other status of the call
  */
 export function reflect(
   channel: Channel,
@@ -43,8 +44,9 @@ export function reflect(
 }
 
 /**
- * Asks a server for the files that declare types, with all that these import. A type that the server does not know is left out.
- * @returns google.protobuf.FileDescriptorSet, as `Reflected` has it
+ * Requests the files that declare the types, with all files that these import. Omits types that the
+ * server does not know.
+ * @returns google.protobuf.FileDescriptorSet, as in `ReflectedContract`
  * @throws {StatusError} as `reflect`
  */
 export function reflectTypes(channel: Channel, names: readonly string[], deadlineMonotonicMs: number): Promise<Buffer> {
@@ -101,16 +103,17 @@ async function describeTypes(ask: Ask, names: readonly string[]): Promise<Buffer
   return files.toSet();
 }
 
-/** Asks for the imports that have not come by themselves. */
+/** Requests the imports that the server has not sent yet. */
 async function addMissing(ask: Ask, files: Files): Promise<void> {
   for (let missing = files.missing(); missing !== undefined; missing = files.missing()) {
     const response = await ask({ $case: "fileByFilename", value: missing });
-    // One that the server lacks may be well known; if it is not, the contract's check says who imports it.
+    // A file that the server lacks may be a well-known one. If not, the check of the contract
+    // reports who imports it.
     if (response.$case === "fileDescriptorResponse") files.add(response.value.fileDescriptorProto);
   }
 }
 
-/** Files by name, and the imports that have not come. */
+/** Files by name, and the imports that are missing. */
 class Files {
   readonly #bytes = new Map<string, Uint8Array>();
   readonly #missing = new Set<string>();
@@ -128,7 +131,7 @@ class Files {
     }
   }
 
-  /** The name of a file to ask for next; each comes once. */
+  /** The name of the next file to request. Each name is returned once. */
   missing(): string | undefined {
     for (const name of this.#missing) {
       this.#missing.delete(name);

@@ -1,6 +1,7 @@
 /**
- * The registry: services register their instances, gateways watch them, and callers list the endpoints that they may call.
- * It keeps everything in memory, because every service registers again after a restart.
+ * The registry: services register their instances, gateways watch them, and callers list the
+ * endpoints that they may call. It stores nothing on disk, because every service registers again
+ * after a restart.
  */
 import type { Logger } from "pino";
 import type { KnownCaller } from "../../src/access/callers/known-caller.js";
@@ -39,22 +40,27 @@ import type { NameProblem } from "./shared-names.js";
 /** How long a stream may be open before its first message, in milliseconds. */
 const REGISTER_TIME = 10_000;
 
-/** What a registry is opened with. */
 interface RegistryOptions {
-  /** Says what each caller may see. */
+  /** Decides what each caller may see. */
   readonly guard: Pick<Guard, "allows">;
   /** Services that join by configuration. */
   readonly external: readonly ExternalService[];
-  /** How often their contracts are read again, in milliseconds; default 30 s. */
+  /** The time between two readings of their contracts, in milliseconds; default 30 s. */
   readonly externalRefresh?: number;
   /** Which service each gRPC name belongs to. */
   readonly owners: NameOwners;
-  /** Opens a channel to one of their targets. */
+  /** Opens a channel to a target of an external service. */
   readonly connect: (target: GrpcTarget) => Channel;
   readonly log: Logger;
-  /** Of the process: contracts draw on it while they are read. Default: one of their own. */
+  /**
+   * The memory budget of the process, from which the reading of contracts reserves; default a
+   * separate one.
+   */
   readonly budget?: MemoryBudget;
-  /** How many authorities there are; default 1. Each has a registry of its own, in which the others are not. */
+  /**
+   * The number of authorities; default 1. Each has its own registry, in which the others are not
+   * registered.
+   */
   readonly authorities?: () => number;
 }
 
@@ -62,24 +68,28 @@ interface RegistryOptions {
 export interface Registry {
   readonly service: Service;
   /**
-   * Adds a service of this process; the returned function takes it out.
-   * @throws {StatusError} (rejects with one) INVALID_ARGUMENT when the instance is wrong, UNAVAILABLE when the store fails.
+   * Adds a service of this process. The returned function removes it.
+   * @throws {StatusError} (rejects) INVALID_ARGUMENT if the instance is invalid, UNAVAILABLE if the
+   *   store fails
    */
   add(instance: Instance): Promise<() => void>;
-  /** Whether a service is of this process or joins by configuration, and so without an enrolment. */
+  /**
+   * Whether a service joins without an enrolment, because it is in this process or in the
+   * configuration.
+   */
   joinsOtherwise(service: string): boolean;
   /**
-   * Follows these services in place of those that joined by configuration until now.
-   * @throws {ConfigError} when one has a name that it cannot have; then nothing has changed.
+   * Follows these external services instead of the previous ones.
+   * @throws {ConfigError} if a name is invalid; then nothing has changed
    */
   configure(services: readonly ExternalService[]): void;
-  /** Resolves when the contract of each of them was read once, or could not be. */
+  /** Resolves when one attempt was made to read the contract of each target. */
   tried(): Promise<void>;
   /** Ends every registration and watch with UNAVAILABLE. */
   close(): void;
 }
 
-/** @throws {ConfigError} when a foreign service has a name that it cannot have. */
+/** @throws {ConfigError} if an external service has an invalid name */
 export function createRegistry(options: RegistryOptions): Registry {
   const { guard, external, externalRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
   const directory = new Directory({ owners, log, budget });
@@ -132,7 +142,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
 }
 
-/** The services of which something is visible, sorted by name. */
+/** The services with at least one visible endpoint, sorted by name. */
 async function list(
   directory: Directory,
   reach: Reach,
@@ -144,7 +154,8 @@ async function list(
     return endpoints.length === 0 ? [] : [{ name, entries, endpoints }];
   });
   const names = new Set(visible.map(({ name }) => name));
-  // Whether a service that is away may be seen cannot be asked: its endpoints are not known.
+  // The endpoints of an absent service are not known, so the rules cannot decide whether it may be
+  // seen.
   const seesAway = system || (caller !== undefined && isAdmin(caller));
   const isShown = (other: string): boolean => names.has(other) || (seesAway && !directory.services.has(other));
   const services = await Promise.all(
@@ -161,7 +172,7 @@ function watch(directory: Directory, context: BuiltInContext): AsyncGenerator<Wa
   return directory.watch(context.signal);
 }
 
-/** Holds a registration for as long as the stream is open. */
+/** Keeps an instance registered for as long as the stream is open. */
 async function* register(
   directory: Directory,
   requests: AsyncIterable<RegisterRequest>,
@@ -175,9 +186,10 @@ async function* register(
   const isDeregistered = new Promise<never>((_resolve, reject) => {
     deregister = reject;
   });
-  isDeregistered.catch(() => {}); // The stream may be over when it happens.
+  // The rejection may come after the stream has ended.
+  isDeregistered.catch(() => {});
   const token = context.system ? undefined : (context.caller as KnownCaller).sha256;
-  // In turns, but for a service of this process, which may take a name that no other may.
+  // Read in steps, except for a service of this process, which may use names that others may not.
   const contract = context.system ? undefined : await directory.read(instance);
   const leave = await directory.claimAndJoin(instance, {
     local: context.system,
@@ -211,7 +223,10 @@ async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<In
   }
 }
 
-/** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: an enrolled service need not know of others. */
+/**
+ * @throws {StatusError} PERMISSION_DENIED unless the caller is a gateway: an enrolled service need
+ *   not know of others
+ */
 function checkGateway({ caller, system, endpoint }: BuiltInContext): void {
   if (system || caller?.enrolment === GATEWAY) return;
   throw permissionDenied(`Forbidden call made to ${endpoint}: only gateways may`);
@@ -224,7 +239,10 @@ function checkEnrolment({ service }: Instance, { caller, system }: BuiltInContex
   throw permissionDenied(`Registering ${shown} takes the enrolment token of that name; ${has}`);
 }
 
-/** @throws {StatusError} for a unix socket: an enrolled service must not make gateways talk to other programs of their machine. */
+/**
+ * @throws {StatusError} for a Unix socket: an enrolled service must not make gateways connect to
+ *   other programs on their machine
+ */
 function checkReach({ addresses }: Instance): void {
   if (!addresses.some(isUnixSocket)) return;
   const how = 'only the configuration may name one, in "target" of its "services"';
@@ -236,7 +254,10 @@ function addressesOf(entries: readonly InstanceEntry[]): string[] {
   return [...new Set(addresses.filter((address) => !isUnixSocket(address)))];
 }
 
-/** The endpoints of all instances; where several have one, that of the newest. */
+/**
+ * The endpoints of all instances. If several instances have the same endpoint, the newest one's is
+ * used.
+ */
 function endpointsOf(entries: readonly InstanceEntry[]): readonly Endpoint[] {
   const newest = entries.at(-1)?.contract;
   if (newest === undefined || entries.every(({ contract }) => contract === newest)) return newest?.endpoints ?? [];
@@ -250,7 +271,7 @@ function endpointsOf(entries: readonly InstanceEntry[]): readonly Endpoint[] {
   return [...found.values()];
 }
 
-/** What is to be shown of a service. */
+/** The visible part of a service. */
 interface Shown {
   readonly name: string;
   readonly endpoints: readonly Endpoint[];

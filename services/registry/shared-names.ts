@@ -1,7 +1,8 @@
 /**
- * The names that all services share: full names of gRPC services, by which clients of gRPC, gRPC-Web and Connect call, and the
- * paths of `google.api.http` annotations. Two services may have the same one. Gateways then serve it for one of them: a gRPC
- * name for the service that it belongs to. So the operators are told.
+ * The names that all services share: full names of gRPC services, by which clients of gRPC,
+ * gRPC-Web and Connect call, and paths of `google.api.http` annotations. Two services may declare
+ * the same name. Then gateways serve it for only one of them; a gRPC name is served for its owner.
+ * The other service's name is reported as a problem to the operators.
  */
 
 import { builtInOverlapOf } from "../../src/contract/built-in-routes.js";
@@ -10,37 +11,40 @@ import { shapeOf } from "../../src/contract/path-template.js";
 import type { CheckedContract } from "./contract.js";
 import type { NameOwners } from "./name-owners.js";
 
-/** Something that is not served as it is declared. */
+/** A name that is not served as it is declared. */
 export interface NameProblem {
   /** For the operator of the service. */
   readonly text: string;
-  /** The other service, where there is one. */
+  /** The other service with the name, if there is one. */
   readonly other: string | undefined;
 }
 
-/** What a contract has of the names. */
+/** The shared names that a contract declares. */
 interface Names {
   readonly prefix: string;
   readonly grpcServices: readonly string[];
   /** Method and shape of each path, `GET /shelves/*`. */
   readonly paths: readonly string[];
-  /** What is wrong with its annotations. */
+  /** The problems of its annotations. */
   readonly errors: readonly string[];
 }
 
-/** Most problems that are told of a service. */
+/** The maximum number of problems that are reported for a service. */
 const MAX_PROBLEMS = 20;
 
 export class SharedNames {
   readonly #owners: Pick<NameOwners, "ownerOf">;
-  /** By name: how many instances of each service have it, in the order in which the services joined. */
+  /**
+   * For each name, the services that declare it, in the order in which they joined, with the number
+   * of their instances.
+   */
   readonly #holders = new Map<string, Map<string, number>>();
 
   constructor(owners: Pick<NameOwners, "ownerOf">) {
     this.#owners = owners;
   }
 
-  /** The services that have a name, in the order in which they joined. */
+  /** The services that declare a name, in the order in which they joined. */
   holdersOf(name: string): string[] {
     return [...(this.#holders.get(name)?.keys() ?? [])];
   }
@@ -62,7 +66,7 @@ export class SharedNames {
     }
   }
 
-  /** What is not served as a contract of the service declares it. */
+  /** The names that are not served as the service's contract declares them. */
   problemsOf(service: string, contract: CheckedContract, prefix: string): NameProblem[] {
     const { grpcServices, paths, errors } = namesOf(contract, prefix);
     const problems: NameProblem[] = errors.map((text) => ({ text, other: undefined }));
@@ -90,7 +94,10 @@ function ownedBy(owner: string, name: string, service: string): string {
   return `the gRPC name ${name} belongs to ${owner}: ${only}; portico services release ${owner} ${name} changes that`;
 }
 
-/** Where a service owns as many as it may, or a name was released while it had it. */
+/**
+ * The service owns the maximum number of names already, or the name was released while it declared
+ * it.
+ */
 function notOwned(name: string, service: string): string {
   return `the gRPC name ${name} belongs to no service, and another one may take it: start ${service} again, or where it owns 1,000 names, the most, release some (portico services release)`;
 }
@@ -99,10 +106,10 @@ function allOf({ grpcServices, paths }: Names): Iterable<string> {
   return new Set([...grpcServices, ...paths]);
 }
 
-/** Those that were read last. Instances of one contract share it. */
+/** Caches the names of each contract. Instances with one contract share them. */
 const read = new WeakMap<CheckedContract, Names>();
 
-/** What is wrong with the annotations of a contract, or does not reach all its paths. */
+/** The problems of a contract's annotations, including paths that are not reached. */
 export function problemsOf(contract: CheckedContract, prefix: string): readonly string[] {
   return namesOf(contract, prefix).errors;
 }
@@ -116,9 +123,9 @@ function namesOf(contract: CheckedContract, prefix: string): Names {
     const { bindings, problems } = bindingsOf(method, prefix);
     errors.push(...problems.map((problem) => `${name}: ${problem}`));
     for (const { httpMethod, template } of bindings) {
-      const own = builtInOverlapOf(template, httpMethod);
-      if (own !== undefined) errors.push(`${name}: ${own.text}`);
-      if (!own?.isWhole) paths.add(`${httpMethod} ${shapeOf(template)}`);
+      const builtIn = builtInOverlapOf(template, httpMethod);
+      if (builtIn !== undefined) errors.push(`${name}: ${builtIn.text}`);
+      if (!builtIn?.isWhole) paths.add(`${httpMethod} ${shapeOf(template)}`);
     }
   }
   const names = { prefix, grpcServices: contract.grpcServices, paths: [...paths], errors };

@@ -1,4 +1,7 @@
-/** Makes short names for long addresses. A name is unique in the namespace; the account that made it owns it. */
+/**
+ * Creates short names for long URLs. A name is unique in the namespace, and the account that
+ * created it owns it.
+ */
 import { customAlphabet } from "nanoid";
 import { type Link, UrlService } from "../../src/gen/url/url.js";
 import {
@@ -17,12 +20,18 @@ import { retry } from "../patterns/retry.js";
 
 const MAX_ADDRESS = 2048;
 const LIMIT = { min: 1, max: 100, absent: 100 };
-/** Links of an account. */
+/** The maximum number of links of an account. */
 const MAX_LINKS = 10_000;
-/** 7 characters without those that look alike: 56^7 names, so that one in 100,000 drawn among 10^7 links is taken. */
+/**
+ * 7 characters, without those that look alike. That gives 56^7 names, so with 10^7 links, one in
+ * 100,000 new names is taken.
+ */
 const randomName = customAlphabet("23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz", 7);
 
-/** A link, under its name. The names of an account's links are the keys of `owned`, behind the account; `counts` has their number. */
+/**
+ * A link, stored under its name. The keys of `owned` are an account and the name of a link.
+ * `counts` has the number of links.
+ */
 interface StoredLink {
   readonly account: string;
   readonly address: string;
@@ -117,7 +126,7 @@ function checkAddress(address: string): void {
   }
 }
 
-/** Whether the name was free and has the link now. */
+/** Writes the link if the name is free. Returns whether it was written. */
 async function insert(call: Call, name: string, link: StoredLink): Promise<boolean> {
   const result = await linksOf(call).commit([
     { set: name, value: link, ifAbsent: true },

@@ -1,6 +1,7 @@
 /**
- * Keeps balances. What a call changes is one commit: the balances, on the condition that they are what the call read, a
- * transaction for each, and the response under the idempotency key.
+ * Stores balances. A call makes its changes in one commit: the balances, on the condition that they
+ * have not changed since they were read, a transaction for each balance, and the response under the
+ * idempotency key.
  */
 import { randomUUID } from "node:crypto";
 import { type Transaction, type WalletInfo, WalletService } from "../../src/gen/wallet/wallet.js";
@@ -23,28 +24,33 @@ import { retry } from "../patterns/retry.js";
 
 const DAY = 86_400_000;
 const TEXT = { min: 0, max: 200 };
-/** Wallets of an account. */
+/** The maximum number of wallets of an account. */
 const MAX_WALLETS = 100_000;
-/** The largest amount and balance: the largest that JSON's numbers hold exactly, as the store keeps them. */
+/**
+ * The maximum amount and balance: the largest number that is exact in JSON, which is how the store
+ * writes it.
+ */
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 const TRANSACTION_TTL_MS = 400 * DAY;
 const KEY_TTL_MS = 30 * DAY;
-/** Digits of a transaction's number in its key, so that keys sort by number. */
+/** The number of digits of a transaction's number in its key, so that keys sort by number. */
 const DIGITS = 16;
 
-/** A wallet, under its account and ID. */
+/** A wallet, stored under its account and ID. */
 interface StoredWallet {
-  /** What the keys of its transactions begin with: another one for another wallet of the same ID. */
+  /**
+   * The prefix of the keys of its transactions. A later wallet with the same ID has another one.
+   */
   readonly key: string;
   readonly description: string;
   readonly balance: number;
-  /** How many transactions it has had. */
+  /** The number of its transactions. */
   readonly transactions: number;
   /** In milliseconds since 1970. */
   readonly created: number;
 }
 
-/** A transaction, under the `key` of its wallet and its number. */
+/** A transaction, stored under the `key` of its wallet and its number. */
 interface StoredTransaction {
   readonly number: number;
   readonly wallet: string;
@@ -55,10 +61,10 @@ interface StoredTransaction {
   readonly counterpart: string;
 }
 
-/** What a call adds to a wallet. */
+/** One call's change to a wallet. */
 interface Change {
   readonly wallet: string;
-  /** Negative where it takes. */
+  /** Negative for a debit. */
   readonly amount: number;
   readonly counterpart: string;
 }
@@ -180,7 +186,10 @@ function checkAmount(amount: bigint): number {
   throw invalidArgument(`amount: must be from 1 to ${MAX_AMOUNT}, got ${amount}`);
 }
 
-/** Changes balances, all of them or none, once for each idempotency key. @returns a transaction for each change */
+/**
+ * Changes balances, all of them or none, once for each idempotency key.
+ * @returns a transaction for each change
+ */
 function move(call: Call, { changes, reference, idempotencyKey }: Movement): Promise<StoredTransaction[]> {
   const account = accountOf(call, "Wallets");
   if (idempotencyKey === "")
@@ -211,7 +220,7 @@ function move(call: Call, { changes, reference, idempotencyKey }: Movement): Pro
   });
 }
 
-/** @throws {StatusError} FAILED_PRECONDITION for a balance that would be below 0 or too large */
+/** @throws {StatusError} FAILED_PRECONDITION if the balance would be below 0 or too large */
 function transactionOf(wallet: StoredWallet, change: Change, reference: string, time: number): StoredTransaction {
   const balance = wallet.balance + change.amount;
   if (balance < 0) throw failedPrecondition(`The wallet ${change.wallet} has only ${wallet.balance}`);

@@ -1,7 +1,9 @@
-/** Typed clients of other services: a method for each method of a definition. */
+/** Typed clients of other services, with a method for each method of a definition. */
 import type { MethodDefinition } from "../rpc/definition.js";
 
-/** Calls one method. A call that fails rejects, or its responses throw, with a StatusError. */
+/**
+ * Calls one method. If the call fails, the promise rejects or the responses throw a StatusError.
+ */
 export type ClientMethod<M> =
   M extends MethodDefinition<infer Request, infer Response>
     ? M extends { requestStream: true; responseStream: true }

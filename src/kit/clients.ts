@@ -1,6 +1,7 @@
 /**
- * Makes `call.client`: for each call to another service the authority is asked once for a context, which is kept as long as
- * it is good, and the registry for the addresses of a service of another process, which are asked for again after a while.
+ * Implements `call.client`. For the calls to another service, it asks the authority for a caller
+ * assertion and caches it while it is valid. For a service in another process, it asks the registry
+ * for the addresses and caches them for ADDRESSES_MS.
  */
 
 import { type Delegated, delegate } from "../access/assertions/delegation.js";
@@ -16,23 +17,23 @@ import type { ClientDefinition, MethodDefinition } from "../rpc/definition.js";
 import type { BuiltInContext } from "../rpc/service.js";
 import type { Client } from "./client.js";
 
-/** Contexts that are kept. */
-const MAX_CONTEXTS = 10_000;
-/** A context that ends sooner than this is asked for anew, in milliseconds. */
+/** The maximum number of cached caller assertions. */
+const MAX_ASSERTIONS = 10_000;
+/** An assertion that expires sooner than this is replaced, in milliseconds. */
 const MARGIN_MS = 500;
-/** How long addresses are good, in milliseconds. */
+/** How long addresses are cached, in milliseconds. */
 const ADDRESSES_MS = 5_000;
-/** Metadata of a call that the calls it makes carry too. */
+/** Metadata that is copied from a call to the calls that its handler makes. */
 const PASSED_ON: ReadonlySet<string> = new Set(["x-request-id", "traceparent", "tracestate"]);
 
 /** The connection to the authority and the registry. */
 export interface ClientsOptions {
   readonly channel: Channel;
-  /** With the enrolment token of this service. */
+  /** Contains the enrolment token of this service. */
   readonly metadata: Metadata;
   /** Opens a channel to an instance. */
   readonly connect: (target: GrpcTarget) => Channel;
-  /** The channel to a service of this process; undefined for another. */
+  /** The channel to a service of this process; undefined for a service of another process. */
   readonly local?: (service: string) => Channel | undefined;
 }
 
@@ -40,7 +41,7 @@ export interface ClientsOptions {
 interface Target {
   readonly balancer: Balancer;
   readonly channels: Map<string, Channel>;
-  /** When its addresses must be asked for again, in milliseconds of `performance.now()`. */
+  /** When the addresses must be requested again, in milliseconds of `performance.now()`. */
   until: number;
   asking: Promise<void> | undefined;
 }
@@ -49,8 +50,8 @@ interface Target {
 export class Clients {
   readonly #options: ClientsOptions;
   readonly #targets = new Map<string, Target>();
-  /** By endpoint and the context of the call that is served. */
-  readonly #contexts = new BoundedMap<string, Delegated>(MAX_CONTEXTS);
+  /** By endpoint and by the caller assertion of the call that is served. */
+  readonly #assertions = new BoundedMap<string, Delegated>(MAX_ASSERTIONS);
 
   constructor(options: ClientsOptions) {
     this.#options = options;
@@ -86,7 +87,7 @@ export class Clients {
       const { channel, options } = await open();
       const call = stream(channel, method, options);
       const sent = sendAll(call, requests);
-      // Where the call fails, its responses say why.
+      // If the call fails, its responses throw the reason.
       sent.catch(() => undefined);
       yield* call.responses;
       await sent;
@@ -106,11 +107,11 @@ export class Clients {
   ): Promise<CallOptions> {
     const resource = resourceOf(service, path);
     const key = `${resource} ${first(context.metadata, CONTEXT)}`;
-    let delegated = this.#contexts.get(key);
+    let delegated = this.#assertions.get(key);
     if (delegated === undefined || delegated.until < performance.now() + MARGIN_MS) {
       const { channel, metadata } = this.#options;
       delegated = await delegate({ channel, metadata, resource, actingFor: context.metadata });
-      this.#contexts.set(key, delegated);
+      this.#assertions.set(key, delegated);
     }
     const passedOn = context.metadata.filter(([name]) => PASSED_ON.has(name));
     const client = [CLIENT_ADDRESS, context.clientAddress] as const;
@@ -131,7 +132,7 @@ export class Clients {
     }
     if (target.until < performance.now()) {
       target.asking ??= this.#ask(service, target);
-      // Calls go on with the addresses that are known.
+      // Calls meanwhile use the known addresses.
       if (target.channels.size === 0) await target.asking;
       else target.asking.catch(() => undefined);
     }
@@ -155,7 +156,7 @@ export class Clients {
   }
 }
 
-/** Sends requests as fast as they are taken. A failure of theirs cancels the call. */
+/** Sends requests as fast as the other side takes them. An error of `requests` cancels the call. */
 async function sendAll(
   call: ReturnType<typeof stream>,
   requests: AsyncIterable<unknown> | Iterable<unknown>,

@@ -1,4 +1,7 @@
-/** A collection in the store that all services of a process share: types, limits, and the prefix that keeps it apart. */
+/**
+ * A collection in the store that all services of a process share. Adds types, limits, and the
+ * prefix that separates the collection from others.
+ */
 
 import { aborted, Code, invalidArgument, StatusError } from "../errors.js";
 import {
@@ -24,36 +27,38 @@ import type {
 } from "./store.js";
 import type { CallReads } from "./store-reads.js";
 
-/** Bytes of a key in UTF-8. */
+/** The maximum size of a key in UTF-8, in bytes. */
 const MAX_KEY_BYTES = 512;
-/** Bytes of a value, as JSON in UTF-8. */
+/** The maximum size of a value as JSON in UTF-8, in bytes. */
 const MAX_VALUE_BYTES = 1024 ** 2;
 const COLLECTION = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
-/** Writes of one commit. */
+/** The maximum number of writes in one commit. */
 const MAX_WRITES = 100;
-/** Keys of one `getMany`. */
+/** The maximum number of keys in one `getMany`. */
 const MAX_KEYS = 100;
-/** What callers are told where the store failed: no path, no address. */
+/** The error for callers if the store fails. It contains no path and no address. */
 const UNUSABLE = "what the service keeps cannot be read or written; try again";
 const UNKNOWN =
   "it is not known whether the service has kept what this call changes; try again, with the same idempotency key where it has one";
-/** How often `update` tries again after another write to the key came between. */
+/** How often `update` tries again after a concurrent write to the key. */
 const MAX_ATTEMPTS = 1000;
 
-/** What a collection is kept in. */
+/** Where a collection is stored. */
 export interface CollectionOptions {
-  /** Opened when it is first used. */
+  /** Opens the store at its first use. */
   readonly open: () => Promise<KeyValueStore>;
-  /** Of the call. */
+  /** The reads of the call. */
   readonly reads: CallReads;
   readonly service: string;
   readonly namespace: string;
-  /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
+  /**
+   * Distinguishes namespaces with the same name; empty or undefined for a namespace without an ID.
+   */
   readonly namespaceId?: string | undefined;
   readonly collection: string;
-  /** Called with what kept an operation from being done, which callers are not told. */
+  /** Called with the reason why an operation failed. Callers do not get this reason. */
   readonly onFailure: (error: StoreError) => void;
 }
 
@@ -196,15 +201,15 @@ export class CollectionStore<T> implements Store<T> {
   });
 
   /**
-   * @param failure what the caller is told where the operation fails
-   * @throws {StatusError} UNAVAILABLE where the store cannot be used.
+   * @param failure the error text for the caller if the operation fails
+   * @throws {StatusError} UNAVAILABLE if the store cannot be used
    */
   async #use<R>(operation: (store: KeyValueStore) => Promise<R>, failure = UNUSABLE): Promise<R> {
-    const store = await this.#told(this.#options.open(), UNUSABLE);
-    return this.#told(operation(store), failure);
+    const store = await this.#orUnavailable(this.#options.open(), UNUSABLE);
+    return this.#orUnavailable(operation(store), failure);
   }
 
-  async #told<R>(operation: Promise<R>, failure: string): Promise<R> {
+  async #orUnavailable<R>(operation: Promise<R>, failure: string): Promise<R> {
     try {
       return await operation;
     } catch (error) {
@@ -247,7 +252,7 @@ function conditionOf({ ifAbsent, ifPresent, ifVersion }: Precondition): Conditio
 const MAX_CODE_POINT = 0x10ffff;
 const SURROGATES = { first: 0xd800, last: 0xdfff };
 
-/** The least text that is greater, by the bytes of UTF-8, than all texts that begin with the prefix. */
+/** The smallest text, by its UTF-8 bytes, that is greater than all texts with the prefix. */
 function endOf(prefix: string): string {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   while (points.at(-1) === MAX_CODE_POINT) points.pop();

@@ -1,21 +1,22 @@
 /**
- * Turns for work that costs much, such as a read of many entries. Few run at once, and the groups that wait take turns: a
- * caller with hundreds of calls delays one of another caller by a turn, not by hundreds.
+ * Fair turns for expensive work, such as a read of many entries. Only a few turns run at once, and
+ * waiting groups alternate. So a caller with hundreds of calls delays another caller's call by one
+ * turn, not by hundreds.
  */
 import { aborted, resourceExhausted } from "../errors.js";
 
 export interface FairTurnsOptions {
-  /** Turns that run at once, and how many of them may be of one group. */
+  /** The maximum number of turns that run at once, in total and for one group. */
   readonly atOnce: number;
   readonly atOnceOfGroup: number;
-  /** How many wait at most, and how many of one group. */
+  /** The maximum number of waiting turns, in total and for one group. */
   readonly maxWaiting: number;
   readonly maxWaitingOfGroup: number;
-  /** What a caller is told whose work may not wait. */
+  /** The error for a caller if too many turns wait. */
   readonly refusal: string;
 }
 
-/** Those of a caller. */
+/** The turns of one caller. */
 interface Group {
   running: number;
   readonly waiting: (() => void)[];
@@ -25,7 +26,10 @@ export class FairTurns {
   readonly #options: FairTurnsOptions;
   #running = 0;
   #waiting = 0;
-  /** Those with turns, running or waiting. The first that may have a turn is the next. */
+  /**
+   * The groups with running or waiting turns. The next turn goes to the first group that may begin
+   * one.
+   */
   readonly #groups = new Map<string, Group>();
 
   constructor(options: FairTurnsOptions) {
@@ -33,10 +37,12 @@ export class FairTurns {
   }
 
   /**
-   * Does something in a turn of a group. The turn ends when what awaits the result has gone on, so that what it makes of
-   * the result is done before the next turn begins.
-   * @param call whose signal ends the wait
-   * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED when too many wait; ABORTED when the call ended before its turn
+   * Runs `act` in a turn of the group. The turn ends one event-loop iteration after `act`, so the
+   * code that awaits the result runs before the next turn begins.
+   * @param name the group
+   * @param call an abort of its signal ends the wait
+   * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED if too many wait; ABORTED if the call ended
+   *   before its turn
    */
   async run<T>(name: string, call: { readonly signal: AbortSignal }, act: () => Promise<T>): Promise<T> {
     const group = this.#groupOf(name);
@@ -101,7 +107,7 @@ export class FairTurns {
       if (!this.#mayBegin(next)) continue;
       const begin = next.waiting.shift();
       if (begin === undefined) continue;
-      // To the end: the others have their turns before this group has another.
+      // Moves the group to the end, so that the others get their turns first.
       this.#groups.delete(name);
       this.#groups.set(name, next);
       begin();

@@ -1,5 +1,5 @@
 /**
- * `portico/service`: what a service is written with.
+ * `portico/service`: the package with which services are written.
  *
  * This room knows no HTTP.
  */
@@ -19,7 +19,7 @@ export {
   unauthenticated,
 } from "../errors.js";
 export { durationMs, timestampMs, toTimestamp } from "../time.js";
-// What generated code reads and writes messages with.
+// Generated code reads and writes messages with these.
 export { setEntry } from "../wire/entry.js";
 export { BinaryReader } from "../wire/reader.js";
 export { BinaryWriter } from "../wire/writer.js";

@@ -1,7 +1,8 @@
 /**
- * The contract of definitions that @grpc/proto-loader has loaded: each message type carries the files of its `.proto`, as
- * protobufjs writes them (protobufjs/ext/descriptor). These are not what protoc writes: names of types are relative,
- * and imports and the names in JSON are left out. So they are completed here. Comments are not in them.
+ * The contract of definitions that @grpc/proto-loader has loaded. Each message type carries the
+ * files of its `.proto` as protobufjs writes them (protobufjs/ext/descriptor). They differ from
+ * protoc's output: type names are relative, and imports and JSON names are missing. This file
+ * completes them. They contain no comments.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
@@ -21,7 +22,7 @@ interface LoadedMethod {
 
 /**
  * The google.protobuf.FileDescriptorSet of definitions that @grpc/proto-loader has loaded.
- * @throws {TypeError} for a definition of generated code, which does not have it
+ * @throws {TypeError} for a definition of generated code, which carries no descriptors
  */
 export function descriptorsOf(parts: readonly Part[]): Uint8Array {
   const files = new Map<string, FileDescriptorProto>();
@@ -42,7 +43,7 @@ export function descriptorsOf(parts: readonly Part[]): Uint8Array {
   return toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: ordered }));
 }
 
-/** A full name; a file may have no package. */
+/** The full name. A file may have no package. */
 function inScope(scope: string, name: string): string {
   return scope === "" ? name : `${scope}.${name}`;
 }
@@ -71,20 +72,26 @@ class Types {
     for (const nested of message.nestedType) this.#add(nested, scope, file);
   }
 
-  /** The file of a type. @param name full name, without a dot before it */
+  /**
+   * The file of a type.
+   * @param name the full name, without a leading dot
+   */
   fileOf(name: string): string {
     const declared = this.#declared.get(name);
     if (declared === undefined) throw new TypeError(`the type ${name} is not defined`);
     return declared.file;
   }
 
-  /** The full name of the type that a field means, and its file: the innermost of that name around the field. */
+  /**
+   * The full name and the file of a field's type: the innermost type of that name around the field.
+   */
   resolve(field: FieldDescriptorProto, scope: string): { readonly name: string; readonly file: string } {
     const entry = field.label === FieldDescriptorProto_Label.REPEATED ? `${scope}.${field.typeName}` : "";
     for (let outer = scope; ; outer = outer.slice(0, Math.max(0, outer.lastIndexOf(".")))) {
       const name = inScope(outer, field.typeName);
       const declared = this.#declared.get(name);
-      // The type of a map's entries has the name of its field, which others may have too.
+      // The type of a map's entries is named after its field, and other types may have the same
+      // name.
       if (declared !== undefined && (!declared.isMapEntry || name === entry)) return { name, file: declared.file };
       if (outer === "") throw new TypeError(`${scope}.${field.name}: the type ${field.typeName} is not defined`);
     }
@@ -112,7 +119,7 @@ function completeMessage(message: DescriptorProto, outer: string, types: Types, 
       imports.add(file);
     }
     field.jsonName ||= jsonNameOf(field.name);
-    // protoc gives a field that is `optional` a oneof of its own.
+    // protoc puts each `optional` field into its own oneof.
     const isOptional = message.oneofDecl[field.oneofIndex]?.name === `_${field.name}`;
     if (Object.hasOwn(field, "oneofIndex") && isOptional) field.proto3Optional = true;
   }
@@ -124,7 +131,7 @@ function jsonNameOf(name: string): string {
   return name.replace(/_+(.?)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Each file after those that it imports. */
+/** Orders the files so that each comes after the files that it imports. */
 function importsFirst(files: ReadonlyMap<string, FileDescriptorProto>): FileDescriptorProto[] {
   const ordered = new Set<FileDescriptorProto>();
   const met = new Set<string>();

@@ -1,12 +1,13 @@
 /**
- * Keeps what services store for a namespace apart from what an earlier namespace of the same name has left, and deletes the
- * latter, 30 days after the authority no longer knew the namespace.
+ * Separates the data of a namespace from data that an earlier namespace of the same name has left.
+ * Deletes the left data after the authority has not known its namespace for 30 days.
  *
- * In the store's keys a namespace is `acme@<id>`: it has an identity from its creation on. For `default` it is the name alone. What
- * is under another identity cannot be reached by any call.
+ * In the store's keys, a namespace is `acme@<id>`, because each namespace gets an ID when it is
+ * created. The namespace `default` has no ID there. No call can reach data under another ID.
  *
- * The trash is a mark for each of these, `~trash/<service>/acme@<id>`. The data stays where it is: calls reach it again, and the
- * mark goes, where the namespace is back, such as after a failover or the restoration of a backup of the authority.
+ * To delete data later, a mark `~trash/<service>/acme@<id>` is written for it. The data itself does
+ * not move. If the namespace comes back, for example after a failover or after the authority was
+ * restored from a backup, calls reach the data again, and the mark is deleted.
  *
  *     gone ──► mark ──► seen gone on 30 days ──► deleted
  *      ▲        │
@@ -21,34 +22,41 @@ import type { Logger } from "../log.js";
 import { repeated } from "../rpc/client.js";
 import type { KeyValueStore, StoredEntry } from "../store/store.js";
 
-/** When a process first looks for what is left, after it has opened the store, and how often then; in milliseconds. */
+/**
+ * The time from the opening of the store to a process's first sweep, and the time between sweeps,
+ * in milliseconds.
+ */
 const FIRST_MS = 60_000;
 const INTERVAL_MS = 600_000;
-/** How often a namespace must have been seen gone, and how long after each other; in milliseconds. */
+/** On how many days a namespace must have been seen as gone. */
 export const TRASH_DAYS = 30;
+/** The minimum time between two counts of a namespace, in milliseconds. */
 const DAY_MS = 86_400_000;
-/** Entries that one commit deletes, and marks that are read at a time. */
+/** The maximum number of entries that one commit deletes, and of marks that are read at once. */
 const MAX_DELETED = 100;
-/** Between two commits, so that others are not kept waiting; in milliseconds. */
+/** The pause between two commits, so that other writes do not wait for long, in milliseconds. */
 const PAUSE_MS = 20;
 
-/** What the authority knows. */
+/** What the authority knows about namespaces. */
 interface KnownNamespaces {
-  /** The ID of its installation. */
+  /** The ID of the authority's installation. */
   readonly installation: string;
-  /** The identities of the namespaces that there are, by their names; empty for one without. */
+  /** The IDs of the existing namespaces, by their names; empty for a namespace without an ID. */
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** Gives what the authority knows, as of a moment after the question. */
+/** Returns what the authority knows, not older than the request. */
 export type ListNamespaces = () => Promise<KnownNamespaces>;
 
-/** The segment of the store's keys that stands for a namespace. @param id as in Admission */
+/**
+ * The segment for a namespace in the store's keys.
+ * @param id as in Admission
+ */
 export function namespaceSegment(name: string, id: string | undefined): string {
   return id ? `${name}@${id}` : name;
 }
 
-/** Asks the authority. The answer is as of a moment after the question. */
+/** Asks the authority. The result is not older than the request. */
 export function listNamespacesOf(access: Pick<AuthorityAccess, "channel" | "metadata" | "admission">): ListNamespaces {
   const { channel, metadata, admission } = access;
   return async () => {
@@ -60,9 +68,9 @@ export function listNamespacesOf(access: Pick<AuthorityAccess, "channel" | "meta
   };
 }
 
-/** Whose data is looked through, and who is told. */
+/** The services whose data is swept, and the log for reports. */
 export interface SweepOptions {
-  /** The services of this process. Data of others is theirs. */
+  /** The services of this process. The data of other services is not touched. */
   readonly services: readonly string[];
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -70,20 +78,23 @@ export interface SweepOptions {
   readonly now?: () => number;
 }
 
-/** The mark of a namespace in the trash. */
+/** The mark of a namespace whose data is to be deleted. */
 interface Mark {
-  /** When it was first seen gone, in milliseconds since 1970. */
+  /** When the namespace was first seen as gone, in milliseconds since 1970. */
   readonly since: number;
-  /** When it was counted last, and how often. A clock that jumps counts once, however far. */
+  /**
+   * When it was last counted, and the number of counts. A jump of the clock adds one count, however
+   * far it jumps.
+   */
   readonly counted: number;
   readonly days: number;
 }
 
 /**
- * Marks what is kept for namespaces that are gone, and deletes what was seen gone on 30 days. May be ended and begun again at
- * any time, by several processes at once.
- * @returns why nothing was done; undefined where it was
- * @throws {StoreError} {StatusError} (rejects) where the store or the authority fails
+ * Marks the data of namespaces that are gone, and deletes the data of those that were seen as gone
+ * on 30 days. It may be stopped and started again at any time, by several processes at once.
+ * @returns the reason why nothing was done; undefined if the sweep was done
+ * @throws {StoreError} {StatusError} (rejects) if the store or the authority fails
  */
 export async function sweepNamespaces(
   store: KeyValueStore,
@@ -91,7 +102,8 @@ export async function sweepNamespaces(
   options: SweepOptions,
 ): Promise<string | undefined> {
   const places: Place[] = [];
-  // What is in the store is read first: a namespace that has kept something was there before the authority is asked.
+  // The store is read before the authority is asked. So a namespace with data existed before the
+  // authority responds.
   for (const service of options.services) places.push(...(await placesOf(store, service)));
   if (places.length === 0) return undefined;
   const known = await list();
@@ -105,21 +117,21 @@ export async function sweepNamespaces(
   return undefined;
 }
 
-/** Why the list must not be gone by; undefined where it may. */
+/** The reason why the list of namespaces must not be trusted; undefined if it may be. */
 function doubtOf({ installation, ids }: KnownNamespaces, owner: string | undefined): string | undefined {
   if (installation !== owner) return `the store belongs to the installation ${owner}, the authority to ${installation}`;
   return ids.has(DEFAULT_NAMESPACE) ? undefined : `the authority knows no namespace ${DEFAULT_NAMESPACE}`;
 }
 
-/** What a service keeps for a namespace. */
+/** The data of one service for one namespace. */
 interface Place {
   readonly service: string;
   readonly segment: string;
-  /** Where it is in the trash. */
+  /** The mark, if the data is to be deleted. */
   readonly mark: StoredEntry | undefined;
 }
 
-/** A service's namespaces that have entries, or marks. */
+/** A service's namespaces that have entries or marks. */
 async function placesOf(store: KeyValueStore, service: string): Promise<Place[]> {
   const marks = new Map<string, StoredEntry>();
   const marked = markKey(service, "");
@@ -169,7 +181,7 @@ async function markOrDelete(store: KeyValueStore, place: Place, options: SweepOp
   options.log.warn({ ...reported, entries, days }, what);
 }
 
-/** The namespace is there again. */
+/** The namespace exists again. */
 async function unmark(store: KeyValueStore, { service, segment, mark }: Place, { log }: SweepOptions): Promise<void> {
   const { key, version } = mark as StoredEntry;
   const { committed } = await store.commit([{ kind: "delete", key, condition: { version } }]);
@@ -177,7 +189,7 @@ async function unmark(store: KeyValueStore, { service, segment, mark }: Place, {
     log.info({ service, namespace: segment }, "the authority knows this namespace again: what is kept for it stays");
 }
 
-/** Whether no other process was first. */
+/** Returns false if another process was first. */
 async function setMark(store: KeyValueStore, { service, segment, mark }: Place, value: Mark): Promise<boolean> {
   const condition = mark === undefined ? "absent" : { version: mark.version };
   const key = markKey(service, segment);
@@ -185,12 +197,15 @@ async function setMark(store: KeyValueStore, { service, segment, mark }: Place, 
   return (await store.commit([write])).committed;
 }
 
-/** Keys of entries begin with a service's name: with a digit or a small letter. */
+/**
+ * An entry's key begins with a service's name, and so with a digit or a lower-case letter. No
+ * service's name begins with `~`.
+ */
 function markKey(service: string, segment: string): string {
   return `~trash/${service}/${segment}`;
 }
 
-/** @returns how many entries it has deleted */
+/** @returns the number of deleted entries */
 async function deleteAll(store: KeyValueStore, prefix: string, signal: AbortSignal): Promise<number> {
   const range = { from: prefix, to: endOf(prefix), limit: MAX_DELETED };
   for (let deleted = 0; ; ) {
@@ -203,12 +218,12 @@ async function deleteAll(store: KeyValueStore, prefix: string, signal: AbortSign
   }
 }
 
-/** The first key after all that begin with the prefix, which ends in `/`. */
+/** The first key after all keys with the prefix, which ends in `/`. */
 function endOf(prefix: string): string {
   return `${prefix.slice(0, -1)}0`;
 }
 
-/** Looks again and again for what is left of namespaces, until it is closed. */
+/** Sweeps the data of namespaces that are gone, again and again, until it is closed. */
 export class LeftData {
   readonly #sweep: (signal: AbortSignal) => Promise<string | undefined>;
   readonly #log: Logger;
@@ -223,7 +238,7 @@ export class LeftData {
     this.#timer = this.#after(FIRST_MS);
   }
 
-  /** Resolves when the store is not used any more. */
+  /** Resolves when it no longer uses the store. */
   close(): Promise<void> {
     clearTimeout(this.#timer);
     this.#end.abort();
@@ -232,9 +247,9 @@ export class LeftData {
 
   #after(milliseconds: number): NodeJS.Timeout {
     return setTimeout(() => {
-      // What fails is done the next time: nothing can reach the data meanwhile.
+      // The next sweep repeats what failed. No call can reach the data meanwhile.
       this.#running = this.#sweep(this.#end.signal)
-        .then((doubt) => this.#tell(doubt))
+        .then((doubt) => this.#report(doubt))
         .catch((err) => this.#log.debug({ err }, "data of deleted namespaces was not looked for; trying again"))
         .then(() => {
           if (!this.#end.signal.aborted) this.#timer = this.#after(INTERVAL_MS);
@@ -242,7 +257,7 @@ export class LeftData {
     }, milliseconds).unref();
   }
 
-  #tell(doubt: string | undefined): void {
+  #report(doubt: string | undefined): void {
     if (doubt !== undefined && doubt !== this.#doubt) {
       this.#log.warn({ reason: doubt }, "data of deleted namespaces is kept: it is not sure which these are");
     }

@@ -1,4 +1,8 @@
-/** Runs a service in a process of its own, joined to a Portico: `await serve(GreeterService, { … }, { name: "greeter" })`. */
+/**
+ * Runs a service in its own process, which joins Portico:
+ *
+ *     await serve(GreeterService, { … }, { name: "greeter" })
+ */
 
 import { readFileSync } from "node:fs";
 import { formatGrpcTarget } from "../address/address.js";
@@ -27,37 +31,43 @@ export interface ServeOptions {
   /** The name that callers use, `greeter`: lower-case letters, digits and `-`. */
   readonly name: string;
   /**
-   * The contract with its comments, which callers see: a google.protobuf.FileDescriptorSet, or the file with it. May be left
-   * out for a definition of @grpc/proto-loader, which has its contract without the comments.
+   * The contract with its comments, which callers see: a google.protobuf.FileDescriptorSet, or the
+   * file with it. Optional for a definition of @grpc/proto-loader, which has its contract without
+   * the comments.
    */
   readonly descriptors?: Uint8Array | string | URL | undefined;
   /**
-   * How its `google.api.http` annotations are served. The prefix, such as `/api`, stands before each path: without one, paths
-   * below `/v1/` take a valid token.
+   * How the `google.api.http` annotations are served. The prefix, such as `/api`, stands before
+   * each path. Without a prefix, paths below `/v1/` need a valid token.
    */
   readonly bindings?: { readonly prefix: string } | undefined;
   /**
-   * Headers of requests that handlers find in `call.metadata`, and metadata of handlers (`call.sendHeaders`, `call.setTrailers`)
-   * that callers get as headers: names in lower case, `["x-tenant"]`; values of names that end in `-bin` are bytes. `*` stands for
-   * all names but those of HTTP, Portico and gRPC.
+   * Request headers that handlers get in `call.metadata`, and metadata of handlers
+   * (`call.sendHeaders`, `call.setTrailers`) that callers get as headers. Names are in lower case,
+   * `["x-tenant"]`. Values of names that end in `-bin` are bytes. `*` means all names except those
+   * that HTTP, Portico and gRPC use.
    */
   readonly metadata?: readonly string[] | undefined;
-  /** Settings of `portico service`, as text, before those of the environment: `{ authority: "10.0.0.5:8081" }`. */
+  /**
+   * Settings of `portico service`, as text: `{ authority: "10.0.0.5:8081" }`. They take precedence
+   * over the environment.
+   */
   readonly settings?: { readonly [name: string]: string } | undefined;
 }
 
-/** A service that runs. */
+/** A running service. */
 export interface Served {
-  /** Where it is reached, `127.0.0.1:40123`. */
+  /** The address where it listens, `127.0.0.1:40123`. */
   readonly address: string;
-  /** Takes the service out of the registry, lets the calls in flight finish, and closes everything. */
+  /** Deregisters the service, waits for the running calls, and closes everything. */
   close(): Promise<void>;
 }
 
 /**
- * Serves one gRPC service. Resolves when it is served. Until the authority and the registry have answered, which it goes on
- * asking, calls are refused with UNAVAILABLE. At SIGTERM and SIGINT it closes, and the process exits.
- * @throws {Error} (rejects) where it cannot start; the message says why and what to do.
+ * Serves one gRPC service. Resolves when it is served. Calls are refused with UNAVAILABLE until the
+ * authority and the registry have responded; the service retries until they do. At SIGTERM and
+ * SIGINT it closes, and the process exits.
+ * @throws {Error} (rejects) if it cannot start; the message says why and what to do
  */
 export async function serve<D extends ServiceDefinition>(
   definition: D,
@@ -102,7 +112,8 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
     const service = createService(parts, {
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
       environment: { service: name, log, store, clients: () => clients },
-      // Whether handlers keep anything shows only when they do. Naming a store says that they do.
+      // Whether handlers store anything is only known once they do. If the settings name a store,
+      // they are assumed to.
       store: url === "sqlite:" ? async () => ({ name: await store.check() }) : store.open,
       bindingPrefix: bindings?.prefix,
       metadata,
@@ -120,7 +131,7 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
   }
 }
 
-/** A failure of a start is for the operator: what Node prints of it then is its message alone. */
+/** An error at the start is for the operator, so Node should print only its message. */
 function withoutStack(error: unknown): unknown {
   const isForOperator = [ConfigError, ListenError, StoreError].some((type) => error instanceof type);
   if (isForOperator) (error as Error).stack = (error as Error).message;
@@ -133,7 +144,7 @@ function readContract(descriptors: ServeOptions["descriptors"]): Uint8Array | un
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** Closes at the first call or signal; after a signal the process exits. */
+/** Closes at the first call or signal. After a signal, the process exits. */
 function closeOnce(close: () => Promise<void>): () => Promise<void> {
   let closing: Promise<void> | undefined;
   const onSignal = (): void => {

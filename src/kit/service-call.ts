@@ -1,4 +1,4 @@
-/** A call as handlers see it, over the context that src/rpc has made of it. */
+/** The call that handlers get, on top of the context that src/rpc has created. */
 import type { Logger } from "pino";
 import type { CallerIdentity } from "../call/caller.js";
 import { type Metadata, requestIdOf } from "../call/metadata.js";
@@ -16,13 +16,13 @@ import type { CallReads } from "./store-reads.js";
 export interface Environment {
   readonly service: string;
   readonly log: Logger;
-  /** The store, opened when it is first used. */
+  /** The store, opened at its first use. */
   readonly store: Pick<SharedStore, "open" | "reads">;
-  /** Gives the clients of other services, which are made when the first is used. */
+  /** Returns the clients of other services. They are created at the first use. */
   readonly clients: () => Clients;
 }
 
-/** A call, over the context that src/rpc has made of it. */
+/** A call, on top of the context that src/rpc has created. */
 export class ServiceCall implements Call {
   readonly #context: BuiltInContext;
   readonly #environment: Environment;

@@ -1,20 +1,20 @@
-/** Makes a service of parts that are written on the kit, so that src/rpc can serve it. */
+/** Builds a service from parts that are written with the kit, so that src/rpc can serve it. */
 import { readDescriptors } from "../contract/endpoint.js";
 import { Code, StatusError } from "../errors.js";
 import { type BuiltInContext, grpcServiceOf, type ServicePart as OwnPart, type Service } from "../rpc/service.js";
 import type { Call, Part } from "./call.js";
 import { type Environment, ServiceCall } from "./service-call.js";
 
-/** A service and what its calls share. */
+/** A service, and what its calls share. */
 export interface ServiceOptions {
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
   readonly environment: Environment;
-  /** As of a Service. */
+  /** As in `Service`. */
   readonly store?: Service["store"];
-  /** What stands before the paths of its `google.api.http` annotations. */
+  /** The prefix of the paths of its `google.api.http` annotations. */
   readonly bindingPrefix?: string | undefined;
-  /** Names of headers and metadata that pass between its callers and it. */
+  /** Names of the headers and metadata that pass between callers and the service. */
   readonly metadata?: readonly string[] | undefined;
 }
 
@@ -28,8 +28,9 @@ export function createService(
 }
 
 /**
- * A service whose code is loaded for its first call. It has the gRPC services of the proto package of its name.
- * @throws {Error} when the descriptors have none
+ * A service whose code is loaded at its first call. It has the gRPC services of the proto package
+ * with its name.
+ * @throws {Error} if the descriptors have none
  */
 export function createLazyService(
   load: () => Promise<readonly Part[]>,
@@ -64,7 +65,7 @@ function byName(parts: readonly OwnPart[]): ReadonlyMap<string, OwnPart> {
   return new Map(parts.map((part) => [grpcServiceOf(part), part]));
 }
 
-/** The part as the dispatcher serves it: each handler gets a Call over the context. */
+/** The part as the dispatcher serves it: each handler gets a Call on top of the context. */
 function bindPart({ definition, implementation }: Part, environment: Environment): OwnPart {
   const bound: Record<string, (request: unknown, context: BuiltInContext) => unknown> = {};
   for (const key of Object.keys(definition)) {
@@ -74,7 +75,7 @@ function bindPart({ definition, implementation }: Part, environment: Environment
   return { definition, implementation: bound };
 }
 
-/** For a method that a contract has got, and the code has not yet. */
+/** For a method that is in the contract, but not yet in the code. */
 function notImplemented(_request: unknown, { endpoint }: Call): never {
   throw new StatusError(Code.UNIMPLEMENTED, `${endpoint} is not implemented yet`);
 }

@@ -1,4 +1,4 @@
-/** The store of services of a process: opened when a service first uses it, and shared by all. */
+/** The store that all services of a process share. It is opened when a service first uses it. */
 
 import { StatusError } from "../errors.js";
 import type { Logger } from "../log.js";
@@ -8,22 +8,21 @@ import { LeftData, type ListNamespaces } from "./namespace-data.js";
 import { StoreReads } from "./store-reads.js";
 
 export interface SharedStore {
-  /** @throws {StoreError} (rejects) where it cannot be opened; the next use tries again. */
+  /** @throws {StoreError} (rejects) if it cannot be opened; the next use tries again */
   readonly open: () => Promise<KeyValueStore>;
-  /** Whose turn it is to read. */
+  /** Schedules the reads. */
   readonly reads: StoreReads;
   close(): Promise<void>;
 }
 
-/** What a shared store is opened with. */
 interface SharedOptions {
-  /** May begin something with it, and gives what ends that. */
+  /** Called when the store was opened. May start work on it, and returns what ends this work. */
   readonly onOpened?: (store: KeyValueStore) => { close(): Promise<void> };
-  /** The memory of the process, which reads draw on; default one of their own. */
+  /** The memory budget of the process, in which reads reserve memory; default a separate one. */
   readonly budget?: MemoryBudget | undefined;
 }
 
-/** @param open opens it */
+/** @param open opens the store */
 export function sharedStore(open: () => Promise<KeyValueStore>, { onOpened, budget }: SharedOptions = {}): SharedStore {
   const reads = new StoreReads(budget);
   let user: { close(): Promise<void> } | undefined;
@@ -49,16 +48,16 @@ export function sharedStore(open: () => Promise<KeyValueStore>, { onOpened, budg
   };
 }
 
-/** What the store of the services of a process is opened with. */
+/** The options for the store of a process's services. */
 export interface ServicesStoreOptions {
-  /** As the settings say. */
+  /** From the settings. */
   readonly url: string;
   readonly dataFolder: string;
   /** The services of this process. */
   readonly services: readonly string[];
-  /** The service of a process that has joined; undefined for the process that has the authority. */
+  /** The service of a process that has joined; undefined for the process with the authority. */
   readonly joined?: string | undefined;
-  /** As of OpenOptions. */
+  /** As in OpenOptions. */
   readonly isNew?: boolean | undefined;
   /** Asks the authority of the installation. */
   readonly list: ListNamespaces;
@@ -70,14 +69,18 @@ export interface ServicesStoreOptions {
 /** The store of an installation's services. */
 export interface InstallationStore extends SharedStore {
   /**
-   * The file that `open` opens, `/var/lib/portico/services.sqlite`, of a store that is a file. One that is there already is opened,
-   * unless it is in the installation's own folder: a start learns so that it is another installation's.
-   * @throws {StoreError} (rejects) also until the authority has answered
+   * The file that `open` opens, `/var/lib/portico/services.sqlite`, if the store is a file. If the
+   * file exists outside the installation's own folder, this opens it, so that a start reports that
+   * it belongs to another installation.
+   * @throws {StoreError} (rejects) also until the authority has responded
    */
   check(): Promise<string>;
 }
 
-/** The store of services of the installation that the authority is of. The code of its engine is loaded when it is first used. */
+/**
+ * The store of the services of the authority's installation. The code of its engine is loaded at
+ * the first use.
+ */
 export function installationStore(options: ServicesStoreOptions): InstallationStore {
   const { list, log, services, budget } = options;
   const owned = async () => ({
@@ -101,7 +104,7 @@ export function installationStore(options: ServicesStoreOptions): InstallationSt
   return { ...store, check };
 }
 
-/** @throws {StoreError} (rejects) where the authority does not answer. */
+/** @throws {StoreError} (rejects) if the authority does not respond */
 async function installationOf(list: ListNamespaces): Promise<string> {
   const unopened = "the store of services cannot be opened before the authority says which installation it belongs to";
   try {

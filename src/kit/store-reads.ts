@@ -1,6 +1,7 @@
 /**
- * The reads of the store that the services of a process share. What they return draws on the memory of the process, reads of
- * more than one entry take turns, and so do searches, which make many of them. Turns are fair between callers.
+ * The reads of the store that the services of a process share. Their results reserve memory from
+ * the budget of the process. Reads of more than one entry take turns, and so do searches, which
+ * make many reads. The turns are fair between callers.
  */
 
 import { resourceExhausted } from "../errors.js";
@@ -11,13 +12,19 @@ import type { StoredEntry } from "../store/store.js";
 
 import { FairTurns } from "./fair-turns.js";
 
-/** Reads of more than one entry: as many at once as an engine has connections for reads. Each has up to some 5 MiB. */
+/**
+ * Reads of more than one entry, of up to 5 MiB each. As many run at once as an engine has
+ * connections for reads.
+ */
 const PAGES = { atOnce: 4, atOnceOfGroup: 2, maxWaiting: 4096, maxWaitingOfGroup: 1024 };
-/** A search keeps what it has found while others read. */
+/** A search keeps its results in memory while other searches read. */
 const SEARCHES = { atOnce: 8, atOnceOfGroup: 4, maxWaiting: 1024, maxWaitingOfGroup: 256 };
-/** For how long JSON of entries is read before other work has its turn, in milliseconds: several pages are read at once. */
+/**
+ * How long JSON of entries is parsed before other work runs, in milliseconds. Several pages may be
+ * read at once.
+ */
 const MAX_PARSE_MS = 2;
-/** Bytes that a search may keep. */
+/** How much a search may keep in memory, in bytes. */
 const SEARCH_BYTES = 4 * 1024 ** 2;
 
 export class StoreReads {
@@ -31,7 +38,7 @@ export class StoreReads {
   });
   readonly #memory: ConnectionMemory;
 
-  /** @param budget the memory of the process */
+  /** @param budget the memory budget of the process */
   constructor(budget = new MemoryBudget()) {
     this.#memory = budget.openUpstream();
   }
@@ -46,7 +53,7 @@ export class StoreReads {
   }
 }
 
-/** What is known of a call that reads. */
+/** The properties of a call that its reads need. */
 type ReadingCall = Pick<Context, "caller" | "namespace" | "clientAddress" | "signal">;
 
 interface Shared {
@@ -66,8 +73,9 @@ export class CallReads {
   }
 
   /**
-   * Makes something of an entry that was read.
-   * @throws {StatusError} RESOURCE_EXHAUSTED where it does not fit into the memory of the process
+   * Applies `map` to an entry that was read.
+   * @throws {StatusError} RESOURCE_EXHAUSTED if the entry does not fit into the memory budget of
+   *   the process
    */
   one<R>(entry: StoredEntry, map: (entry: StoredEntry) => R): R {
     const bytes = this.#reserve([entry]);
@@ -76,8 +84,8 @@ export class CallReads {
   }
 
   /**
-   * Reads in the turn of the caller, and makes something of each entry.
-   * @throws {StatusError} (rejects) as `one`, and while too many wait
+   * Reads in a turn of the caller, and applies `map` to each entry.
+   * @throws {StatusError} (rejects) as `one`, and while too many reads wait
    */
   page<T extends { readonly entries: readonly (StoredEntry | undefined)[] }, R>(
     read: () => Promise<T>,
@@ -94,12 +102,15 @@ export class CallReads {
     });
   }
 
-  /** Reads a number of entries in the turn of the caller. */
+  /** Counts entries in a turn of the caller. */
   count(read: () => Promise<number>): Promise<number> {
     return this.#shared.pages.run(this.#caller, this.#call, read);
   }
 
-  /** Runs a search in the turn of the caller, with memory for what it keeps. @throws {StatusError} (rejects) as `page` */
+  /**
+   * Runs a search in a turn of the caller, with memory for what it keeps.
+   * @throws {StatusError} (rejects) as `page`
+   */
   search<T>(act: () => Promise<T>): Promise<T> {
     const { searches, memory } = this.#shared;
     return searches.run(this.#caller, this.#call, async () => {
@@ -124,7 +135,10 @@ export class CallReads {
     return bytes;
   }
 
-  /** Releases bytes once what awaits them has gone on. What it makes of them for its client is reserved where it is sent. */
+  /**
+   * Releases the bytes after the code that awaits them has run. A response that is made from them
+   * reserves its own memory when it is sent.
+   */
   #releaseSoon(bytes: number): void {
     setImmediate(() => this.#shared.memory.release(bytes));
   }

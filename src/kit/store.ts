@@ -1,22 +1,23 @@
 /**
- * What `call.store(collection)` gives: the entries that a service keeps in a collection, for the namespace of the call.
- * Values are JSON. The guarantees are those of src/store/service-store.ts; this adds the types, the limits, and the prefix
- * `service/namespace/collection/` that keeps services, namespaces and collections apart.
+ * The result of `call.store(collection)`: a collection in which a service stores entries for the
+ * namespace of the call. Values are JSON. src/store/store.ts states the guarantees. The kit adds
+ * types, limits, and the prefix `service/namespace/collection/`, which separates services,
+ * namespaces and collections.
  */
 
 /** An entry as it was read. */
 export interface Entry<T> {
   readonly key: string;
   readonly value: T;
-  /** Opaque; another one with each write. For `compareAndSet` and `ifVersion`. */
+  /** Opaque; changes with each write. For `compareAndSet` and `ifVersion`. */
   readonly version: string;
-  /** When it becomes absent, in milliseconds of `Date.now()`; undefined for never. */
+  /** When the entry expires, in milliseconds of `Date.now()`; undefined for never. */
   readonly expires: number | undefined;
 }
 
-/** How long an entry is kept. */
+/** How long an entry is stored. */
 export interface Lifetime {
-  /** Milliseconds from now; without it the entry is kept until it is deleted. */
+  /** Milliseconds from now; without it the entry is stored until it is deleted. */
   readonly ttlMs?: number | undefined;
 }
 
@@ -27,11 +28,11 @@ export interface IncrementOptions extends Lifetime {
   readonly max?: number | undefined;
 }
 
-/** Which entries `range` gives. */
+/** Which entries `range` returns. */
 export interface RangeOptions {
-  /** Keys begin with it. */
+  /** Only keys with this prefix. */
   readonly prefix?: string | undefined;
-  /** Only keys after this one; with `reverse` before it. It begins with the prefix. */
+  /** Only keys after this one; with `reverse`, keys before it. It must begin with the prefix. */
   readonly after?: string | undefined;
   /** 1 to 1000; default 100. */
   readonly limit?: number | undefined;
@@ -42,11 +43,11 @@ export interface RangeOptions {
 /** Entries in the order of their keys. */
 export interface Range<T> {
   readonly entries: readonly Entry<T>[];
-  /** The `after` of the next page; undefined where this is the last. */
+  /** The `after` of the next page; undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** What must hold of the key for a write of a commit; at most one of them. */
+/** A condition on the key for a write of a commit; at most one of them. */
 export interface Precondition {
   readonly ifAbsent?: true | undefined;
   readonly ifPresent?: true | undefined;
@@ -67,64 +68,80 @@ export type Write = Precondition & {
         readonly ttlMs?: number | undefined;
       }
     | { readonly delete: string }
-    /** Writes nothing: only its precondition counts. */
+    /** Writes nothing, only checks its precondition. */
     | { readonly check: string }
   );
 
-/** What became of a commit. */
+/** The result of a commit. */
 export type Committed =
   | {
       readonly committed: true;
-      /** For each write the value that its key has now; undefined where it is absent. */
+      /** For each write the value that its key has now; undefined if the key is absent. */
       readonly values: readonly unknown[];
     }
   | {
       readonly committed: false;
-      /** The index of the first write whose precondition, `min` or `max` does not hold. Nothing was written. */
+      /**
+       * The index of the first write whose precondition, `min` or `max` is not met. Nothing was
+       * written.
+       */
       readonly failed: number;
     };
 
 /**
- * A collection of a service in one namespace. What a method has written is on disk when it resolves. Keys have 1 to 512
- * bytes and no NUL, and are ordered by the bytes of their UTF-8; values are JSON of at most 1 MiB.
+ * A collection of a service in one namespace. When a method resolves, its writes are on disk. Keys
+ * have 1 to 512 bytes and no NUL, and are ordered by their UTF-8 bytes. Values are JSON of at most
+ * 1 MiB.
  *
- * Every method rejects with INVALID_ARGUMENT for a key, a value or an option outside its limits, and with UNAVAILABLE while
- * the store cannot be used; a write may have been made all the same then.
+ * Every method rejects with INVALID_ARGUMENT if a key, a value or an option is outside its limits,
+ * and with UNAVAILABLE while the store cannot be used. After UNAVAILABLE, a write may have
+ * happened.
  */
 export interface Store<T> {
-  /** The value of a key; undefined where it is absent. Sees every write that has resolved. */
+  /** The value of a key; undefined if it is absent. Includes every write that has resolved. */
   get(key: string): Promise<T | undefined>;
   /** The value with its version. */
   getEntry(key: string): Promise<Entry<T> | undefined>;
-  /** The values of at most 100 keys, as they were at one moment. */
+  /** The values of at most 100 keys, read at one moment. */
   getMany(keys: readonly string[]): Promise<(T | undefined)[]>;
   set(key: string, value: T, lifetime?: Lifetime): Promise<void>;
-  /** Resolves to whether the key was there. */
+  /** Resolves to whether the key existed. */
   delete(key: string): Promise<boolean>;
-  /** Writes where the key is absent. Resolves to whether it was written: of several that race one gets `true`. */
+  /**
+   * Writes if the key is absent. Resolves to whether it was written: of concurrent calls, one gets
+   * `true`.
+   */
   createIfAbsent(key: string, value: T, lifetime?: Lifetime): Promise<boolean>;
-  /** Writes where the key has this version. Resolves to whether it was written. */
+  /** Writes if the key has this version. Resolves to whether it was written. */
   compareAndSet(key: string, version: string, value: T, lifetime?: Lifetime): Promise<boolean>;
   /**
-   * Adds to a whole number; an absent key counts as 0. Resolves to the result, or to undefined where it would be less than
-   * `min` or more than `max`; nothing is written then. A key that is present keeps its time.
-   * @throws {StatusError} (rejects) FAILED_PRECONDITION where the value is not a whole number
+   * Adds to a whole number; an absent key counts as 0. Resolves to the result. Resolves to
+   * undefined, and writes nothing, if the result would be less than `min` or greater than `max`.
+   * Does not change the expiry time of a present key.
+   * @throws {StatusError} (rejects) FAILED_PRECONDITION if the value is not a whole number
    */
   increment(key: string, by?: number, options?: IncrementOptions): Promise<number | undefined>;
   /**
-   * Replaces the value by what `change` makes of it; undefined deletes. No write comes between: where another did,
-   * `change` is called again with the new value. An entry keeps its time unless `ttlMs` is given. Resolves to the new value.
-   * @throws {StatusError} (rejects) ABORTED after a thousand attempts, and with what `change` throws
+   * Replaces the value by the result of `change`; undefined deletes the entry. The replacement is
+   * atomic: after a concurrent write, `change` is called again with the new value. The expiry time
+   * stays the same unless `ttlMs` is given. Resolves to the new value.
+   * @throws {StatusError} (rejects) ABORTED after a thousand attempts, and with what `change`
+   *   throws
    */
   update(
     key: string,
     change: (value: T | undefined) => T | undefined | Promise<T | undefined>,
     lifetime?: Lifetime,
   ): Promise<T | undefined>;
-  /** The first entries of the collection, as they were at one moment: `limit` of them, or as many as 4 MiB hold. */
+  /**
+   * The first entries of the collection, read at one moment: at most `limit`, and at most 4 MiB.
+   */
   range(options?: RangeOptions): Promise<Range<T>>;
-  /** How many entries have keys that begin with a prefix. Reads all these keys. */
+  /** The number of entries whose keys have the prefix. Reads all these keys. */
   count(prefix?: string): Promise<number>;
-  /** Makes all of at most 100 writes, in their order, or none; their values have at most 4 MiB in all. */
+  /**
+   * Makes all of at most 100 writes, in their order, or none. Their values have at most 4 MiB in
+   * total.
+   */
   commit(writes: readonly Write[]): Promise<Committed>;
 }

@@ -1,4 +1,8 @@
-/** A call for tests of handlers, without a Portico: `await greeter.call({ name: "Ada" }, testCall({ account: "ada" }))`. */
+/**
+ * A call for tests of handlers, without Portico:
+ *
+ *     await greeter.call({ name: "Ada" }, testCall({ account: "ada" }))
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,9 +13,9 @@ import type { Call } from "./call.js";
 import { ServiceCall } from "./service-call.js";
 import { type SharedStore, sharedStore } from "./shared-store.js";
 
-/** What a test says of a call. */
+/** The properties of a test's call. */
 export interface TestCallOptions {
-  /** Who calls; without it nobody. */
+  /** The caller's account; without it the caller is unauthenticated. */
   readonly account?: string | undefined;
   readonly scopes?: readonly string[] | undefined;
   /** Default `default`. */
@@ -20,8 +24,9 @@ export interface TestCallOptions {
 }
 
 /**
- * A call by an account. All calls of a process share one store, in a folder that goes with the process.
- * `call.client` throws: a handler that calls others is tested with a Portico.
+ * A call by an account. All calls of a process share one store, in a temporary folder that is
+ * deleted when the process exits. `call.client` throws: a handler that calls other services must be
+ * tested with Portico.
  */
 export function testCall(options: TestCallOptions = {}): Call {
   const { account, scopes = [], namespace = DEFAULT_NAMESPACE, signal = new AbortController().signal } = options;

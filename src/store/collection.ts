@@ -1,60 +1,64 @@
 /**
- * The collections of the authority: texts by key, each collection apart by the prefix `<name>/` of its keys in the store.
- * The file that uses a collection describes its rows. The guarantees are those of store.ts.
+ * The collections of the authority. A collection is a map from texts to texts. In the store, its
+ * keys have the prefix `<name>/`, so collections do not overlap. The file that uses a collection
+ * describes its rows. store.ts states the guarantees.
  */
 import type { KeyRange, KeyValueStore, StoredEntry, StoredWrite } from "./store.js";
 
-/** The names of the collections. */
 export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time", "audit"] as const;
-/** The name of a collection. */
 export type CollectionName = (typeof COLLECTIONS)[number];
 
-/** Rows that are read at one moment. */
+/** The maximum number of rows that one statement reads. */
 const MAX_PAGE_ROWS = 10_000;
 
-/** A key with its value. */
 export type KeyValue = readonly [key: string, value: string];
 
-/** The rows of a collection. */
 export interface Collection {
-  /** The value of a key; undefined where it is absent. */
+  /** The value of a key; undefined if the key is absent. */
   get(key: string): Promise<string | undefined>;
-  /** The values of the keys, in the order of the keys, as they were at one moment. */
+  /** The values of the keys, in the order of the keys. All are read at one moment. */
   getMany(keys: readonly string[]): Promise<(string | undefined)[]>;
-  /** The first `limit` rows whose key is greater than `key`, ascending. As they were at one moment, as far as a page goes. */
+  /**
+   * The first `limit` rows with a key greater than `key`, ascending. The rows of one page are read
+   * at one moment, different pages at different moments.
+   */
   after(key: string, limit: number): Promise<KeyValue[]>;
   /**
-   * As `after`, at one moment: fewer than `limit` where they are more than MAX_PAGE_ROWS, or would exceed MAX_TOTAL_BYTES; at
-   * least one, where there is one. `more` is whether others follow.
+   * Like `after`, but reads at one moment. It returns fewer than `limit` rows if they would exceed
+   * MAX_PAGE_ROWS or MAX_TOTAL_BYTES, but at least one row if there is one. `more` says whether
+   * more rows follow.
    */
   page(key: string, limit: number): Promise<{ readonly rows: readonly KeyValue[]; readonly more: boolean }>;
-  /** The last `limit` rows whose key is less than `key`, descending; else as `after`. */
+  /** The last `limit` rows with a key less than `key`, descending; otherwise like `after`. */
   before(key: string, limit: number): Promise<KeyValue[]>;
-  /** Every key, ascending, as they were at one moment. */
+  /** All keys, ascending, read at one moment. */
   keys(): Promise<string[]>;
-  /** Writes the value where the key is absent. Resolves to whether it was written. */
+  /** Writes the value if the key is absent. Resolves to whether it was written. */
   create(key: string, value: string): Promise<boolean>;
-  /** Writes the value where the key is present. Resolves to whether it was. */
+  /** Writes the value if the key is present. Resolves to whether it was written. */
   replace(key: string, value: string, options?: { readonly durable?: boolean }): Promise<boolean>;
-  /** Deletes the keys, all at one moment. Absent keys are ignored. */
+  /** Deletes all the keys at one moment. Ignores absent keys. */
   delete(keys: readonly string[]): Promise<void>;
-  /** Deletes the key where it has this value. Resolves to whether it had. */
+  /** Deletes the key if it has this value. Resolves to whether it was deleted. */
   deleteIf(key: string, value: string): Promise<boolean>;
-  /** Makes the writes, to this collection and to others, or none of them. Resolves to whether they were made. */
+  /**
+   * Makes all the writes or none. They may be writes to other collections too. Resolves to whether
+   * they were made.
+   */
   commit(writes: readonly StoredWrite[]): Promise<boolean>;
 }
 
-/** Makes the writes of a commit to a collection. */
+/** Creates the writes to one collection, for a commit. */
 export interface CollectionWrites {
-  /** Fails unless the row is there with its value. */
+  /** The commit fails unless the row exists with this value. */
   expect(row: KeyValue): StoredWrite;
-  /** Fails where the key is there. */
+  /** The commit fails if the key exists. */
   create(row: KeyValue): StoredWrite;
   set(row: KeyValue): StoredWrite;
   delete(key: string): StoredWrite;
 }
 
-/** The writes to a collection, for a commit that may write to others too. */
+/** The writes to a collection, for a commit that may also write to other collections. */
 export function writesTo(name: CollectionName): CollectionWrites {
   const keyOf = (key: string): string => `${name}/${key}`;
   return {
@@ -69,10 +73,9 @@ function setting(key: string, value: string): StoredWrite {
   return { kind: "set", key, value, expires: undefined };
 }
 
-/** The collection of a store. */
 export function collectionOf(store: KeyValueStore, name: CollectionName): Collection {
   const prefix = `${name}/`;
-  /** The least text that is greater than all with the prefix. */
+  /** The smallest text that is greater than all texts with the prefix. */
   const end = `${name}0`;
   const writes = writesTo(name);
   const rowOf = ({ key, value }: StoredEntry): KeyValue => [key.slice(prefix.length), value];

@@ -1,30 +1,36 @@
 /**
- * The commits of a process that wait for their turn. Those that wait are made together, in one transaction and with one
- * wait for the disk. A commit whose caller was told that it came too late is not begun.
+ * The queue of commits of one process. The commits that wait are made together, in one transaction
+ * and with one flush to disk. If a commit waits too long, its caller gets an error and the commit
+ * is never begun.
  */
 
 import { Code, StatusError } from "../errors.js";
 import type { CommitOutcome } from "./commit-writes.js";
 import type { CommitResult, StoredWrite } from "./store.js";
 
-/** Commits, and characters of their values, that may wait for their turn. */
+/** The maximum number of waiting commits, and of characters in their values. */
 const MAX_WAITING = 4096;
 const MAX_WAITING_LENGTH = 64 * 1024 ** 2;
-/** Characters of the values of commits that are made together. */
+/** The maximum number of characters in the values of commits that are made together. */
 const MAX_TOGETHER_LENGTH = 8 * 1024 ** 2;
 
 /** How an engine makes commits. */
 export interface CommitQueueOptions {
-  /** How long a commit may take, in milliseconds. */
+  /** The maximum time for a commit, in milliseconds. */
   readonly timeoutMs: number;
-  /** Writes of the commits that are made together; a single commit may have more. */
+  /**
+   * The maximum number of writes in commits that are made together. A single commit may have more.
+   */
   readonly maxTogether: number;
   /**
-   * Makes commits in one transaction: all are on disk once it resolves.
-   * @returns what became of each
+   * Makes the commits in one transaction. When it resolves, all of them are on disk.
+   * @returns the outcome of each commit
    */
   readonly transact: (commits: readonly (readonly StoredWrite[])[]) => Promise<readonly CommitOutcome[]>;
-  /** The error of a commit that did not end in time. @param isBegun whether it may have been made */
+  /**
+   * The error for a commit that did not end in time.
+   * @param isBegun whether it may have been made
+   */
   readonly toLateError: (isBegun: boolean) => Error;
 }
 
@@ -41,7 +47,7 @@ export class CommitQueue {
   readonly #options: CommitQueueOptions;
   #waiting: Waiting[] = [];
   #waitingLength = 0;
-  /** The last of the transactions, which run one after the other. */
+  /** The last transaction of the chain; transactions run one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: CommitQueueOptions) {
@@ -49,8 +55,9 @@ export class CommitQueue {
   }
 
   /**
-   * Makes a commit in its turn.
-   * @throws {Error} (rejects) as `transact` and `toLateError` say; RESOURCE_EXHAUSTED while too many commits wait
+   * Queues a commit and makes it in its turn.
+   * @throws {Error} (rejects) the errors of `transact` and `toLateError`; RESOURCE_EXHAUSTED while
+   *   too many commits wait
    */
   async commit(writes: readonly StoredWrite[]): Promise<CommitResult> {
     let length = 0;
@@ -79,14 +86,14 @@ export class CommitQueue {
     });
   }
 
-  /** Does something between the transactions. */
+  /** Runs `act` between two transactions. */
   inTurn<T>(act: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(act);
     this.#turn = result.catch(() => undefined);
     return result;
   }
 
-  /** Commits all that waits, or as much as may be done together, and then the rest in its turn. */
+  /** Commits as many waiting commits as fit in one transaction, then queues the rest. */
   async #commitTogether(): Promise<void> {
     const commits = this.#take().filter(({ isOver }) => !isOver);
     if (this.#waiting.length > 0) this.inTurn(() => this.#commitTogether());

@@ -1,13 +1,13 @@
-/** Decides a commit on the entries that its keys have now, for every engine of the store. */
+/** Decides a commit by the current entries of its keys. All engines of the store use this. */
 
 import { randomUUID } from "node:crypto";
 import { Code, StatusError } from "../errors.js";
 import type { CommitResult, Condition, StoredEntry, StoredWrite } from "./store.js";
 
-/** Entries by key; undefined where the key is absent. */
+/** Entries by key; undefined if the key is absent. */
 export type CurrentEntries = ReadonlyMap<string, StoredEntry | undefined>;
 
-/** What became of a commit, and the entries that its keys have after it. */
+/** The result of a commit, and the entries of its keys after it. */
 interface Decided {
   readonly result: CommitResult;
   readonly changed: CurrentEntries;
@@ -15,13 +15,13 @@ interface Decided {
 
 const NOTHING: CurrentEntries = new Map();
 
-/** What the caller of a commit is told. */
+/** What the caller of a commit gets: a result or an error. */
 export type CommitOutcome = { readonly result: CommitResult } | { readonly error: unknown };
 
 /**
- * Decides commits one after the other, each on what those before it leave.
+ * Decides commits one after the other. Each commit sees the changes of the earlier ones.
  * @param current the entries of all their keys
- * @returns what became of each, and what has changed in all
+ * @returns the outcome of each commit, and all entries that changed
  */
 export function decideCommits(
   commits: readonly (readonly StoredWrite[])[],
@@ -45,12 +45,12 @@ export function decideCommits(
   return { outcomes, changed };
 }
 
-/** The keys of commits, each once. */
+/** The keys of the commits, without duplicates. */
 export function keysOf(commits: readonly (readonly StoredWrite[])[]): string[] {
   return [...new Set(commits.flatMap((writes) => writes.map(({ key }) => key)))];
 }
 
-/** What changes in the store: entries to set, and keys to delete. */
+/** The changes in the store: entries to set, and keys to delete. */
 export function splitChanges(changed: CurrentEntries): { set: StoredEntry[]; deleted: string[] } {
   return {
     set: [...changed.values()].filter((entry) => entry !== undefined),
@@ -59,10 +59,11 @@ export function splitChanges(changed: CurrentEntries): { set: StoredEntry[]; del
 }
 
 /**
- * Decides a commit.
- * @param current the entries of all its keys; those whose time has passed count as absent
+ * Decides one commit.
+ * @param current the entries of all its keys; expired entries count as absent
  * @param now in milliseconds of `Date.now()`
- * @throws {StatusError} FAILED_PRECONDITION for an increment of what is not a whole number
+ * @throws {StatusError} FAILED_PRECONDITION if an increment meets a value that is not a whole
+ *   number
  */
 function decideCommit(writes: readonly StoredWrite[], current: CurrentEntries, now: number): Decided {
   const changed = new Map<string, StoredEntry | undefined>();

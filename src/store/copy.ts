@@ -1,30 +1,38 @@
-/** Copies a store to another one, which may be of another engine, and compares the two before the copy becomes a store. */
+/**
+ * Copies a store to another store, which may use another engine. Compares the two before the copy
+ * becomes a usable store.
+ */
 
 import { collectionOf } from "./collection.js";
 import { type KeyRange, type KeyValueStore, type StoredEntry, StoreError, type StoreKind } from "./store.js";
 
-/** How many entries are read, and written, at a time. A part of a snapshot may have a megabyte. */
+/** How many entries are read and written at a time. A part of a snapshot may have a megabyte. */
 const BATCH = 32;
-/** The least key that is greater than all: keys begin with the name of a service, or of a collection. */
+/** Greater than every key: keys begin with the name of a service or of a collection. */
 const END = "\u{10ffff}";
-/** How far the times of two stores may differ, in milliseconds: neither moves times by less than a second (postgres.ts). */
+/**
+ * How far the expiry times in two stores may differ, in milliseconds. A store does not adjust times
+ * to a clock that differs by less than a second (postgres.ts).
+ */
 const CLOCK_TOLERANCE_MS = 2_000;
 
-/** Who writes to a store of a kind, for messages. */
+/** Who writes to a store of each kind, for messages. */
 const WRITERS: Readonly<Record<StoreKind, string>> = { authority: "an authority", services: "a service" };
 
 interface CopyOptions {
-  /** Whose stores they are. */
   readonly kind: StoreKind;
-  /** Whether the copy belongs to no installation yet, so that another one may take it. Else it belongs to the installation of the original. */
+  /**
+   * True: the copy belongs to no installation yet, so another installation may claim it. False: it
+   * belongs to the installation of the original.
+   */
   readonly asCopy: boolean;
 }
 
 /**
- * Copies every entry of a store that nobody writes to. Entries have other versions in the copy.
+ * Copies every entry of a store that no process writes to. The copied entries get new versions.
  * @param to empty, or with entries of an earlier copy
- * @returns how many entries the copy has, by what their keys begin with before the first `/`
- * @throws {StoreError} where the two differ afterwards.
+ * @returns the number of entries in the copy, by the part of their keys before the first `/`
+ * @throws {StoreError} if the two stores differ afterwards
  */
 export async function copyStore(
   from: KeyValueStore,
@@ -45,7 +53,10 @@ export async function copyStore(
   return checkContains(from, to, differ);
 }
 
-/** @returns how many entries `other` has. @throws {StoreError} (`error`) where one of them is not in `store`. */
+/**
+ * @returns the number of entries in `other`
+ * @throws {StoreError} (`error`) if one of them is not in `store`
+ */
 async function checkContains(
   store: KeyValueStore,
   other: KeyValueStore,
@@ -63,7 +74,7 @@ async function checkContains(
   return counts;
 }
 
-/** @param found undefined also where its time has passed since the entry was read */
+/** @param found also undefined if the entry has expired since it was read */
 function isSame({ value, expires }: StoredEntry, found: StoredEntry | undefined): boolean {
   if (found === undefined) return expires !== undefined && expires <= Date.now() + CLOCK_TOLERANCE_MS;
   if (found.value !== value) return false;
@@ -81,7 +92,10 @@ async function* batchesOf(store: KeyValueStore): AsyncGenerator<readonly StoredE
   }
 }
 
-/** Whether an authority may be using the store: it has a claim there, which one that is stopped deletes. */
+/**
+ * Whether an authority may be using the store: its lease record is there. An authority deletes its
+ * lease record when it stops.
+ */
 export async function isInUse(store: KeyValueStore): Promise<boolean> {
   const keys = await collectionOf(store, "grantors").keys();
   return keys.some((key) => !/^(?:retired|applied)\//.test(key));

@@ -1,7 +1,8 @@
 /**
- * What shows that a data folder belongs to an installation: the files `installation-id` and `store-location`, written when the
- * store holds the installation. So a store that is gone is never taken for a fresh installation, whose public rule would
- * open what was closed. Where both are gone, the enrolment tokens that a first start leaves show it.
+ * Detects that a data folder belongs to an installation. The files `installation-id` and
+ * `store-location` show it. They are written when the store holds the installation. So a lost store
+ * is never mistaken for a new installation, whose public rule would open what was closed. If both
+ * files are lost, the enrolment tokens that a first start leaves in the folder show it.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -9,21 +10,24 @@ import { join } from "node:path";
 import { writeAnew } from "../folder.js";
 import { StoreError } from "./store.js";
 
-/** The file with the installation's ID: stores of services belong to it (owned-services.ts). */
+/**
+ * The file with the installation's ID. The stores of its services belong to this ID
+ * (owned-services.ts).
+ */
 const ID_FILE = "installation-id";
 
-/** The names whose enrolment tokens a first start leaves in the data folder. */
+/** A first start leaves enrolment tokens with these names in the data folder. */
 export const FIRST_ENROLMENTS = ["gateway", "helloworld"];
 
-/** What a data folder says of the installation that it belongs to. */
+/** The installation that a data folder belongs to. */
 export interface Installation {
-  /** The store that it was set up with; undefined where the folder does not say. */
+  /** The store that the installation was set up with; undefined if the folder does not say. */
   readonly store: string | undefined;
 }
 
 /**
- * The installation that the data folder belongs to; undefined where the folder was never set up.
- * @throws {StoreError} where that cannot be read: the store must not be taken for a new one.
+ * The installation that the data folder belongs to; undefined if the folder was never set up.
+ * @throws {StoreError} if the file cannot be read: the store must not be taken for a new one
  */
 export function readInstallation(dataFolder: string): Installation | undefined {
   const file = fileIn(dataFolder);
@@ -37,8 +41,10 @@ export function readInstallation(dataFolder: string): Installation | undefined {
 }
 
 /**
- * As `readInstallation`, for a start whose store is absent: then also by what a first start writes before the installation is
- * in the store, which it makes before. Tokens given by hand are those of what runs here, so seldom both of these.
+ * Like `readInstallation`, for a start whose store is absent. A first start makes the store, then
+ * writes the enrolment tokens, then the installation. So this also looks for the tokens. Tokens
+ * that an operator puts there belong to the roles that run on this machine, so a folder seldom has
+ * both names for another reason.
  */
 export function missedInstallation(dataFolder: string): Installation | undefined {
   const isLeft = (name: string): boolean => existsSync(join(dataFolder, "enrolment", name));
@@ -46,8 +52,10 @@ export function missedInstallation(dataFolder: string): Installation | undefined
 }
 
 /**
- * Records that the data folder belongs to the installation in the store, which may be a copy of the one before.
- * @returns the store before, where it was another one and is no file that has gone, as one is that was moved.
+ * Records that the data folder belongs to the installation in this store. The store may be a copy
+ * of the earlier one.
+ * @returns the earlier store, if it is another one and not a missing file (a moved store leaves no
+ *   file behind)
  */
 export function recordInstallation(dataFolder: string, store: string): string | undefined {
   const before = readInstallation(dataFolder)?.store;
@@ -58,8 +66,9 @@ export function recordInstallation(dataFolder: string, store: string): string | 
 }
 
 /**
- * The store that the data folder belongs to, where that is another one, and no file that has gone, as one is that was moved.
- * @throws {StoreError} as `readInstallation`
+ * The store that the data folder belongs to, if it is another one and not a missing file (a moved
+ * store leaves no file behind).
+ * @throws {StoreError} like `readInstallation`
  */
 export function otherStore(dataFolder: string, store: string): string | undefined {
   const recorded = readInstallation(dataFolder)?.store;
@@ -68,8 +77,8 @@ export function otherStore(dataFolder: string, store: string): string | undefine
 }
 
 /**
- * The ID of the installation whose authority uses the data folder; undefined where none does.
- * @throws {StoreError} when it cannot be read.
+ * The ID of the installation whose authority uses the data folder; undefined if none does.
+ * @throws {StoreError} if it cannot be read
  */
 export function readInstallationId(dataFolder: string): string | undefined {
   const file = join(dataFolder, ID_FILE);
@@ -81,12 +90,18 @@ export function readInstallationId(dataFolder: string): string | undefined {
   }
 }
 
-/** Records that an authority of the installation uses the data folder: data without an owner in it is the installation's. */
+/**
+ * Records that an authority of the installation uses the data folder. Data in the folder without an
+ * owner then belongs to the installation.
+ */
 export function recordInstallationId(dataFolder: string, id: string): void {
   if (readInstallationId(dataFolder) !== id) writeAnew(join(dataFolder, ID_FILE), id);
 }
 
-/** What is wrong and what to do, where `store` holds nothing of the installation. */
+/**
+ * The error text for a `store` that does not contain the installation: what is wrong and what to
+ * do.
+ */
 export function lostInstallation(store: string, dataFolder: string, installation: Installation): string {
   const where = installation.store === undefined || installation.store === store ? "" : ` in ${installation.store}`;
   return (

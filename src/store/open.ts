@@ -1,4 +1,6 @@
-/** Opens the stores that URLs name. Another engine is one more line here, and a file beside sqlite.ts. */
+/**
+ * Opens the store that a URL names. A new engine needs one line here, and a file next to sqlite.ts.
+ */
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -7,44 +9,48 @@ import { isPostgresUrl } from "./postgres-url.js";
 import { FILE_KINDS, fillSqlite, openSqlite } from "./sqlite.js";
 import { type Fill, type KeyValueStore, StoreError, type StoreKind } from "./store.js";
 
-/** How long an operation may take, in milliseconds. */
+/** The default time limit of an operation, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 
-/** The files that `sqlite:` means, in the data folder. */
+/** The files in the data folder that the URL `sqlite:` means. */
 const FILES: Readonly<Record<StoreKind, string>> = { authority: "portico.sqlite", services: "services.sqlite" };
 
 const FIRST_ENTRY = { from: "", to: "\u{10ffff}", limit: 1 };
 
-/** How a store is opened. */
 export interface OpenOptions {
-  /** How long an operation may take, in milliseconds. */
+  /** The maximum time for an operation, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Told what puts acknowledged changes at risk, or lets them be missed, as far as the store shows it. */
+  /**
+   * Called with a warning if the store shows that acknowledged changes may be lost, or not seen.
+   */
   readonly warn?: (message: string) => void;
-  /** Whether a store that is absent is an error. Else it is made. */
+  /** Whether an absent store is an error. If not, the store is created. */
   readonly mustExist?: boolean;
-  /** Whether this start sets the installation up: then a store that is absent is not missed. */
+  /** Whether this start sets up the installation. Then an absent store is not an error. */
   readonly isNew?: boolean | undefined;
 }
 
 /**
- * Opens the store of an authority: `sqlite:` is portico.sqlite in the data folder, `sqlite:/path/to/file` another file, and
- * `postgres://role:password@host/database` a schema of its own in a database of Postgres. It is made where it is absent, and
- * the data folder was never set up.
- * @throws {StoreError} when it is locked, unreadable, damaged, not a store of Portico, or cannot be reached.
+ * Opens the store of an authority. `sqlite:` is portico.sqlite in the data folder,
+ * `sqlite:/path/to/file` another file, and `postgres://role:password@host/database` a schema in a
+ * Postgres database. Creates the store if it is absent and the data folder was never set up.
+ * @throws {StoreError} if it is locked, unreadable, damaged, not a store of Portico, or cannot be
+ *   reached
  */
 export async function openStore(url: string, dataFolder: string, options: OpenOptions = {}): Promise<KeyValueStore> {
-  // Who names a store that must be there does not start an authority, so the data folder does not matter. It is read before
-  // the store: the first start makes the store, and then what shows that the folder is set up.
+  // An authority's start never sets `mustExist`, so with it the data folder does not matter. The
+  // folder is read before the store is opened: a first start creates the store first, and later the
+  // files that show that the folder is set up.
   const installation = options.mustExist ? undefined : missedInstallation(dataFolder);
   const lost = (name: string) => installation && `, ${lostInstallation(name, dataFolder, installation)}`;
   return open("authority", url, dataFolder, { ...options, lost });
 }
 
 /**
- * Opens the store of services, as `openStore` does: `sqlite:` is services.sqlite in the data folder. It is made where it is
- * absent.
- * @throws {StoreError} when it is locked, unreadable, not a store of Portico's services, or cannot be reached.
+ * Opens the store of services like `openStore`. `sqlite:` is services.sqlite in the data folder.
+ * Creates the store if it is absent.
+ * @throws {StoreError} if it is locked, unreadable, not a store of Portico's services, or cannot be
+ *   reached
  */
 export async function openServiceStore(
   url: string,
@@ -59,7 +65,10 @@ export async function openServiceStore(
   return store;
 }
 
-/** @param options `lost` says of a store that is absent why it may not be made: empty, or a comma and what to do */
+/**
+ * @param options `lost` gives the reason why an absent store may not be created: empty, or a comma
+ *   and what to do
+ */
 async function open(
   kind: StoreKind,
   url: string,
@@ -76,15 +85,15 @@ async function open(
     const file = fileOf(url, dataFolder, FILES[kind]);
     return openSqlite({ kind: FILE_KINDS[kind], file, timeoutMs: deadline, lost: lostOf(file) });
   }
-  // Loaded only where it is used: it makes a start take longer.
+  // Loaded only if used, because loading it makes the start slower.
   const { openPostgres } = await import("./postgres.js");
   return openPostgres({ kind, url, timeoutMs: deadline, warn, lost: lostOf });
 }
 
 /**
- * Makes the store of a URL, which must be absent. It is there once it is filled; should that fail, no process takes what was
- * written for a store.
- * @throws {StoreError} also where it is there.
+ * Creates the store of a URL, which must be absent, and fills it. If filling fails, no process
+ * takes the incomplete data for a store.
+ * @throws {StoreError} also if the store exists
  */
 export async function fillStore(
   kind: StoreKind,
@@ -101,9 +110,9 @@ export async function fillStore(
 }
 
 /**
- * Refuses to set up a new installation in a data folder that has data of services: it is another installation's, perhaps of
- * one whose own store was lost.
- * @throws {StoreError} naming the file.
+ * Refuses to set up a new installation in a data folder that has data of services. This data
+ * belongs to another installation, perhaps one whose own store was lost.
+ * @throws {StoreError} with the name of the file
  */
 export async function refuseServicesLeft(dataFolder: string): Promise<void> {
   const file = join(dataFolder, FILES.services);
@@ -122,12 +131,12 @@ export async function refuseServicesLeft(dataFolder: string): Promise<void> {
   );
 }
 
-/** @throws {StoreError} unless the URL is one of SQLite. */
+/** @throws {StoreError} if the URL is not a SQLite URL */
 export function serviceFileOf(url: string, dataFolder: string): string {
   return fileOf(url, dataFolder, FILES.services);
 }
 
-/** @throws {StoreError} unless the URL is one of SQLite. */
+/** @throws {StoreError} if the URL is not a SQLite URL */
 function fileOf(url: string, dataFolder: string, usual: string): string {
   if (!url.startsWith("sqlite:"))
     throw new StoreError("the store must be sqlite:, sqlite:/path/to/file or postgres://role:password@host/database");

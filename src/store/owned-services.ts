@@ -1,11 +1,13 @@
 /**
- * The store of services of one installation: where it is, and whether it belongs to the installation.
+ * Finds the store of an installation's services, and checks that it belongs to the installation.
  *
- *     belongs to the installation   it is opened
- *     belongs to another one        it is refused
- *     belongs to none, and empty    it belongs to the installation from now on
- *     belongs to none, has entries  it is a copy that was made for another installation: the same in that one's own data
- *                                   folder; elsewhere it is refused, since the entries may be for another one
+ *     the store belongs to        result
+ *     this installation           it is opened
+ *     another installation        it is refused
+ *     none, and it is empty       it belongs to this installation from now on
+ *     none, and it has entries    it is a copy for a new installation; it belongs to this one from
+ *                                 now on if it is in this installation's data folder; elsewhere it
+ *                                 is refused, since it may be for another installation
  */
 
 import { existsSync } from "node:fs";
@@ -15,7 +17,7 @@ import { type OpenOptions, openServiceStore, serviceFileOf } from "./open.js";
 import { isPostgresUrl } from "./postgres-url.js";
 import { type KeyValueStore, StoreError } from "./store.js";
 
-/** Whose store, and where the settings say that it is. */
+/** The store's location by the settings, and who opens it. */
 export interface OwnedOptions extends Pick<OpenOptions, "warn" | "isNew"> {
   /** The setting PORTICO_SERVICE_STORE. */
   readonly url: string;
@@ -23,14 +25,18 @@ export interface OwnedOptions extends Pick<OpenOptions, "warn" | "isNew"> {
   readonly dataFolder: string;
   /** The ID of the installation. */
   readonly installation: string;
-  /** The service of a process that has joined the installation; undefined for the process that has the authority. */
+  /**
+   * The service of a process that has joined the installation; undefined for the process with the
+   * authority.
+   */
   readonly joined?: string | undefined;
 }
 
 /**
- * The store's file, `/var/lib/portico/services.sqlite`; of a database its URL. `sqlite:` is services.sqlite in the data folder. A
- * process that has joined an installation uses that of its own folder, `services/<name>` in the data folder, unless the data
- * folder is the installation's own.
+ * The store's file, such as `/var/lib/portico/services.sqlite`, or the URL of a database. `sqlite:`
+ * is services.sqlite in the data folder. A process that has joined an installation uses the file in
+ * its own folder, `services/<name>` in the data folder, unless the data folder belongs to the
+ * installation itself.
  */
 export function serviceStoreOf({ url, dataFolder, installation, joined }: OwnedOptions): string {
   if (isPostgresUrl(url)) return url;
@@ -38,15 +44,16 @@ export function serviceStoreOf({ url, dataFolder, installation, joined }: OwnedO
   return serviceFileOf(url, isOwn ? join(dataFolder, "services", joined) : dataFolder);
 }
 
-/** Whether a file is there, and not in the installation's own data folder. */
+/** Whether the file exists outside the installation's own data folder. */
 export function isThereElsewhere(file: string, installation: string): boolean {
   return existsSync(file) && readInstallationId(dirname(file)) !== installation;
 }
 
 /**
  * Opens the store, which belongs to the installation from then on.
- * @param onAdopted told of the store where it had entries and belonged to none
- * @throws {StoreError} when it cannot be used, or is not the installation's; the message says what to do.
+ * @param onAdopted called with the store's name if it had entries and belonged to no installation
+ * @throws {StoreError} if it cannot be used or belongs to another installation; the message says
+ *   what to do
  */
 export async function openOwnedServices(
   options: OwnedOptions,
@@ -55,7 +62,7 @@ export async function openOwnedServices(
   const { installation, dataFolder, warn = () => {}, isNew } = options;
   const place = serviceStoreOf(options);
   const isFile = !isPostgresUrl(place);
-  // The folder says whether a file that is absent is missed.
+  // The folder shows whether an absent file was lost.
   const folder = options.url === "sqlite:" ? dirname(place) : dataFolder;
   const store = await openServiceStore(isFile ? `sqlite:${place}` : place, folder, { warn, isNew });
   try {
@@ -90,7 +97,7 @@ function unowned(name: string, place: string, installation: string): string {
   );
 }
 
-/** As a word of a shell. */
+/** The text as one word of a shell command. */
 function quoted(text: string): string {
   return /^[\w./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

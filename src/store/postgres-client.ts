@@ -1,8 +1,9 @@
 import pg from "pg";
 
 /**
- * A connection whose loss does not end the process, as it would without a listener: what it was busy with fails by itself. The
- * server may end a connection with the very bytes that say it is ready, so the listener is there from the beginning.
+ * A connection with an error listener. Without one, Node ends the process when the connection is
+ * lost. The running operations fail by themselves. The listener is there from the beginning,
+ * because the server may close a connection in the same packet that says that it is ready.
  */
 export class PostgresClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {

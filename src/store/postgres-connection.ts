@@ -1,16 +1,18 @@
 /**
- * Connections to a database of Postgres: some for reads, some for writes, so that writes which wait hold up no read.
+ * Connections to Postgres, in separate pools for reads and writes: waiting writes block no reads.
  *
- * Every operation has one deadline, in which it also waits for a connection. The server ends reads by itself. It ends no
- * write: one that is interrupted while it waits for a synchronous standby is committed and yet not safe. At the deadline
- * the connection is dropped, and it is not known whether the write happened; nor is it where the connection is lost, or
- * where the server answers with a warning, as it does for a wait that was interrupted (SQLSTATE 01000).
+ * Each operation has one deadline, which includes the wait for a connection. The server cancels a
+ * late read. It does not cancel a late write: a write that is interrupted while it waits for a
+ * synchronous standby is committed, but not yet safe. So at the deadline the connection is dropped,
+ * and the outcome of the write is unknown. The outcome is also unknown if the connection is lost,
+ * or if the server responds with a warning, as it does for an interrupted wait (SQLSTATE 01000).
  *
- *     operation ──► pool of reads, or of writes, of the server in charge ──► connection, checked and set up when made
- *                   (a URL may name several servers: the next one is tried where one is down, or a standby)
+ *     operation ──► pool (reads or writes) of the primary ──► connection, checked when it is made
+ *                   (of several servers in a URL, one that is down or a standby is skipped)
  *
- * A failover may leave connections to a former primary behind. Its history is told by the timeline, a number that each
- * promotion of a standby raises: once a durable write has resolved on one timeline, no connection of an earlier one is used.
+ * After a failover, connections to the former primary may still exist. Postgres numbers its history
+ * with a timeline, which increases with each promotion of a standby. Once a durable write has
+ * resolved on one timeline, connections of earlier timelines are not used.
  */
 
 import { Socket } from "node:net";
@@ -24,39 +26,37 @@ import type { StoreError } from "./store.js";
 
 /** A statement, which the server prepares once for each connection. */
 export interface Statement {
-  /** One name for each text. */
+  /** A unique name for this text. */
   readonly name: string;
   readonly text: string;
 }
 
-/** A row. Text and bytea are UTF-8; another type must be cast to text (see `queryOf`). */
+/** A row. Text and bytea are UTF-8; other types must be cast to text (see `queryOf`). */
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface DatabaseOptions {
   readonly address: PostgresAddress;
-  /** How long an operation may take, in milliseconds. */
+  /** The maximum time for an operation, in milliseconds. */
   readonly timeoutMs: number;
   /** The setting that names the store, for messages. */
   readonly setting: string;
-  /**
-   * Checks a new connection before it is used.
-   * @throws {Error} where it must not be.
-   */
+  /** Checks a new connection. @throws {Error} if it must not be used */
   readonly check: (client: pg.ClientBase) => Promise<void>;
 }
 
-/** Connections of each kind to a server. */
+/** The maximum number of connections to a server, for reads and for writes each. */
 const MAX_CONNECTIONS = 4;
-/** How long a server may take to end connections in order, in milliseconds. */
+/** How long a server may take to close connections cleanly, in milliseconds. */
 const CLOSE_TIME = 1_000;
-/** Operations that wait for a connection. */
+/** The maximum number of operations that wait for a connection. */
 const MAX_WAITING = 1_000;
-/** Earlier writes of this role that the server still holds for a standby that is away. Further ones are not even begun. */
+/** The maximum number of this role's writes that wait for an absent standby; then none is begun. */
 const MAX_HELD = 20;
 
 /**
- * Settings of a session that must not be left to the role's or the database's own. Those that a server does not have are
- * left out. Plans take the index, whatever the statistics are: an operation costs no more than what it gives.
+ * Settings that Portico sets in each session, so that the settings of the role or the database do
+ * not apply. Those that the server does not know are skipped. The planner must use the index
+ * whatever the statistics say, so an operation costs no more than the rows that it returns.
  */
 const ALWAYS = {
   default_transaction_isolation: "read committed",
@@ -67,12 +67,12 @@ const ALWAYS = {
   enable_seqscan: "off",
   enable_bitmapscan: "off",
   enable_sort: "off",
-  // A plan that what is off makes dear would be compiled, which takes 100 ms for each new connection.
+  // The disabled plan types have a high cost, for which Postgres would compile a plan in 100 ms.
   jit: "off",
 };
 const SET = `SELECT set_config(name, value, false)
   FROM unnest($1::text[], $2::text[]) AS given (name, value) JOIN pg_settings USING (name)`;
-/** What a new connection is judged by. The server shows a role its own sessions in pg_stat_activity. */
+/** The state that is checked for each new connection. A role can see its own pg_stat_activity. */
 const STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('default_transaction_read_only') = 'on' AS "isReadOnly",
   current_setting('synchronous_commit') AS "synchronousCommit",
   CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline,
@@ -88,11 +88,11 @@ type Kind = "read" | "write";
 export class Database {
   readonly #options: DatabaseOptions;
   readonly #pools: readonly Readonly<Record<Kind, pg.Pool>>[];
-  /** The index of the server that was in charge when it was last used. */
+  /** The index of the last server that was the primary. */
   #current = 0;
   readonly #sockets = new Set<Socket>();
   readonly #timelines = new WeakMap<pg.ClientBase, number>();
-  /** The newest on which a durable write has resolved. */
+  /** The newest timeline on which a durable write has resolved. */
   #timeline = 0;
 
   constructor(options: DatabaseOptions) {
@@ -107,10 +107,7 @@ export class Database {
     return this.#options.address.name;
   }
 
-  /**
-   * Reads. Where the connection is lost, another one is tried.
-   * @throws {StoreError}
-   */
+  /** Reads. If the connection is lost, it tries another one. @throws {StoreError} */
   async read(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     const end = performance.now() + this.#options.timeoutMs;
     for (let lost = 0; ; lost++) {
@@ -122,15 +119,15 @@ export class Database {
       } catch (error) {
         const isUsable = isOfStatement(error);
         client.release(!isUsable);
-        // As many as there are may have been lost together.
+        // All connections of the pool may have been lost at once.
         if (isUsable || lost > MAX_CONNECTIONS || performance.now() >= end) throw this.#toStoreError(error);
       }
     }
   }
 
   /**
-   * Writes by one statement, which is a transaction and waits for disk and standbys.
-   * @throws {StoreError} where it was not written, or it is not known whether it was.
+   * Writes with one statement, which is a transaction. Waits for the disk and the standbys.
+   * @throws {StoreError} if it was not written, or if that is unknown
    */
   async write(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     return this.#onWriter(true, async (client, end, commits) => {
@@ -140,12 +137,14 @@ export class Database {
   }
 
   /**
-   * Writes by several statements in one transaction.
-   * @param options `begin`: statements that begin it, without values, in one round trip. `durable`: whether it waits for disk
-   *   and standbys; where not, its statements say so
-   * @param act given the rows of each statement that began it, what else it does. Gives the statements that end it, the last
-   *   of them COMMIT, for one more round trip. Where it fails, nothing is written
-   * @throws {StoreError} where it was not written, or it is not known whether it was.
+   * Writes with several statements in one transaction.
+   * @param options `begin`: the statements that begin it, without values, sent in one round trip.
+   *   `durable`: whether the commit waits for the disk and the standbys; if not, the statements in
+   *   `begin` must say so
+   * @param act gets the rows of each statement in `begin`, may run further statements, and returns
+   *   the statements that end the transaction. The last one is COMMIT. They take one more round
+   *   trip. If `act` fails, nothing is written
+   * @throws {StoreError} if it was not written, or if that is unknown
    */
   async transact<T>(
     { begin, durable }: { readonly begin: string; readonly durable: boolean },
@@ -157,7 +156,7 @@ export class Database {
     return this.#onWriter(durable, async (client, end, commits) => {
       const withinTime = (text: string) => client.query({ text, ...timeLeft(end) });
       try {
-        // Node's client gives one result for each statement.
+        // For a text with several statements, pg returns an array with a result for each.
         const results = (await withinTime(begin)) as unknown as pg.QueryResult[];
         const rows = results.map((result) => result.rows);
         const acted = await act(rows, async (statement, values) => {
@@ -167,7 +166,7 @@ export class Database {
         await withinTime(acted.end);
         return acted.result;
       } catch (error) {
-        // A transaction that failed holds its locks until it is ended.
+        // A failed transaction holds its locks until it is rolled back.
         if (isOfStatement(error)) await withinTime("ROLLBACK");
         throw error;
       }
@@ -175,8 +174,9 @@ export class Database {
   }
 
   /**
-   * Does something on a connection for writes, which is dropped unless it is known whether it was written.
-   * @param act calls `commits` right before it sends what may commit
+   * Runs `act` on a connection for writes. Drops the connection if the outcome of the write is
+   * unknown.
+   * @param act calls `commits` right before it sends a statement that may commit
    */
   async #onWriter<T>(
     durable: boolean,
@@ -186,7 +186,7 @@ export class Database {
     const client = await this.#connect("write", end);
     let warning: string | undefined;
     const onNotice = ({ code, message }: { code?: string | undefined; message?: string | undefined }): void => {
-      // A server in another language translates the severity, but not the code.
+      // A server may translate the severity into another language, but not the code.
       if (code !== SUCCESSFUL) warning = message ?? code;
     };
     client.on("notice", onNotice);
@@ -209,10 +209,7 @@ export class Database {
     }
   }
 
-  /**
-   * A connection of its own to the server in charge, which the caller ends.
-   * @throws {StoreError}
-   */
+  /** Opens a connection to the primary, which the caller ends. @throws {StoreError} */
   async open(kind: Kind): Promise<pg.Client> {
     const failures: unknown[] = [];
     for (const [server] of this.#pools.entries()) {
@@ -230,13 +227,10 @@ export class Database {
     throw this.#unreachable(failures);
   }
 
-  /**
-   * Does something on a connection that `open` gives, within a deadline, and ends it.
-   * @throws {StoreError}
-   */
+  /** Runs `act` on a connection of `open` within the deadline, and ends it. @throws {StoreError} */
   async use(opening: Promise<pg.Client>, act: (client: pg.Client) => Promise<void>): Promise<void> {
     const client = await opening;
-    // What is under way then fails.
+    // This makes the running operation fail.
     const timer = setTimeout(() => void client.end(), this.#options.timeoutMs);
     try {
       await act(client);
@@ -248,7 +242,7 @@ export class Database {
     }
   }
 
-  /** Also where the server does not answer. Connections that `open` gave must have been ended. */
+  /** Also works if the server does not respond. Connections of `open` must have ended. */
   async close(): Promise<void> {
     const ended = Promise.all(this.#pools.flatMap(({ read, write }) => [read.end(), write.end()]));
     const late = new AbortController();
@@ -271,7 +265,7 @@ export class Database {
       host,
       database,
       ssl,
-      // Undefined would hide what the environment says.
+      // A key with the value undefined would hide the value of the environment.
       ...(port === undefined ? {} : { port }),
       ...(user === undefined ? {} : { user }),
       ...(password === undefined ? {} : { password }),
@@ -280,7 +274,7 @@ export class Database {
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       query_timeout: timeoutMs,
-      // Time is left for the next server.
+      // Leaves time to try the next server.
       connectionTimeoutMillis: Math.ceil(timeoutMs / 2 / address.servers.length),
     };
   }
@@ -293,12 +287,12 @@ export class Database {
       idleTimeoutMillis: 0,
       onConnect: (client) => this.#setUp(client, kind, server),
     });
-    // Of an idle connection, which the pool then drops.
+    // An error of an idle connection, which the pool then drops.
     pool.on("error", () => undefined);
     return pool;
   }
 
-  /** @throws {Error} where the server must not be used. */
+  /** @throws {Error} if the server must not be used */
   async #setUp(client: pg.ClientBase, kind: Kind, server: number): Promise<void> {
     const { rows } = await client.query(STATE);
     const { isStandby, isReadOnly, synchronousCommit, timeline, held } = rows[0];
@@ -319,12 +313,12 @@ export class Database {
       ...(weak ? { synchronous_commit: "on" } : {}),
     };
     await client.query(SET, [Object.keys(settings), Object.values(settings)]);
-    // Ends a write that waits for a lock when its connection was dropped. Not every server can.
+    // Ends a write that waits for a lock after its connection was dropped, if the server can.
     await client.query("SET client_connection_check_interval = 1000").catch(() => undefined);
     await this.#options.check(client);
   }
 
-  /** A connection of the server in charge, which the caller releases. */
+  /** A connection to the primary. The caller releases it. */
   async #connect(kind: Kind, end: number): Promise<pg.PoolClient> {
     const { timeoutMs } = this.#options;
     const connecting = this.#connectToAny(kind, end);
@@ -389,7 +383,10 @@ export class Database {
   }
 }
 
-/** In binary, so that bytea is not sent in hexadecimal digits. The client reads every value as UTF-8, and so damages numbers. */
+/**
+ * Requests binary results, so that bytea is not sent as hexadecimal digits. The client reads every
+ * value as UTF-8, which corrupts binary numbers.
+ */
 function queryOf(statement: Statement, values: readonly unknown[], end: number): pg.QueryConfig & object {
   return { ...statement, values: [...values], ...{ binary: true }, ...timeLeft(end) };
 }

@@ -1,10 +1,10 @@
-/** What a server's own settings say about acknowledged changes: whether a crash or a failover may lose them. */
+/** Reads from the server's settings whether a crash or a failover may lose acknowledged changes. */
 import type pg from "pg";
 
 const SETTINGS = `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_standby_names') AS synchronous,
   (SELECT count(*)::int FROM pg_stat_replication) AS standbys`;
 
-/** What the operator must know; empty where nothing is at risk, as far as a connection shows. */
+/** Warnings for the operator; empty if the connection shows no risk. */
 export async function durabilityWarnings(client: pg.ClientBase): Promise<string[]> {
   const { fsync, synchronous, standbys } = (await client.query(SETTINGS)).rows[0];
   const warnings: string[] = [];

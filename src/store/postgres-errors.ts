@@ -1,20 +1,21 @@
 import { StoreError, type WriteRefusal } from "./store.js";
-/** Why an operation on Postgres failed and what to do, in the words of the person who runs the process. */
+/** Converts errors of Postgres into messages for the operator: the reason, and what to do. */
 
-/** SQLSTATE of what is no warning and no error (PostgreSQL's appendix A). */
+/** The SQLSTATE of a notice that is neither a warning nor an error (PostgreSQL's appendix A). */
 export const SUCCESSFUL = "00000";
 
-/** The server is not in charge: it is a standby, or read-only. */
+/** The server is not the primary: it is a standby, or read-only. */
 export class NotInChargeError extends Error {
   override readonly name = "NotInChargeError";
 }
 
 type Failure = Error & { readonly code?: string };
 
-/** Whether the server answered with an error of the statement alone, which it then has not carried out. */
+/** Whether the error is only about the statement. Then the server has not carried it out. */
 export function isOfStatement(error: unknown): boolean {
   const { code = "" } = error as Failure;
-  // Others are of the connection or the server, which may have ended the session after a commit.
+  // Other errors are about the connection or the server, which may have ended the session after a
+  // commit.
   return /^(?:0[A-Z]|2[0-46-9A-Z]|[34]\d|5[345]|P0)[0-9A-Z]{3}$/.test(code);
 }
 
@@ -25,11 +26,11 @@ interface Context {
   readonly setting: string;
   /** In milliseconds. */
   readonly timeoutMs: number;
-  /** Whether what failed is a write that may have happened. */
+  /** Whether the failed operation is a write that may have happened. */
   readonly mayHaveWritten?: boolean;
 }
 
-/** What failed, as a StoreError that begins with the store. */
+/** Converts an error into a StoreError, whose message begins with the store's name. */
 export function toPostgresError(
   error: Failure,
   { name, setting, timeoutMs, mayHaveWritten = false }: Context,
@@ -58,7 +59,7 @@ function unknown(mayHaveWritten: boolean): string {
   return mayHaveWritten ? "; it is not known whether the write happened" : "";
 }
 
-/** What to do by SQLSTATE, or the first two characters of it. */
+/** What to do, by SQLSTATE or by its first two characters. */
 const REMEDIES: Readonly<Record<string, (message: string) => string>> = {
   "28": (message) => `refuses the role (${message}); check the role, its password and the server's pg_hba.conf`,
   "3D": (message) => `cannot be used: ${message}; create the database, owned by the role`,

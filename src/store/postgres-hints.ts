@@ -1,31 +1,36 @@
 /**
- * Hints that entries were written, among the processes on a database: NOTIFY and LISTEN of Postgres.
+ * Hints between the processes on one database that entries were written, by NOTIFY and LISTEN of
+ * Postgres.
  *
- * They travel by a connection of their own, after the commit that they tell of. In the commit's own transaction a NOTIFY
- * would hold a lock of the whole database until the disk and the standbys have answered, and so commits would wait for
- * each other. Hints may be lost; who listens is called after each loss of the connection.
+ * Hints use their own connection and are sent after the commit. A NOTIFY inside the commit's
+ * transaction would hold a lock of the whole database until the disk and the standbys have
+ * responded, so commits would wait for each other. Hints may be lost: after each loss of the
+ * connection, all listeners are called.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 
-/** How long after a failure the connection is made anew, in milliseconds. */
+/** The time between a failure and the next attempt to connect, in milliseconds. */
 const RETRY = 500;
-/** How often the connection is tried when nothing is told, in milliseconds. */
+/** How often an idle connection is tested, in milliseconds. */
 const HEARTBEAT = 10_000;
 
 interface Options {
-  /** Opens a connection, which the hints end. */
+  /** Opens a connection. `Hints` ends it. */
   readonly connect: () => Promise<pg.Client>;
   /** An identifier without quotes. */
   readonly channel: string;
 }
 
-/** The connection for hints. It is opened with the first listener or hint, and reopened until it is closed. */
+/**
+ * The connection for hints. The first listener or hint opens it. It is reopened after a loss, until
+ * `close`.
+ */
 export class Hints {
   readonly #options: Options;
   readonly #listeners = new Set<{ readonly topic: string; readonly listener: () => void }>();
-  /** To be told to others. */
-  readonly #untold = new Set<string>();
+  /** The topics that other processes must still be notified of. */
+  readonly #pending = new Set<string>();
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #wake = (): void => undefined;
@@ -34,7 +39,10 @@ export class Hints {
     this.#options = options;
   }
 
-  /** Calls the listener when another process tells of the topic, until the returned function is called. */
+  /**
+   * Calls the listener when another process notifies of the topic, until the returned function is
+   * called.
+   */
   follow(topic: string, listener: () => void): () => void {
     const entry = { topic, listener };
     this.#listeners.add(entry);
@@ -42,9 +50,9 @@ export class Hints {
     return () => this.#listeners.delete(entry);
   }
 
-  /** Tells other processes of a topic, soon. */
+  /** Notifies other processes of a topic, soon. */
   notify(topic: string): void {
-    this.#untold.add(topic);
+    this.#pending.add(topic);
     this.#running ??= this.#run();
     this.#wake();
   }
@@ -63,7 +71,7 @@ export class Hints {
     }
   }
 
-  /** Listens and tells until the connection is lost. */
+  /** Listens and notifies until the connection is lost. */
   async #connected(): Promise<void> {
     const { connect, channel } = this.#options;
     const client = await connect();
@@ -73,17 +81,17 @@ export class Hints {
     try {
       const own: number | undefined = (await client.query("SELECT pg_backend_pid() AS pid")).rows[0]?.pid;
       client.on("notification", ({ payload, processId }) => {
-        if (processId !== own) this.#hear((topic) => topic === payload);
+        if (processId !== own) this.#callListeners((topic) => topic === payload);
       });
       client.on("end", () => this.#wake());
       await client.query("SET synchronous_commit = off");
       await client.query(`LISTEN ${channel}`);
-      this.#hear(() => true);
+      this.#callListeners(() => true);
       while (!signal.aborted) {
-        const topics = [...this.#untold];
-        this.#untold.clear();
+        const topics = [...this.#pending];
+        this.#pending.clear();
         await client.query("SELECT pg_notify($1, topic) FROM unnest($2::text[]) AS topic", [channel, topics]);
-        if (this.#untold.size === 0) await this.#woken();
+        if (this.#pending.size === 0) await this.#woken();
       }
     } finally {
       signal.removeEventListener("abort", end);
@@ -91,11 +99,11 @@ export class Hints {
     }
   }
 
-  #hear(concerns: (topic: string) => boolean): void {
+  #callListeners(concerns: (topic: string) => boolean): void {
     for (const { topic, listener } of [...this.#listeners]) if (concerns(topic)) listener();
   }
 
-  /** Resolves when there is something to tell, or the connection is to be tried. */
+  /** Resolves when there are topics to send, or the connection must be tested. */
   async #woken(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     let timer: NodeJS.Timeout | undefined;

@@ -1,19 +1,22 @@
 /**
- * Poolers between Portico and Postgres, such as PgBouncer. One that gives each client a session of its own until it
- * disconnects is no different from the server. One that gives each transaction any session is: what Portico sets for a session,
- * that a commit waits for the disk and the standbys among it, then holds for other transactions than Portico's own.
+ * Detects poolers such as PgBouncer between Portico and Postgres. In session mode, a client has one
+ * session until it disconnects, which is like a direct connection. In transaction mode, each
+ * transaction may get another session. Then Portico's session settings apply to other clients'
+ * transactions instead of its own. One of these settings is that a commit waits for the disk and
+ * the standbys.
  */
 import type pg from "pg";
 import { PostgresClient } from "./postgres-client.js";
 
-/** How often it is tried whether a session is given to another client. Others may get it first where there are many. */
+/** How often the test is repeated. If there are many clients, others may get the session first. */
 const TRIES = 3;
 
 /**
- * Whether a pooler gives the session of an idle connection to other clients. Asks nothing where the client is connected to the
- * server itself: only then the server's process is the one that the client was told at the beginning.
+ * Whether a pooler gives the session of an idle connection to other clients. Opens no other
+ * connection if the client is connected to the server directly. Then the current server process is
+ * the one that the client was given when it connected.
  * @param client between two transactions
- * @param config how another connection of the same kind is made
+ * @param config the options to open another connection of the same kind
  */
 export async function sharesSessions(client: pg.ClientBase, config: pg.ClientConfig): Promise<boolean> {
   const reported = (client as unknown as { readonly processID: number | null }).processID;
@@ -23,7 +26,7 @@ export async function sharesSessions(client: pg.ClientBase, config: pg.ClientCon
     await other.connect();
     try {
       const own = await processOf(client);
-      // A transaction, so that a pooler must give it a session now.
+      // A transaction forces a pooler to assign a session now.
       await other.query("BEGIN");
       if ((await processOf(other)) === own || (await processOf(client)) !== own) return true;
     } finally {
@@ -33,7 +36,7 @@ export async function sharesSessions(client: pg.ClientBase, config: pg.ClientCon
   return false;
 }
 
-/** The server's process that serves the client's next transaction, or its current one. */
+/** The ID of the server process that runs the client's current or next transaction. */
 async function processOf(client: pg.ClientBase): Promise<number> {
   return (await client.query("SELECT pg_backend_pid() AS pid")).rows[0].pid;
 }

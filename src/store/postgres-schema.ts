@@ -1,8 +1,9 @@
 /**
- * The schema of a database that holds a store of Portico: how it is made, recognised, and upgraded.
+ * Creates, recognizes and upgrades the database schema that holds a store of Portico.
  *
- * A table `format` in it says what the store is for, its format, and its ID. Processes that start at the same time make
- * the schema one after the other, in a transaction each, so it is never there by half.
+ * The table `format` in the schema contains the store's purpose, its format and its ID. Processes
+ * that start at the same time create the schema one after the other, each in a transaction, so an
+ * incomplete schema is never visible.
  */
 
 import { randomUUID } from "node:crypto";
@@ -12,33 +13,38 @@ import { StoreError, unreleased } from "./store.js";
 
 /** What distinguishes a kind of schema. */
 export interface SchemaKind {
-  /** What the schema is, for messages: `a store of Portico`. */
+  /** The kind's name for messages: `a store of Portico`. */
   readonly title: string;
-  /** Marks it in the table `format`. */
+  /** The mark of this kind in the table `format`. */
   readonly mark: string;
-  /** Where the URL names no other. */
+  /** The schema if the URL names none. */
   readonly defaultSchema: string;
   /** The setting that names another store. */
   readonly setting: string;
   /** The oldest format that this version reads: the first one that was released. */
   readonly oldest: number;
-  /** For each format, from the oldest on, the statements that lead to it from the one before. The newest is what this version uses. */
+  /**
+   * For each format, from the oldest on, the statements that upgrade to it from the previous one.
+   * This version uses the newest format.
+   */
   readonly formats: readonly (readonly string[])[];
-  /** Tables that are made where they are absent, whatever the format: newer versions may have added some. */
+  /**
+   * Tables that are created if absent, whatever the format is. A newer version may have added some.
+   */
   readonly tables: Readonly<Record<string, string>>;
 }
 
-/** The kind of a schema that is being filled: no process takes it for a store. */
+/** The kind of a schema that is being filled. No process takes it for a store. */
 export function unfinished(kind: SchemaKind): SchemaKind {
   return { ...kind, title: "free for a copy", mark: `unfinished copy (${kind.mark})` };
 }
 
-/** The statement that makes a filled schema a store, with the mark of its kind as its value. */
+/** The statement that turns a filled schema into a store. Its value is the mark of the kind. */
 export function finishing(schema: string): Statement {
   return { name: "finish", text: `UPDATE ${schema}.format SET mark = $1` };
 }
 
-/** The format of a schema that was made in this transaction, and has no tables yet. */
+/** The format of a schema that was created in this transaction and has no tables yet. */
 const NEW = 0;
 
 interface Prepare {
@@ -46,19 +52,23 @@ interface Prepare {
   /** The store, for messages. */
   readonly name: string;
   readonly schema: string;
-  /** Undefined where the schema may be made; else what follows where it is missed: empty, or a comma and what to do. */
+  /**
+   * Undefined if the schema may be created. Otherwise the end of the error for an absent schema:
+   * empty, or a comma and what to do.
+   */
   readonly lost: string | undefined;
 }
 
 /**
- * Makes the schema where it is absent, and upgrades it where it is of an older format.
- * @param client a connection of its own
- * @returns the store's ID.
- * @throws {StoreError} where the schema is not of this kind, of a newer version or from before the first release, or lost.
+ * Creates the schema if it is absent. Upgrades it if it has an older format.
+ * @param client a connection that nothing else uses
+ * @returns the store's ID
+ * @throws {StoreError} if the schema is of another kind, of a newer version, from before the first
+ *   release, or lost
  */
 export async function prepareSchema(client: pg.ClientBase, { kind, name, schema, lost }: Prepare): Promise<string> {
   await client.query("BEGIN");
-  // Held until the end of the transaction.
+  // The lock is held until the end of the transaction.
   await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`portico ${schema}`]);
   const tables = await tablesIn(client, schema);
   if (!tables.includes("format")) {
@@ -86,8 +96,10 @@ export async function prepareSchema(client: pg.ClientBase, { kind, name, schema,
 }
 
 /**
- * @param options the ID of the store; undefined before its schema was prepared, when there is nothing to check
- * @throws {Error} where the schema is not that of the store with the ID, or of a newer version by now.
+ * @param options the ID of the store; undefined before its schema was prepared: then nothing is
+ *   checked
+ * @throws {Error} if the schema is not the one of the store with this ID, or has a newer format by
+ *   now
  */
 export async function checkSchema(
   client: pg.ClientBase,
@@ -104,7 +116,10 @@ async function tablesIn(client: pg.ClientBase, schema: string): Promise<string[]
   return rows.map(({ name }) => name);
 }
 
-/** The schema may be there already, where the role may not create any. */
+/**
+ * Creates the schema if it is absent, and its table `format`. Where the role may not create
+ * schemas, another role may have created the schema already.
+ */
 async function createSchema(client: pg.ClientBase, schema: string, mark: string): Promise<void> {
   const { rowCount } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
   if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);

@@ -1,22 +1,22 @@
 /** The SQL of the store in Postgres. */
 import type { StoredEntry } from "./store.js";
 
-/** Entries that one statement sweeps. */
+/** The maximum number of entries that one statement sweeps. */
 export const MAX_SWEPT = 500;
 
-/** A time in milliseconds since 1970. */
+/** SQL for a time in milliseconds since 1970. */
 export const msOf = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint`;
 
 const COLUMNS = "key, value, version, expires::text";
 const REPLACE =
   "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version, expires = excluded.expires";
 
-/** The statement that reads the entries of keys, also those whose time has passed. */
+/** The statement that reads the entries of the keys, including expired ones. */
 export function readText(table: string, keys: readonly string[]): string {
   return `SELECT ${COLUMNS} FROM ${table} WHERE key = ANY(${arrayOf(keys)})`;
 }
 
-/** The statements that write, and commit. */
+/** The statements that write the entries and commit. */
 export function writeText(table: string, set: readonly StoredEntry[], deleted: readonly string[]): string {
   const rows = set.map(
     ({ key, value, version, expires }) => `(${literal(key)}, ${literal(value)}, '${version}', ${expires ?? "NULL"})`,
@@ -31,7 +31,10 @@ export function writeText(table: string, set: readonly StoredEntry[], deleted: r
   return statements.join("; ");
 }
 
-/** In hexadecimal digits: nothing in it has a meaning in SQL, whatever the session's settings are. */
+/**
+ * The text as hexadecimal digits. They have no special meaning in SQL, whatever the session's
+ * settings are.
+ */
 function literal(text: string): string {
   return `decode('${Buffer.from(text).toString("hex")}', 'hex')`;
 }
@@ -41,12 +44,13 @@ function arrayOf(texts: readonly string[]): string {
 }
 
 /**
- * The statements on the tables of entries and of the owner. Numbers are given as text: what is not UTF-8 comes damaged (see `queryOf`
- * in postgres-connection.ts).
+ * The statements on the tables of entries and of the owner. Numbers are returned as text, because
+ * the client corrupts results that are not UTF-8 (see `queryOf` in postgres-connection.ts).
  */
 export function statementsOf(table: string, owner: string) {
   const present = `(expires IS NULL OR expires > ${msOf("now()")})`;
-  // The sizes are read without the values, so that only what is given is read: each by its key, which OFFSET 0 holds the plan to.
+  // Reads the sizes first, without the values, so that only the returned values are read. OFFSET 0
+  // forces the plan to read each value by its key.
   const range = (order: "ASC" | "DESC") => `WITH
     picked AS MATERIALIZED (SELECT key, octet_length(value) AS bytes FROM ${table}
       WHERE key >= $1 AND NOT ($2::boolean AND key = $1) AND key < $3 AND ${present} ORDER BY key ${order} LIMIT $4::bigint),
@@ -83,7 +87,8 @@ export function statementsOf(table: string, owner: string) {
         SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::text[], $4::bigint[])
         ${REPLACE}`,
     },
-    // By one process at a time. It waits for no commit, and so none waits for one that waits for it.
+    // One process at a time sweeps. A sweep does not wait for a commit, so it cannot deadlock with
+    // one.
     sweep: {
       name: "sweep",
       text: `WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1::bigint) AS mine),

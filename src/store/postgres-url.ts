@@ -1,32 +1,34 @@
 /**
- * URLs of stores on Postgres: `postgres://role:password@host:port/database?schema=portico&sslmode=verify-full`.
+ * URLs of stores on Postgres:
+ * `postgres://role:password@host:port/database?schema=portico&sslmode=verify-full`.
  *
- * Connections off this machine say in the URL whether they are encrypted and checked (`sslmode`): there is no default that
- * sends passwords in the clear, and none that encrypts without knowing to whom. No message contains the password.
+ * For a server on another machine, the URL must say by `sslmode` whether the connection is
+ * encrypted and the server is verified. There is no default, because one would send passwords
+ * unencrypted, or encrypt without verifying the server. No message contains the password.
  */
 
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { StoreError } from "./store.js";
 
-/** Where a store is, as its URL says it. */
+/** The parts of a store's URL. */
 export interface PostgresAddress {
   /** The URL without role and password, for messages. */
   readonly name: string;
-  /** The servers, of which one is the primary. */
+  /** The servers. One of them is the primary. */
   readonly servers: readonly { readonly host: string; readonly port: number | undefined }[];
-  /** Undefined where the environment (PGUSER, PGPASSWORD) or the file `~/.pgpass` says it. */
+  /** Undefined if the environment (PGUSER, PGPASSWORD) or the file `~/.pgpass` provides it. */
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly database: string;
   /** The schema that holds the store's tables. */
   readonly schema: string;
-  /** How TLS is spoken; false for not at all. */
+  /** The options for TLS; false for no TLS. */
   readonly ssl: ConnectionOptions | false;
 }
 
 const FORM = "postgres://role:password@host:port/database";
-/** Its parts: the role and its password, the servers, the database, the parameters. */
+/** Groups: the role and its password, the servers, the database, the parameters. */
 const URL_PARTS = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]*)\/([^/?#]+)(?:\?([^#]*))?$/;
 const SERVER = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d+))?$/i;
 const PARAMETERS = ["host", "schema", "sslmode", "sslrootcert", "sslcert", "sslkey"];
@@ -34,15 +36,14 @@ const PARAMETERS = ["host", "schema", "sslmode", "sslrootcert", "sslcert", "sslk
 const SCHEMA = /^[a-z_][a-z0-9_]{0,40}$/;
 const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[?::1\]?|\/.*)$/;
 
-/** Whether a URL names a store on Postgres. */
 export function isPostgresUrl(url: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(url);
 }
 
 /**
- * Reads the URL of a store.
- * @param defaultSchema where the URL names none
- * @throws {StoreError} saying what is wrong, without the password.
+ * Parses the URL of a store.
+ * @param defaultSchema the schema if the URL names none
+ * @throws {StoreError} with the reason, without the password
  */
 export function readPostgresUrl(url: string, defaultSchema: string): PostgresAddress {
   const [, credentials, authority, path, query = ""] = URL_PARTS.exec(url) ?? [];
@@ -81,7 +82,7 @@ function readParameters(query: string): Map<string, string> {
 
 function readServer(part: string): PostgresAddress["servers"][number] {
   const text = decode(part);
-  // A folder is that of a unix socket.
+  // A path is the folder of a Unix socket.
   if (text === "" || text.startsWith("/")) return { host: text || "localhost", port: undefined };
   const [, host, port] = SERVER.exec(text) ?? [];
   if (host === undefined) throw new StoreError(`the URL of the store names a server ${text}: write it as host:port`);

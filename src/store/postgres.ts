@@ -1,20 +1,23 @@
 /**
- * The store in a schema of Postgres: one table, with keys and values as bytes (bytea). So keys are ordered by their bytes
- * whatever the database's collation is, and values may have any character; text cannot hold U+0000.
+ * The store in a schema of Postgres: one table, with keys and values as bytes (bytea). So keys are
+ * ordered by their bytes, whatever the database's collation is. Values may have any character; the
+ * type text cannot store U+0000.
  *
- * Commits that wait for their turn are made together, in one transaction of read committed. It locks their keys, reads
- * their entries, decides each commit on what those before it leave (commit-writes.ts), and writes what has changed. A lock
- * is an advisory lock on a hash of the key, so it holds absent keys too, and every transaction locks in ascending order, so
- * no two wait for each other. Reads lock nothing.
+ * Waiting commits are made together, in one transaction (read committed). The transaction locks
+ * their keys, reads their entries, decides each commit on the results of the earlier ones
+ * (commit-writes.ts), and writes the changes. A lock is an advisory lock on a hash of the key, so
+ * absent keys can be locked too. Every transaction locks in ascending order, so transactions cannot
+ * deadlock. Reads take no locks.
  *
  *     BEGIN, lock the keys, read the clock and the entries ──► decide here ──► write, COMMIT
  *
- * So a commit takes two round trips. A process that hangs between these keeps others from its keys for as long as the server lets it (MAX_IDLE_MS). Each
- * collection of the authority has a queue of commits of its own, and one for those that need not be durable: so a change
- * that waits for another authority, or for a standby, holds up no renewal of a claim and no report.
+ * So a commit takes two round trips. If a process hangs between them, other processes wait for its
+ * keys until the server ends the transaction (MAX_IDLE_MS). Each collection of the authority has
+ * two queues of commits: durable ones, and others. So a change that waits for another authority or
+ * for a standby does not delay the renewal of a lease record, or a report.
  *
- * The server's clock says when an entry expires, because the machines' clocks may differ: a time that a service gives is
- * moved by the difference, and moved back where it is read.
+ * The server's clock decides when an entry expires, because the clocks of the machines may differ.
+ * An expiry time is adjusted by the difference when it is written, and back when it is read.
  */
 
 import { createHash } from "node:crypto";
@@ -42,7 +45,7 @@ import {
 } from "./store.js";
 import { startSweeper } from "./sweeper.js";
 
-/** What both kinds of schemas have. */
+/** What both kinds of schemas have in common. */
 const TABLES = {
   formats: [
     [
@@ -50,7 +53,7 @@ const TABLES = {
       "CREATE INDEX expiring ON entries (expires) WHERE expires IS NOT NULL",
     ],
   ],
-  // The ID of the installation that it belongs to, in at most one row.
+  // The ID of the installation that the store belongs to, in at most one row.
   tables: { installation: "(one boolean PRIMARY KEY DEFAULT true CHECK (one), id text NOT NULL)" },
 };
 const KINDS: Readonly<Record<StoreKind, SchemaKind>> = {
@@ -70,37 +73,49 @@ const KINDS: Readonly<Record<StoreKind, SchemaKind>> = {
   },
 };
 
-/** Writes, and so locks, of the commits that are made together. By default, a server has room for 6400 locks. */
+/**
+ * The maximum number of writes, and so of locks, in commits that are made together. By default, a
+ * server has space for 6400 locks.
+ */
 const MAX_TOGETHER = 200;
-/** Characters of values that are written as text of the statement, which saves a round trip. More are sent as parameters. */
+/**
+ * The maximum number of characters in values that are part of the statement's text, which saves a
+ * round trip. Longer values are sent as parameters.
+ */
 const MAX_LITERAL_LENGTH = 64 * 1024;
-/** How long the server waits for this process within a transaction, in milliseconds, before it ends it and its locks. */
+/**
+ * How long a transaction may be idle, in milliseconds, before the server ends it and releases its
+ * locks.
+ */
 const MAX_IDLE_MS = 2_500;
-/** How far two clocks may differ and count as the same, in milliseconds. */
+/** Clocks that differ by less count as synchronous, in milliseconds. */
 const IN_STEP_MS = 1_000;
 
 interface Options {
   readonly kind: StoreKind;
   readonly url: string;
-  /** How long an operation may take, in milliseconds. */
+  /** The maximum time for an operation, in milliseconds. */
   readonly timeoutMs: number;
-  /** Told what puts acknowledged commits at risk. */
+  /** Called with a warning if acknowledged commits may be lost. */
   readonly warn: (message: string) => void;
-  /** Of the store's name: undefined where it may be made; else what follows where it is missed: empty, or a comma and what to do. */
+  /**
+   * Gets the store's name. Returns undefined if the store may be created. Otherwise it returns the
+   * end of the error for an absent store: empty, or a comma and what to do.
+   */
   readonly lost: (name: string) => string | undefined;
 }
 
 /**
- * Opens the store that a URL names. Its schema is made where it is absent and may be.
- * @throws {StoreError} when it cannot be reached, or is not a store of this kind.
+ * Opens the store that a URL names. Creates its schema if it is absent and may be created.
+ * @throws {StoreError} if it cannot be reached, or is not a store of this kind
  */
 export async function openPostgres(options: Options): Promise<KeyValueStore> {
   return (await open(KINDS[options.kind], options)).store;
 }
 
 /**
- * Makes the store in a schema that holds none. One whose filling was broken off is filled on.
- * @throws {StoreError} when the schema holds a store already.
+ * Creates the store in a schema that holds none. Continues an earlier filling that was interrupted.
+ * @throws {StoreError} if the schema already holds a store
  */
 export async function fillPostgres(options: Omit<Options, "lost">, fill: Fill): Promise<void> {
   const kind = KINDS[options.kind];
@@ -128,7 +143,10 @@ async function open(kind: SchemaKind, { kind: whose, url, timeoutMs, warn, lost 
     if (!warned.has(message)) warn(`store ${name}: ${message}`);
     warned.add(message);
   };
-  /** A connection of its own. Another server may be in charge than before, so it is judged anew. */
+  /**
+   * A connection outside the pools. The primary may have changed since the last one, so the
+   * durability of each is checked.
+   */
   const connect = async (kind: "read" | "write"): Promise<pg.Client> => {
     const client = await database.open(kind);
     for (const message of await durabilityWarnings(client)) warnOnce(message);
@@ -147,7 +165,7 @@ async function open(kind: SchemaKind, { kind: whose, url, timeoutMs, warn, lost 
   return { store, database, schema };
 }
 
-/** A schema that is ready. */
+/** The settings of a store whose schema is ready. */
 interface Opened {
   readonly whose: StoreKind;
   readonly id: string;
@@ -167,7 +185,7 @@ class PostgresStore implements KeyValueStore {
   readonly #hints: Hints;
   readonly #database: Database;
   readonly #statements: ReturnType<typeof statementsOf>;
-  /** By what they are for. */
+  /** The key is the collection and whether the commits are durable. */
   readonly #queues = new Map<string, CommitQueue>();
   readonly #sweeper: NodeJS.Timeout;
 
@@ -210,7 +228,7 @@ class PostgresStore implements KeyValueStore {
   async commit(writes: readonly StoredWrite[], { durable = true }: CommitOptions = {}): Promise<CommitResult> {
     const collection = this.#whose === "authority" ? collectionIn(writes[0]?.key ?? "") : "";
     const result = await this.#queueOf(collection, durable).commit(writes);
-    // No service follows what others keep.
+    // Only authorities follow collections.
     if (result.committed && this.#whose === "authority")
       for (const name of new Set(writes.map(({ key }) => collectionIn(key)))) this.#hints.notify(name);
     return result;
@@ -265,7 +283,7 @@ class PostgresStore implements KeyValueStore {
     return queue;
   }
 
-  /** Rows, and by how much the server's clock is ahead. */
+  /** Returns the rows, and how far the server's clock is ahead, in milliseconds. */
   async #read(statement: "get" | "range" | "rangeDescending", values: readonly unknown[]) {
     const sent = Date.now();
     const rows = await this.#database.read(this.#statements[statement], values);
@@ -290,7 +308,10 @@ class PostgresStore implements KeyValueStore {
     });
   }
 
-  /** The statements that begin a transaction, lock the keys, give the server's time, and then the entries of the keys. */
+  /**
+   * The statements that begin a transaction, lock the keys, and read the server's time and the
+   * entries of the keys, in this order.
+   */
   #begin(keys: readonly string[], durable: boolean): string {
     const locks = [...new Set(keys.map((key) => lockOf(this.#schema, key)))].sort((a, b) => (a < b ? -1 : 1));
     return `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${MAX_IDLE_MS};
@@ -300,7 +321,7 @@ class PostgresStore implements KeyValueStore {
   }
 }
 
-/** The values of the statement `write`. */
+/** The values for the statement `write`. */
 function valuesOf(set: readonly StoredEntry[], deleted: readonly string[]): unknown[] {
   return [
     set.map(({ key }) => bytes(key)),
@@ -311,19 +332,25 @@ function valuesOf(set: readonly StoredEntry[], deleted: readonly string[]): unkn
   ];
 }
 
-/** The collection of the authority that a key is of. */
+/** The authority's collection that a key belongs to. */
 function collectionIn(key: string): string {
   return key.slice(0, key.indexOf("/"));
 }
 
-/** The number that a key is locked by, as text. Keys that have the same one wait for each other needlessly. */
+/**
+ * The number of a key's advisory lock, as text. Keys with the same number only wait for each other
+ * without need.
+ */
 function lockOf(schema: string, key: string): string {
   return createHash("sha1").update(`${schema}\0${key}`).digest().readBigInt64BE().toString();
 }
 
 /**
- * By how much the server's clock is ahead of this machine's, in milliseconds; 0 where they are in step.
- * @param sent when the server was asked for its time, and `received` when that came, by this machine's clock
+ * How far the server's clock is ahead of this machine's clock, in milliseconds; 0 if they are
+ * synchronous.
+ * @param now the server's time
+ * @param sent when the request was sent, by this machine's clock
+ * @param received when the response arrived, by this machine's clock
  */
 function aheadOf(now: number, sent: number, received: number): number {
   const ahead = Math.min(0, now - sent) || Math.max(0, now - received);

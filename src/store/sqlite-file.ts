@@ -1,9 +1,10 @@
 /**
- * A file of SQLite that belongs to Portico: how it is made, recognised and connected to, and why an operation on it failed.
- * Each kind of file (FILE_KINDS) has a mark of its own in the header.
+ * A SQLite file that belongs to Portico: creating it, recognizing it, connecting to it, and
+ * explaining failed operations. Each kind of file (FILE_KINDS) has its own mark in the header.
  *
- * The file is made under another name and then linked to its own, so a file that is there was once complete: one that
- * is empty, cut off or of another program is refused, never taken for a new one.
+ * The file is created under a temporary name and then linked to its final name. So a file with the
+ * final name was complete once. A file that is empty, truncated or of another program is refused,
+ * and never taken for a new one.
  */
 
 import { randomUUID } from "node:crypto";
@@ -16,13 +17,13 @@ import { StoreError, unreleased, type WriteRefusal } from "./store.js";
 
 /** What distinguishes a kind of file. */
 export interface FileKind {
-  /** What the file is, for messages: `a store of Portico`. */
+  /** The kind's name for messages: `a store of Portico`. */
   readonly title: string;
-  /** Marks the file in its header (https://www.sqlite.org/fileformat2.html, 1.3.14). */
+  /** The mark in the file's header (https://www.sqlite.org/fileformat2.html, 1.3.14). */
   readonly applicationId: number;
   /** The one format (SQLite's user_version) that this version reads and writes. */
   readonly format: number;
-  /** Whether its pages are checked at each opening: a file that may be large is not. */
+  /** Whether every opening checks the pages. Files that may be large are not checked. */
   readonly isChecked: boolean;
   /** The setting that names another file. */
   readonly setting: string;
@@ -31,13 +32,16 @@ export interface FileKind {
 const MAGIC = "SQLite format 3\0";
 const HEADER_LENGTH = 100;
 
-/** Whether the file is there. @throws {StoreError} when it is there, but is not of this kind. */
+/**
+ * Whether the file exists.
+ * @throws {StoreError} if it exists, but is not of this kind
+ */
 export function readHeader(kind: FileKind, file: string): boolean {
   let descriptor: number;
   try {
     descriptor = openSync(file, constants.O_RDWR);
   } catch (error) {
-    // ENOTDIR: one of the folders in its path is a file; making the folder says so.
+    // ENOTDIR: a part of the path is a file, not a folder. Creating the folder reports that later.
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return false;
     throw error;
   }
@@ -57,8 +61,9 @@ export function readHeader(kind: FileKind, file: string): boolean {
 }
 
 /**
- * Makes a file, and gives it its name unless another process was first; whether it did.
- * @param fill opens the draft, runs the statements that mark it, makes its tables, and closes it
+ * Creates a file under a temporary name, and links it to its final name.
+ * @param fill opens the draft, runs the statements that mark it, creates its tables, and closes it
+ * @returns whether the file was linked; false if another process was first
  */
 export async function createFile(
   kind: FileKind,
@@ -76,7 +81,7 @@ export async function createFile(
     );
   }
   const draft = `${file}.${randomUUID()}.new`;
-  // SQLite gives its other files the permissions of this one.
+  // SQLite gives its other files the same permissions as this one.
   closeSync(openSync(draft, "wx", 0o600));
   try {
     await fill(draft, [`PRAGMA application_id = ${kind.applicationId}`, `PRAGMA user_version = ${kind.format}`]);
@@ -93,9 +98,10 @@ export async function createFile(
 }
 
 /**
- * Makes a file that is absent. It gets its name when it is filled, so it is there complete or not at all.
- * @param fill as of `createFile`
- * @throws {StoreError} when the file is there.
+ * Creates and fills a file that is absent. The file gets its name after it is filled, so an
+ * incomplete file is never visible.
+ * @param fill as for `createFile`
+ * @throws {StoreError} if the file exists
  */
 export async function fillFile(
   kind: FileKind,
@@ -110,7 +116,7 @@ export async function fillFile(
   }
 }
 
-/** @throws {StoreError} when the file is not of this version's format. */
+/** @throws {StoreError} if the file does not have this version's format */
 function checkFormat(kind: FileKind, file: string, format: number): void {
   if (format === kind.format) return;
   if (format < kind.format) throw new StoreError(`store ${file} ${unreleased(format, kind.format, kind.setting)}`);
@@ -121,9 +127,10 @@ function checkFormat(kind: FileKind, file: string, format: number): void {
 }
 
 /**
- * Throws from then on where the file, or its write-ahead log, is not the one that is there now: what is written to a file
- * that was deleted or replaced is lost when it is closed. Call it while a connection is open, which has made both.
- * @param name of the file, for messages
+ * Returns a function that throws if the file or its write-ahead log has been deleted or replaced
+ * since. Whatever is written to a deleted file is lost when it is closed. Call this while a
+ * connection is open, since the connection creates both files.
+ * @param name the file's name for messages
  */
 export function keepsFile(file: string, name = file): () => void {
   const inode = (path: string): string => {
@@ -142,17 +149,23 @@ export function keepsFile(file: string, name = file): () => void {
 export interface SqliteConnectOptions {
   readonly kind: FileKind;
   readonly file: string;
-  /** The table that Keyv's adapter makes, where it is absent. */
+  /** The table that Keyv's adapter creates if it is absent. */
   readonly table: string;
-  /** How long an operation may take, in milliseconds. */
+  /** The maximum time for an operation, in milliseconds. */
   readonly timeoutMs: number;
-  /** Run before anything is written. With any, the file is new, and its format is not looked at. */
+  /**
+   * Statements that run before anything is written. With any, the file is new, and its format is
+   * not checked.
+   */
   readonly setup?: readonly string[];
 }
 
-/** Opens a connection, which is closed again where it cannot be used. Each waits for the disk at every commit. */
+/**
+ * Opens a connection. Closes it again if it cannot be used. Each connection waits for the disk at
+ * every commit.
+ */
 export async function connect({ kind, file, table, timeoutMs, setup = [] }: SqliteConnectOptions): Promise<KeyvSqlite> {
-  // SQLite gives up before the deadline, and so gives the reason.
+  // SQLite gives up before the deadline, so that its error has the reason.
   const engine = new KeyvSqlite({ uri: `sqlite://${file}`, table, busyTimeout: Math.floor(timeoutMs / 2) });
   engine.on("error", () => undefined);
   const query = (statement: string) => endWithin(kind, file, timeoutMs, engine.query(statement));
@@ -171,7 +184,8 @@ export async function connect({ kind, file, table, timeoutMs, setup = [] }: Sqli
 
 /**
  * The result of an operation.
- * @throws {StoreError} naming the file, when it failed, or the deadline passed; then it may yet happen.
+ * @throws {StoreError} with the file's name, if the operation failed or did not end in time; a late
+ *   operation may still happen
  */
 export async function endWithin<T>(kind: FileKind, file: string, timeoutMs: number, operation: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -181,7 +195,7 @@ export async function endWithin<T>(kind: FileKind, file: string, timeoutMs: numb
   try {
     return await Promise.race([operation, late]);
   } catch (error) {
-    // An answer to who asked for the operation, not a failure of the file.
+    // An error for the caller of the operation, not a failure of the file.
     if (error instanceof StatusError) throw error;
     throw toStoreError(kind, file, error as Error);
   } finally {
@@ -189,12 +203,12 @@ export async function endWithin<T>(kind: FileKind, file: string, timeoutMs: numb
   }
 }
 
-/** The error of an operation that may yet happen. */
+/** The error of an operation that did not end in time. It may still happen. */
 export function lateError(file: string, timeoutMs: number): StoreError {
   return new StoreError(`store ${file} did not answer within ${timeoutMs} ms`);
 }
 
-/** What failed, as a StoreError that begins with the file. */
+/** Converts an error into a StoreError, whose message begins with the file's name. */
 export function toStoreError(kind: FileKind, file: string, error: Error): StoreError {
   if (error instanceof StoreError && error.message.startsWith(`store ${file} `)) return error;
   const cause = error instanceof StoreError && error.cause instanceof Error ? error.cause : error;
@@ -208,8 +222,9 @@ export function toStoreError(kind: FileKind, file: string, error: Error): StoreE
 const READ_ONLY: readonly string[] = ["EACCES", "EPERM", "EROFS", "SQLITE_READONLY"];
 
 /**
- * The code of a failure. SQLite says SQLITE_IOERR whatever the system refused, so its log is opened once more to hear why.
- * Never the file itself: closing it would drop the locks that SQLite has on it.
+ * The code of a failure. SQLite gives SQLITE_IOERR for every error of the system, so its
+ * write-ahead log is opened once more to get the system's error. The database file itself is never
+ * opened for this: closing it would drop SQLite's locks on it.
  */
 function codeOf(file: string, { code = "" }: Error & { code?: string }): string {
   if (code !== "SQLITE_IOERR") return code;
@@ -227,13 +242,13 @@ function writeRefusalOf(code: string): WriteRefusal | undefined {
   return READ_ONLY.includes(code) ? "read_only" : undefined;
 }
 
-/** Why an operation failed and what to do, for the person who runs the process. */
+/** The reason of a failure and what to do, for the operator. */
 function reasonOf(kind: FileKind, code: string, message: string): string {
   if (code === "SQLITE_BUSY" || code === "SQLITE_LOCKED") {
     return `is locked by another process; stop that process, or name another file in ${kind.setting}`;
   }
   if (code === "SQLITE_FULL" || code === "ENOSPC") return `cannot grow (${message}); make room on its disk`;
-  // SQLite says no more where the disk is full when it makes its other files.
+  // SQLite gives no other error if the disk is full when it creates its other files.
   if (code === "SQLITE_IOERR")
     return `cannot be read or written (${message}); see whether its disk is full, or failing`;
   if (code === "EROFS") {

@@ -1,12 +1,14 @@
 /**
- * The store in a file of SQLite: one table, a connection for reads, and one for writes.
+ * The store in a SQLite file: one table, one connection for reads, and one for writes.
  *
- * Commits that wait for their turn are made together, in one transaction and with one wait for the disk: their keys are
- * read, each commit is decided on what those before it leave (commit-writes.ts), and what has changed is written. The
- * transaction holds SQLite's lock from its beginning, so no other process writes in between.
+ * Waiting commits are made together, in one transaction and with one flush to disk. The transaction
+ * reads their keys, decides each commit on the results of the earlier ones (commit-writes.ts), and
+ * writes the changes. It holds SQLite's write lock from its beginning, so no other process writes
+ * in between.
  *
- * Keyv's adapter connects and runs what is SQL. Its own `get` is not used: it deletes what has expired by key alone, and so
- * may delete what another has written meanwhile.
+ * Keyv's adapter opens the connections and runs the SQL. Its own `get` is not used: it deletes
+ * expired entries by key alone, and so may delete a value that another process has written
+ * meanwhile.
  */
 
 import { randomUUID } from "node:crypto";
@@ -58,11 +60,11 @@ export const FILE_KINDS: Readonly<Record<StoreKind, FileKind>> = {
 };
 
 const TABLE = "entries";
-/** The store's ID, in a table of one row. */
+/** The table of one row with the store's ID. */
 const IDENTITY = "identity";
-/** The ID of the installation that it belongs to, in a table of at most one row. */
+/** The table of at most one row with the ID of the installation that the store belongs to. */
 const OWNER = "installation";
-/** Completes the table that Keyv's adapter makes, of `key` and `value`. */
+/** Completes the table that Keyv's adapter creates with the columns `key` and `value`. */
 const COMPLETE = [
   `ALTER TABLE ${TABLE} ADD COLUMN version TEXT`,
   `ALTER TABLE ${TABLE} ADD COLUMN expires INTEGER`,
@@ -71,25 +73,28 @@ const COMPLETE = [
   `CREATE TABLE ${OWNER} (id TEXT NOT NULL)`,
 ];
 
-/** Writes of the commits that are made together. */
+/** The maximum number of writes in commits that are made together. */
 const MAX_TOGETHER = 1024;
 const MAX_SWEPT = 500;
-/** Rows that one statement writes: SQLite takes 32,766 parameters (https://www.sqlite.org/limits.html, 9). */
+/**
+ * The maximum number of rows that one statement writes. SQLite allows 32,766 parameters
+ * (https://www.sqlite.org/limits.html, 9).
+ */
 const MAX_ROWS = 1_000;
 
 /** How a file is opened. */
 interface OpenFile {
   readonly kind: FileKind;
   readonly file: string;
-  /** How long an operation may take, in milliseconds. */
+  /** The maximum time for an operation, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /**
- * Opens the store in a file, which is made where it is absent and may be.
- * @param opening `lost` is undefined where the file may be made; else what follows where it is missed: empty, or a comma and
- *   what to do
- * @throws {StoreError} when it is locked, unreadable, damaged, or not a store of this kind.
+ * Opens the store in a file. Creates the file if it is absent and may be created.
+ * @param opening `lost` is undefined if the file may be created. Otherwise it is the end of the
+ *   error for an absent file: empty, or a comma and what to do
+ * @throws {StoreError} if it is locked, unreadable, damaged, or not a store of this kind
  */
 export async function openSqlite(opening: OpenFile & { readonly lost: string | undefined }): Promise<KeyValueStore> {
   const { kind, file, lost } = opening;
@@ -105,8 +110,9 @@ export async function openSqlite(opening: OpenFile & { readonly lost: string | u
 }
 
 /**
- * Makes the store in a file that is absent. It gets its name when it is filled, so it is there complete or not at all.
- * @throws {StoreError} when the file is there.
+ * Creates and fills the store in a file that is absent. The file gets its name after it is filled,
+ * so an incomplete file is never visible.
+ * @throws {StoreError} if the file exists
  */
 export async function fillSqlite(opening: OpenFile, fill: Fill): Promise<void> {
   const { kind, file } = opening;
@@ -117,13 +123,13 @@ export async function fillSqlite(opening: OpenFile, fill: Fill): Promise<void> {
   });
 }
 
-/** Makes the tables of a new file, and marks it. */
+/** Creates the tables of a new file, and marks it. */
 async function complete(opening: OpenFile, marks: readonly string[]): Promise<void> {
   const setup = [...marks, ...COMPLETE, `INSERT INTO ${IDENTITY} VALUES ('${randomUUID()}')`];
   await (await connect({ ...opening, table: TABLE, setup })).close();
 }
 
-/** @param name of the file, for messages */
+/** @param name the file's name for messages */
 async function openFile(opening: OpenFile, name: string): Promise<KeyValueStore> {
   const { kind, file, timeoutMs: deadline } = opening;
   const open = () => connect({ ...opening, table: TABLE });
@@ -152,14 +158,13 @@ interface Row extends Omit<StoredEntry, "expires"> {
   readonly expires: number | null;
 }
 
-/** An open file. */
 interface Opened {
   readonly kind: FileKind;
   readonly name: string;
   readonly id: string;
   readonly reader: KeyvSqlite;
   readonly writer: KeyvSqlite;
-  /** @throws {StoreError} where the file is not the one that was opened. */
+  /** @throws {StoreError} if the file is not the one that was opened */
   readonly checkFile: () => void;
   readonly timeoutMs: number;
 }
@@ -204,7 +209,7 @@ class SqliteStore implements KeyValueStore {
 
   async range({ from, afterFrom, to, limit, reverse }: KeyRange): ReturnType<KeyValueStore["range"]> {
     const order = reverse ? "DESC" : "ASC";
-    // The lengths are read without the values, so that only what is given is in memory.
+    // The lengths are read without the values, so that only the returned values are in memory.
     const query = `WITH
       picked AS MATERIALIZED (SELECT key, octet_length(value) AS bytes FROM ${TABLE}
         WHERE key ${afterFrom ? ">" : ">="} ? AND key < ? AND (expires IS NULL OR expires > ?) ORDER BY key ${order} LIMIT ?),
@@ -218,7 +223,8 @@ class SqliteStore implements KeyValueStore {
   }
 
   async count(from: string, to: string): Promise<number> {
-    // By the indexes alone: where a value is large, the time behind it in its row is read through all the value's pages.
+    // Uses only the indexes. In a row, the expiry time is stored after the value, so reading it
+    // means to read all pages of a large value.
     const query = `SELECT (SELECT count(*) FROM ${TABLE} WHERE key >= ?1 AND key < ?2)
       - (SELECT count(*) FROM ${TABLE} INDEXED BY expiring WHERE expires <= ?3 AND key >= ?1 AND key < ?2) AS number`;
     const rows: { readonly number: number }[] = await this.#within(this.#reader.query(query, from, to, Date.now()));
@@ -231,12 +237,12 @@ class SqliteStore implements KeyValueStore {
     return rows.map(({ key }) => key);
   }
 
-  /** Always durable. */
+  /** Every commit is durable. */
   commit(writes: readonly StoredWrite[], _options?: CommitOptions): Promise<CommitResult> {
     return this.#queue.commit(writes);
   }
 
-  /** SQLite tells other processes nothing. */
+  /** SQLite does not notify other processes. */
   follow(): () => void {
     return () => undefined;
   }
@@ -258,7 +264,7 @@ class SqliteStore implements KeyValueStore {
   }
 
   async claim(installation: string, { withEntries = false } = {}): Promise<string | undefined> {
-    // One statement, which takes the lock for writes before it reads.
+    // One statement takes the write lock before it reads.
     const isFree = `NOT EXISTS (SELECT 1 FROM ${OWNER}) AND (? OR NOT EXISTS (SELECT 1 FROM ${TABLE}))`;
     const statement = `INSERT INTO ${OWNER} SELECT ? WHERE ${isFree}`;
     await this.#within(
@@ -281,7 +287,8 @@ class SqliteStore implements KeyValueStore {
 
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
-    // One by one: SQLite writes its log back into the file when the last connection closes, if it is alone by then.
+    // One after the other: SQLite writes its log back into the file when a connection closes and no
+    // other one is open.
     await this.#within(this.#queue.inTurn(() => this.#writer.close()));
     await this.#within(this.#reader.close());
   }
@@ -301,20 +308,20 @@ class SqliteStore implements KeyValueStore {
       this.#checkFile();
       return outcomes;
     } catch (error) {
-      // Where no transaction is open, as after a full disk, this fails too.
+      // Fails if no transaction is open, for example after a full disk.
       await this.#writer.query("ROLLBACK").catch(() => undefined);
       throw toStoreError(this.#kind, this.name, error as Error);
     }
   }
 
-  /** Runs a statement that takes SQLite's lock for writes. */
+  /** Runs a statement that takes SQLite's write lock. */
   #write(...statement: Parameters<KeyvSqlite["query"]>): ReturnType<KeyvSqlite["query"]> {
     return whenFree(this.#timeoutMs, () => this.#writer.query(...statement));
   }
 
   async #apply(changed: CurrentEntries): Promise<void> {
     const { set, deleted } = splitChanges(changed);
-    // As parameters: a large value in JSON would be parsed again for each column.
+    // The values are parameters: in JSON, a large value would be parsed again for each column.
     for (let start = 0; start < set.length; start += MAX_ROWS) {
       const rows = set.slice(start, start + MAX_ROWS);
       await this.#writer.query(

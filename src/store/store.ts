@@ -1,23 +1,25 @@
 /**
- * The store: one ordered set of entries, text by key, which survives a crash. An installation has two, each in a file or a
- * schema of its own: one for the authority (collection.ts), one for its services (src/kit/collection-store.ts). This
- * file is the interface; each engine implements it in a file of its own (sqlite.ts, postgres.ts), open.ts opens the one
- * that a URL names, and test/contract/store.ts has a test for each sentence below, which runs on every engine.
+ * The store: one ordered map from text keys to text values, which survives a crash. An installation
+ * has two stores, each in its own file or schema: one for the authority (collection.ts), and one
+ * for its services (src/kit/collection-store.ts). This file is the interface. Each engine
+ * implements it in its own file (sqlite.ts, postgres.ts), and open.ts opens the store that a URL
+ * names. For each sentence below, test/contract/store.ts has a test that runs on every engine.
  *
- * Keys are ordered by the bytes of their UTF-8. An entry whose time has passed is absent for every operation. Every
- * operation ends within the store's deadline, else it rejects with StoreError. A failure is never taken for an absent key. A
- * write that waits or fails, on a full or locked disk, holds up no read.
+ * Keys are ordered by their UTF-8 bytes. For every operation, an expired entry is absent. Every
+ * operation ends within the store's deadline, or rejects with StoreError. A failure is never
+ * reported as an absent key. A write that waits or fails because of a full or locked disk does not
+ * block reads.
  *
  * This room does not know what the texts mean.
  */
 
-/** Why a store takes no writes, where it can tell. */
+/** Why a store accepts no writes, if it can tell. */
 export type WriteRefusal = "disk_full" | "read_only";
 
-/** The store cannot be used. The message names it and says what to do. */
+/** The store cannot be used. The message names the store and says what to do. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  /** Why it takes no writes, where that is what failed. */
+  /** Set if the error is that the store accepts no writes. */
   readonly reason: WriteRefusal | undefined;
 
   constructor(message: string, { reason, ...options }: ErrorOptions & { reason?: WriteRefusal | undefined } = {}) {
@@ -29,7 +31,7 @@ export class StoreError extends Error {
 /** What to do about a store that cannot be used. */
 export const REMEDY = "restore it from a backup, or name another store in PORTICO_STORE";
 
-/** What is wrong with a store of a format from before the first release, and what to do. */
+/** The error text for a store with a format from before the first release. */
 export function unreleased(format: number, oldest: number, setting: string): string {
   return (
     `was written before Portico's first release: its format is ${format}, and this version reads formats from ${oldest} on; ` +
@@ -37,35 +39,44 @@ export function unreleased(format: number, oldest: number, setting: string): str
   );
 }
 
-/** Bytes of the values of a commit, which its caller sees to, and of the entries that `range` gives, unless one alone has more. */
+/**
+ * The maximum number of bytes in the entries that `range` returns; a single entry may have more.
+ * The values of one commit must not exceed it either, which the caller of `commit` checks.
+ */
 export const MAX_TOTAL_BYTES = 4 * 1024 ** 2;
 
 /** A key with its value. */
 export interface StoredEntry {
   readonly key: string;
   readonly value: string;
-  /** Another with each write, also of the same value, and after a deletion; compared for equality alone. */
+  /**
+   * Changes with each write, even if the value stays the same or the key was deleted before.
+   * Compare it only for equality.
+   */
   readonly version: string;
-  /** When it becomes absent, in milliseconds of `Date.now()`; undefined for never. */
+  /** When the entry expires, in milliseconds of `Date.now()`; undefined for never. */
   readonly expires: number | undefined;
 }
 
-/** Which keys `range` gives. */
+/** Which keys `range` returns. */
 export interface KeyRange {
-  /** The least key, itself included unless `afterFrom` is set. */
+  /** The smallest key. It is included unless `afterFrom` is set. */
   readonly from: string;
   readonly afterFrom?: boolean | undefined;
-  /** The end, which is not included. */
+  /** The end, which is excluded. */
   readonly to: string;
   readonly limit: number;
   /** Descending instead of ascending. */
   readonly reverse?: boolean | undefined;
 }
 
-/** What must hold of the key for a write: that it is absent, that it is present, or that it has this version or value. */
+/** A condition for a write: the key is absent, is present, or has this version or value. */
 export type Condition = "absent" | "present" | { readonly version: string } | { readonly value: string };
 
-/** One write of a commit. `increment` counts an absent key as 0, and keeps the time of a present one. */
+/**
+ * One write of a commit. `increment` treats an absent key as 0, and does not change the expiry time
+ * of a present key.
+ */
 export type StoredWrite = { readonly key: string; readonly condition?: Condition | undefined } & (
   | { readonly kind: "set"; readonly value: string; readonly expires: number | undefined }
   | {
@@ -79,89 +90,113 @@ export type StoredWrite = { readonly key: string; readonly condition?: Condition
   | { readonly kind: "check" }
 );
 
-/** What became of a commit. */
+/** The result of a commit. */
 export type CommitResult =
   | {
       readonly committed: true;
-      /** For each write the value of its key before and after it; undefined where the key was, or is, absent. */
+      /**
+       * For each write the value of its key before and after it; undefined if the key was or is
+       * absent.
+       */
       readonly changes: readonly { readonly before: string | undefined; readonly after: string | undefined }[];
     }
   | {
       readonly committed: false;
-      /** The index of the first write whose condition does not hold, or whose number would be less than `min` or more than `max`. */
+      /**
+       * The index of the first write whose condition is not met, or whose number would be less than
+       * `min` or greater than `max`.
+       */
       readonly failed: number;
     };
 
-/** How a commit is made. */
 export interface CommitOptions {
   /** Default true: see `commit`. */
   readonly durable?: boolean | undefined;
 }
 
-/** Whose store it is. */
+/** Who uses the store. */
 export type StoreKind = "authority" | "services";
 
-/** What a store of a kind is, for messages, and the setting that names another. */
+/** The name of each kind of store for messages, and the setting that names another store. */
 export const STORE_TITLES = {
   authority: { title: "a store of Portico", setting: "PORTICO_STORE" },
   services: { title: "a store of Portico's services", setting: "PORTICO_SERVICE_STORE" },
 } as const satisfies Readonly<Record<StoreKind, object>>;
 
-/** Fills a store that is being made. */
+/** Fills a store that is being created. */
 export type Fill = (store: KeyValueStore) => Promise<void>;
 
 /** An open store. */
 export interface KeyValueStore {
   /** The file or server, for messages: `/var/lib/portico/portico.sqlite`. */
   readonly name: string;
-  /** The same for all that open this store, and no other's. A copy of its file, or a restored backup, has the same. */
+  /**
+   * The store's ID: equal in all processes that open this store, and different for other stores. A
+   * copy of its file, or a restored backup, has the same ID.
+   */
   readonly id: string;
   /**
-   * Whether processes on several machines may use the store at once, and a read may be answered by a server that another
-   * one has replaced. Then a read proves nothing of what others have written. But a read that begins after a commit of this
-   * open store has resolved, durable, is answered by a server that has that commit.
+   * Whether processes on several machines may use the store at once, and a read may be served by a
+   * server that another one has replaced. Then a read may miss what other processes have written.
+   * But after a durable commit of this open store has resolved, its reads are served only by a
+   * server that has this commit.
    */
   readonly mayBeStale: boolean;
-  /** The entries of the keys, in the order of the keys, as they were at one moment. Sees every commit that had resolved, by any process. */
+  /**
+   * The entries of the keys, in the order of the keys, read at one moment. Includes every commit
+   * that had resolved, by any process.
+   */
   get(keys: readonly string[]): Promise<(StoredEntry | undefined)[]>;
   /**
-   * The first entries of a range, as they were at one moment: `limit` of them, or fewer where they would exceed
-   * MAX_TOTAL_BYTES; at least one, where there is one. `more` is whether others follow. Sees what `get` sees. Costs no more
-   * than what it returns.
+   * The first entries of a range, read at one moment: at most `limit`, and fewer if they would
+   * exceed MAX_TOTAL_BYTES, but at least one if there is one. `more` says whether more entries
+   * follow. Includes the same commits as `get`. The cost depends only on what it returns.
    */
   range(range: KeyRange): Promise<{ readonly entries: readonly StoredEntry[]; readonly more: boolean }>;
-  /** How many entries the keys from `from` to `to`, which is not included, have. Reads all these keys. */
+  /** The number of entries with keys from `from` to `to` (excluded). Reads all these keys. */
   count(from: string, to: string): Promise<number>;
-  /** The keys from `from` to `to`, which is not included, ascending, as they were at one moment. Sees what `get` sees. */
+  /**
+   * The keys from `from` to `to` (excluded), ascending, read at one moment. Includes the same
+   * commits as `get`.
+   */
   keys(from: string, to: string): Promise<string[]>;
   /**
-   * Makes all the writes in their order, or none where the condition of one does not hold. All of it happens at one moment;
-   * each write sees those before it. Of several commits that race, in any processes, one is after the other. Once it
-   * resolves, all its writes are on disk, and on the synchronous standbys of a server; with `durable: false` they need not
-   * be: a crash may bring back what was before them. Where it rejects with StoreError, they may have been made all the same,
-   * but never some of them.
-   * @throws {StatusError} (rejects) FAILED_PRECONDITION for an increment of what is not a whole number, and
-   * RESOURCE_EXHAUSTED while too many commits wait; nothing is written then
+   * Makes all the writes in their order, or none if a condition is not met. The commit is atomic,
+   * and each write sees the writes before it. Concurrent commits, in any processes, take effect one
+   * after the other. When it resolves, all its writes are on disk, and on the synchronous standbys
+   * of a server. With `durable: false` they may not be: a crash may restore the earlier values. If
+   * it rejects with StoreError, either all writes were made or none.
+   * @throws {StatusError} (rejects) FAILED_PRECONDITION if an increment meets a value that is not a
+   *   whole number, and RESOURCE_EXHAUSTED while too many commits wait; then nothing is written
    */
   commit(writes: readonly StoredWrite[], options?: CommitOptions): Promise<CommitResult>;
   /**
-   * Calls the listener soon after another process has written to a collection of the authority, where the engine can tell.
-   * It is a hint: it may come late, more than once, or never; reading is the truth. The returned function ends it.
+   * Calls the listener soon after another process has written to a collection of the authority, if
+   * the engine can detect it. This is a hint: it may come late, more than once, or never. Only a
+   * read shows the state. Call the returned function to stop.
    */
   follow(collection: string, listener: () => void): () => void;
-  /** What the clock of the store's server says, in milliseconds since 1970; undefined for an engine without a server. */
+  /**
+   * The clock of the store's server, in milliseconds since 1970; undefined for an engine without a
+   * server.
+   */
   time(): Promise<number | undefined>;
-  /** How many bytes the entries take on disk, with what the engine keeps beside them. */
+  /** The size of the entries on disk in bytes, including the engine's overhead. */
   size(): Promise<number>;
-  /** The ID of the installation that the store belongs to; undefined where it belongs to none. A copy of its file has the same. */
+  /**
+   * The ID of the installation that the store belongs to; undefined if it belongs to none. A copy
+   * of its file has the same ID.
+   */
   owner(): Promise<string | undefined>;
   /**
-   * Has the store belong to an installation, unless it belongs to one. It must have no entry, unless `withEntries` is set. Of
-   * several that race one gets it. It is on disk when this resolves.
-   * @returns the installation that it belongs to now; undefined where it has entries and belongs to none.
+   * Assigns the store to an installation, if it belongs to none. The store must have no entries,
+   * unless `withEntries` is set. If several processes race, one of them succeeds. The assignment is
+   * on disk when this resolves.
+   * @returns the installation that the store belongs to now; undefined if it has entries and
+   *   belongs to none
    */
   claim(installation: string, options?: { readonly withEntries?: boolean }): Promise<string | undefined>;
-  /** Deletes entries whose time has passed, for their room on disk. */
+  /** Deletes expired entries to free disk space. */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }

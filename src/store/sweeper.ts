@@ -1,7 +1,10 @@
-/** How often entries of services whose time has passed are deleted, in milliseconds. */
+/** How often expired entries of services are deleted, in milliseconds. */
 const INTERVAL_MS = 60_000;
 
-/** Sweeps a store of services regularly, until the timer is cleared. A sweep that fails is made up for by the next one. */
+/**
+ * Sweeps a services' store regularly, until the timer is cleared. If a sweep fails, the next one
+ * makes up for it.
+ */
 export function startSweeper(sweep: () => Promise<void>): NodeJS.Timeout {
   return setInterval(() => void sweep().catch(() => undefined), INTERVAL_MS).unref();
 }

@@ -1,4 +1,4 @@
-/** Turns: few at once, fair between groups, a bounded number that waits. */
+/** Turns: only a few at once, fair between groups, and a limited number that waits. */
 import t from "tap";
 import { FairTurns } from "../../src/kit/fair-turns.js";
 import { Code } from "../../src/kit/index.js";
@@ -6,7 +6,7 @@ import { Code } from "../../src/kit/index.js";
 const OPTIONS = { atOnce: 2, atOnceOfGroup: 1, maxWaiting: 8, maxWaitingOfGroup: 4, refusal: "too many wait" };
 const idle = { signal: new AbortController().signal };
 
-/** Work that a test ends by hand, in the order in which it has begun. */
+/** Work that a test ends explicitly, in the order in which it began. */
 function work(turns: FairTurns) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -27,13 +27,13 @@ function work(turns: FairTurns) {
     ends.delete(name);
     end();
     await all[Number(name.slice(1))];
-    // A turn ends when what awaits it has gone on.
+    // A turn ends after the code that awaits its result has run.
     await new Promise((resolve) => setImmediate(resolve));
   };
   return { run, begun, endNext, most: () => most };
 }
 
-t.test("a group with many waits behind one with few", async (t) => {
+t.test("a group with few waiting turns is not delayed by a group with many", async (t) => {
   const { run, begun, endNext, most } = work(new FairTurns({ ...OPTIONS, atOnce: 1 }));
   for (let index = 0; index < 4; index++) run("a");
   run("b");
@@ -42,7 +42,7 @@ t.test("a group with many waits behind one with few", async (t) => {
   t.equal(most(), 1);
 });
 
-t.test("one group leaves room for another", async (t) => {
+t.test("one group cannot use all turns", async (t) => {
   const { run, begun, endNext } = work(new FairTurns(OPTIONS));
   run("a");
   run("a");
@@ -54,7 +54,7 @@ t.test("one group leaves room for another", async (t) => {
   await endNext();
 });
 
-t.test("what may not wait is refused, by group and in all", async (t) => {
+t.test("turns are refused above the limit of the group, and above the limit of all", async (t) => {
   const { run, endNext } = work(new FairTurns(OPTIONS));
   const refused = { code: Code.RESOURCE_EXHAUSTED, message: "too many wait" };
   for (let index = 0; index < 5; index++) run("a");
@@ -66,7 +66,7 @@ t.test("what may not wait is refused, by group and in all", async (t) => {
   await endNext();
 });
 
-t.test("a call that ends while it waits leaves its place", async (t) => {
+t.test("a call that ends while it waits frees its place", async (t) => {
   const { run, begun, endNext } = work(new FairTurns(OPTIONS));
   run("a");
   const end = new AbortController();

@@ -1,4 +1,4 @@
-/** A service on the kit, in a process of its own: what it does is said by the name that is greeted. */
+/** A service on the kit in its own process. The name in the request selects what it does. */
 
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
@@ -15,13 +15,13 @@ const BEHAVIOURS: Readonly<Record<string, (call: Call) => Promise<string> | stri
     throw new Error("/secret/place cannot be opened");
   },
   count: async (call) => `${await call.store("counts").increment("greetings")}`,
-  // Asks this service itself, as another service would.
+  // Calls this service itself, as another service would.
   "ask who": async (call) => (await call.client(HelloworldService, "front").call({ name: "who" })).message,
   where: ({ clientAddress }) => clientAddress,
   "ask where": async (call) => (await call.client(HelloworldService, "front").call({ name: "where" })).message,
   "ask helloworld": async (call) => (await call.client(HelloworldService, "helloworld").call({ name: "Ada" })).message,
   "ask nobody": async (call) => (await call.client(HelloworldService, "nobody").call({ name: "Ada" })).message,
-  // Says what the caller sent as x-tenant, and what that cost.
+  // Returns the x-tenant header of the caller, and sends the cost in x-cost.
   tenant: (call) => {
     call.sendHeaders([["x-cost", "3"]]);
     call.setTrailers([["x-key-bin", Buffer.from([1, 2])]]);

@@ -1,4 +1,7 @@
-/** The code of a service is loaded for its first call that is granted, once, and again where that has failed. */
+/**
+ * The code of a service is loaded at the first granted call. It is loaded once, and again only
+ * after a failure.
+ */
 import pino from "pino";
 import t from "tap";
 import { parts } from "../../services/helloworld/helloworld.js";
@@ -28,14 +31,14 @@ function lazy(load: () => Promise<readonly Part[]>, guard = new TableGuard()) {
   return new InProcessChannel(dispatcherOf([service], { guard }));
 }
 
-t.test("it is loaded once, by the first of calls that come together", async (t) => {
+t.test("concurrent first calls load the code once", async (t) => {
   let loaded = 0;
   const channel = lazy(async () => {
     loaded++;
     return parts;
   });
   t.equal(loaded, 0, "not before a call");
-  // A process that is held up refuses calls that have waited for the code for long.
+  // A busy process refuses calls that have waited for the code for long.
   const greet = (name: string) => again(() => unary(channel, HelloworldService.call, { name }));
   const responses = await Promise.all(["Ada", "Bob", "Eve"].map(greet));
   t.same(
@@ -52,7 +55,7 @@ t.test("it is loaded once, by the first of calls that come together", async (t) 
   t.equal(loaded, 1);
 });
 
-t.test("a call that is refused loads nothing", async (t) => {
+t.test("a refused call does not load the code", async (t) => {
   let loaded = 0;
   const guard = new TableGuard();
   guard.close("helloworld:Helloworld.Call");
@@ -64,7 +67,7 @@ t.test("a call that is refused loads nothing", async (t) => {
   t.equal(loaded, 0);
 });
 
-t.test("a rule that is deleted while it is loaded refuses the call", async (t) => {
+t.test("a call is refused if its rule is deleted while the code is loaded", async (t) => {
   const guard = new TableGuard();
   const channel = lazy(async () => {
     guard.close("helloworld:Helloworld.Call");

@@ -1,4 +1,7 @@
-/** The contract of a definition that @grpc/proto-loader has loaded is the one of its `.proto`. */
+/**
+ * The contract of a definition that @grpc/proto-loader has loaded equals the contract of its
+ * `.proto`.
+ */
 import { loadSync, type ServiceDefinition } from "@grpc/proto-loader";
 import t from "tap";
 import { readDescriptors } from "../../src/contract/endpoint.js";
@@ -6,7 +9,7 @@ import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
 import { part } from "../../src/kit/index.js";
 import { descriptorsOf } from "../../src/kit/loaded-definition.js";
 
-t.test("types, optional fields, maps and imports are what the file says", (t) => {
+t.test("types, optional fields, maps and imports are as in the file", (t) => {
   const loaded = loadSync("test/kit/loaded.proto", { keepCase: true })["loaded.v1.Loaded"] as ServiceDefinition;
   const types = readDescriptors(descriptorsOf([part(loaded, { get: () => ({}) })]));
   const fieldsOf = (name: string) =>
@@ -39,7 +42,7 @@ t.test("types, optional fields, maps and imports are what the file says", (t) =>
   t.end();
 });
 
-t.test("generated code has no contract, and the error says what to give", (t) => {
+t.test("generated code has no contract, and the error says what to provide", (t) => {
   const generated = part(HelloworldService, { call: () => ({ message: "", msg: "" }), stream: async function* () {} });
   t.throws(() => descriptorsOf([generated]), { name: "TypeError", message: /^descriptors: must be given .*buf build/ });
   t.end();

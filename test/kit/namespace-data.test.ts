@@ -1,4 +1,5 @@
-// What deleted namespaces have left in the store of services is deleted after 30 days in the trash, and nothing else.
+// Data that deleted namespaces have left in the services' store is deleted after 30 days, and no
+// other data.
 
 import { pino } from "pino";
 import t, { type Test } from "tap";
@@ -21,19 +22,19 @@ interface Line {
   readonly entries?: number;
 }
 
-/** A log, and what it was told. */
+/** A log, and its lines. */
 function listen() {
   const lines: Line[] = [];
   return { lines, log: pino({}, { write: (line) => lines.push(JSON.parse(line)) }) };
 }
 
-/** What the authority says. */
+/** A response of the authority. */
 const says = (ids: ReadonlyMap<string, string>, installation = INSTALLATION): KnownNamespaces => ({
   installation,
   ids,
 });
 
-/** Looks once a day, for as many days; gives the reason of the last time. */
+/** Sweeps once a day for a number of days. Returns the reason of the last sweep. */
 async function sweepDaily(store: KeyValueStore, list: ListNamespaces, days: number, { from = 0, signal = NEVER } = {}) {
   const { log, lines } = listen();
   let doubt: string | undefined;
@@ -55,7 +56,7 @@ async function put(store: KeyValueStore, keys: readonly string[]): Promise<void>
   await store.commit(keys.map((key) => ({ kind: "set", key, value: "1", condition: undefined, expires: undefined })));
 }
 
-/** The keys of entries, and of marks. */
+/** The keys of entries and of marks. */
 async function keysOf(store: KeyValueStore): Promise<string[]> {
   const { entries } = await store.range({ from: "", to: "\u{10ffff}", limit: 1000 });
   return entries.map(({ key }) => key);
@@ -83,7 +84,7 @@ const DELETED = {
   "of one without identity that is gone": "b/gone/c/k",
 };
 
-t.test("what is left of namespaces is in the trash for 30 days, then goes; what others keep stays", async (t) => {
+t.test("data of namespaces that are gone is deleted after 30 days, and other data stays", async (t) => {
   const store = await opened(t, [...Object.values(KEPT), ...Object.values(DELETED)]);
   const first = await sweepDaily(store, async () => says(PRESENT), TRASH_DAYS);
   const before = await keysOf(store);
@@ -114,7 +115,7 @@ t.test("a clock that jumps ahead counts as one day", async (t) => {
   });
 });
 
-t.test("what is in the trash is there again when its namespace is", async (t) => {
+t.test("data that is marked for deletion is available again when its namespace is back", async (t) => {
   const store = await opened(t, ["a/back@1/c/k"]);
   const { lines } = await sweepDaily(store, async () => says(PRESENT), 20);
   t.equal(lines.length, 1);
@@ -135,7 +136,7 @@ const DOUBTS: Record<string, [KnownNamespaces, RegExp]> = {
   "the list lacks the namespace that is always there": [says(new Map([["team", "2"]])), /no namespace default/],
 };
 for (const [when, [known, reason]] of Object.entries(DOUBTS)) {
-  t.test(`nothing is done while ${when}`, async (t) => {
+  t.test(`nothing is marked while ${when}`, async (t) => {
     const keys = [...Object.values(KEPT), ...Object.values(DELETED)];
     const store = await opened(t, keys);
     const { doubt, lines } = await sweepDaily(store, async () => known, 2 * TRASH_DAYS);
@@ -143,7 +144,7 @@ for (const [when, [known, reason]] of Object.entries(DOUBTS)) {
     t.same(lines, []);
     t.same(await keysOf(store), keys.toSorted());
   });
-  t.test(`nothing that is in the trash is deleted while ${when}`, async (t) => {
+  t.test(`nothing that is marked is deleted while ${when}`, async (t) => {
     const store = await opened(t, ["a/gone@1/c/k"]);
     await sweepDaily(store, async () => says(PRESENT), TRASH_DAYS);
     await sweepDaily(store, async () => known, TRASH_DAYS, { from: TRASH_DAYS });
@@ -151,7 +152,7 @@ for (const [when, [known, reason]] of Object.entries(DOUBTS)) {
   });
 }
 
-t.test("a namespace that is created while the store is read keeps what it has", async (t) => {
+t.test("a namespace that is created while the store is read keeps its data", async (t) => {
   const store = await opened(t, ["a/gone@1/c/k"]);
   const present = new Map([["default", ""]]);
   const late = overriding(store, {
@@ -166,7 +167,7 @@ t.test("a namespace that is created while the store is read keeps what it has", 
   t.same(await keysOf(store), ["a/new@1/c/k"]);
 });
 
-t.test("it may be broken off after any commit, and is done by the next attempt", async (t) => {
+t.test("a sweep may be interrupted after any commit, and the next one completes it", async (t) => {
   const keys = Array.from({ length: 250 }, (_, number) => `a/gone@1/c/${number}`);
   const store = await opened(t, keys);
   await sweepDaily(store, async () => says(PRESENT), TRASH_DAYS);
@@ -200,7 +201,7 @@ t.test("several processes at once mark once, and count a day once", async (t) =>
   t.match((await store.get(["~trash/a/gone@1"]))[0], { value: /"days":2\}$/ });
 });
 
-t.test("where the authority cannot be asked, nothing is deleted", async (t) => {
+t.test("nothing is deleted while the authority does not respond", async (t) => {
   const store = await opened(t, Object.values(DELETED));
   await t.rejects(
     sweepDaily(store, () => Promise.reject(new Error("it is away")), 1),
@@ -210,7 +211,7 @@ t.test("where the authority cannot be asked, nothing is deleted", async (t) => {
 });
 
 t.test(
-  "a process looks a minute after it has opened the store, then every ten minutes, and says once why it does nothing",
+  "a process sweeps a minute after it has opened the store, then every ten minutes, and logs once why it does nothing",
   async (t) => {
     const store = await opened(t, ["a/gone@1/c/k"]);
     const due: { readonly ms: number; readonly act: () => void }[] = [];
@@ -225,7 +226,7 @@ t.test(
     const responses = [other, other, says(PRESENT)];
     const { log, lines } = listen();
     const left = new LeftData(store, async () => responses.shift()!, { services: SERVICES, log });
-    /** How long it took until it looked, in milliseconds, and what it said. */
+    /** The time until the next sweep in milliseconds, and the lines that it logged. */
     const next = async () => {
       const [{ ms, act }] = due.splice(0) as [(typeof due)[0]];
       act();

@@ -1,4 +1,4 @@
-// Options that are wrong are refused by `serve` at once, in words for who has written them.
+// `serve` refuses wrong options at once, with an error for the developer.
 import t from "tap";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
 import { type ServeOptions, serve } from "../../src/kit/index.js";

@@ -1,4 +1,7 @@
-/** `serve` runs a service in a process of its own: joined, guarded, told who calls, and stopped in good order. */
+/**
+ * `serve` runs a service in its own process: it joins, is guarded, knows its callers, and stops in
+ * good order.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import t, { type Test } from "tap";
@@ -69,7 +72,7 @@ t.test("it can be called as soon as it is served", async (t) => {
   t.match(front.errors(), /"err":\{"type":"Error","message":"\/secret\/place cannot be opened","stack":/);
 });
 
-t.test("headers that it names reach it, and its metadata callers", async (t) => {
+t.test("the headers that it names reach it, and its metadata reaches callers", async (t) => {
   await served(t);
   const sent = { ...admin, "x-tenant": "acme", "x-tenant-other": "no" };
   const response = await fetch(`${http}/front/Call?name=tenant`, { headers: sent });
@@ -77,7 +80,7 @@ t.test("headers that it names reach it, and its metadata callers", async (t) => 
   t.match(Object.fromEntries(response.headers), { "x-cost": "3", "x-key-bin": "AQI" });
 });
 
-t.test("it calls others for its own caller, as far as the rules allow both", async (t) => {
+t.test("it calls other services for its own caller, as far as the rules allow both", async (t) => {
   await served(t);
   t.same(await greet("ask who"), [200, "admin of default"]);
   t.same(await greet("ask helloworld"), [200, "Hello Ada"]);
@@ -93,7 +96,7 @@ t.test("it calls others for its own caller, as far as the rules allow both", asy
   t.match(detail, /Unauthorized call made to helloworld:Helloworld.Call by service front/);
 });
 
-t.test("it is told the client's address, and so are those that it calls", async (t) => {
+t.test("it gets the client's address, and so do the services that it calls", async (t) => {
   await served(t);
   const forwarded = { ...admin, "x-forwarded-for": "203.0.113.66, 192.0.2.7" };
   t.same(await greet("where", forwarded), [200, "192.0.2.7"]);
@@ -101,7 +104,7 @@ t.test("it is told the client's address, and so are those that it calls", async 
   t.same(await greet("where", { ...forwarded, "x-portico-client-address": "203.0.113.66" }), [200, "192.0.2.7"]);
 });
 
-t.test("at SIGTERM it finishes what is in flight, leaves, and exits with 0", async (t) => {
+t.test("at SIGTERM it finishes running calls, deregisters, and exits with 0", async (t) => {
   const front = await served(t);
   const response = greet("wait");
   await front.printed("waiting");
@@ -113,7 +116,7 @@ t.test("at SIGTERM it finishes what is in flight, leaves, and exits with 0", asy
   t.equal(status, 404, "nothing serves it any more");
 });
 
-t.test("without an enrolment the start ends with a line that says what to type", async (t) => {
+t.test("without an enrolment, the start ends with a line that says which command to run", async (t) => {
   const { child, errors } = run({});
   const [code] = await once(child, "close");
   t.equal(code, 1);

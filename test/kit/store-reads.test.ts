@@ -1,4 +1,7 @@
-/** Reads of the store that services share: few at once, fair between callers, within the memory of the process. */
+/**
+ * Reads of the store that services share: only a few at once, fair between callers, within the
+ * memory of the process.
+ */
 import t, { type Test } from "tap";
 import { CollectionStore } from "../../src/kit/collection-store.js";
 import { Code } from "../../src/kit/index.js";
@@ -9,7 +12,7 @@ import { overriding } from "../support/catalogue.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
 
-/** Bytes of an entry. */
+/** The size of an entry, in bytes. */
 const PAGE = 200_000;
 
 function callOf(account: string): Parameters<StoreReads["of"]>[0] {
@@ -18,7 +21,7 @@ function callOf(account: string): Parameters<StoreReads["of"]>[0] {
   return { caller: { account, ...identity }, namespace: "default", clientAddress: "127.0.0.1", signal };
 }
 
-/** A store with `count` entries, and how many of its reads run at most at once. */
+/** A store with `count` entries, and the maximum number of its reads that ran at once. */
 async function open(t: Test, { count = 4, limit = 256 * 1024 ** 2 } = {}) {
   const store = await openServiceStore("sqlite:", temporaryFolder(t));
   t.teardown(() => store.close());
@@ -45,7 +48,7 @@ async function open(t: Test, { count = 4, limit = 256 * 1024 ** 2 } = {}) {
   return { as, reads, budget, most: () => most };
 }
 
-t.test("of a hundred reads of a caller two run at once, of all callers four", async (t) => {
+t.test("at most two reads of a caller run at once, and at most four of all callers", async (t) => {
   const { as, most } = await open(t, { count: 1 });
   const all = (account: string) => Array.from({ length: 100 }, () => as(account).range());
   await Promise.all(all("ada"));
@@ -54,7 +57,7 @@ t.test("of a hundred reads of a caller two run at once, of all callers four", as
   t.equal(most(), 4);
 });
 
-t.test("ranges, counts and reads of several keys take turns, and one key does not wait", async (t) => {
+t.test("ranges, counts and reads of several keys take turns, but a read of one key does not wait", async (t) => {
   const { as, most } = await open(t, { count: 1 });
   const store = as("ada");
   const each = Array.from({ length: 10 }, () => [store.range(), store.count(), store.getMany(["0"])]);
@@ -64,7 +67,7 @@ t.test("ranges, counts and reads of several keys take turns, and one key does no
   t.ok(most() > 2, `${most()} at once`);
 });
 
-t.test("a caller's one read is not behind a hundred of another", async (t) => {
+t.test("one read of a caller does not wait for a hundred reads of another caller", async (t) => {
   const { as } = await open(t, { count: 4 });
   let done = 0;
   const flood = Array.from({ length: 100 }, () =>
@@ -77,7 +80,7 @@ t.test("a caller's one read is not behind a hundred of another", async (t) => {
   await Promise.all(flood);
 });
 
-t.test("what is read is reserved while it is used, and no longer", async (t) => {
+t.test("the memory of a result is reserved while it is used, and no longer", async (t) => {
   const { as, budget } = await open(t);
   let most = 0;
   const timer = setInterval(() => {
@@ -97,7 +100,7 @@ t.test("what is read is reserved while it is used, and no longer", async (t) => 
   await until(() => budget.reserved === 0);
 });
 
-t.test("what does not fit into the memory of the process is refused, and leaves nothing behind", async (t) => {
+t.test("a result that does not fit into the memory of the process is refused, and reserves nothing", async (t) => {
   const { as, budget, reads } = await open(t, { limit: 3 * PAGE });
   const refused = {
     code: Code.RESOURCE_EXHAUSTED,
@@ -120,7 +123,7 @@ t.test("what does not fit into the memory of the process is refused, and leaves 
   t.equal((await store.get("0"))?.length, PAGE);
 });
 
-t.test("of a caller's searches four run at once, and each has memory for what it keeps", async (t) => {
+t.test("four searches of a caller run at once, each with reserved memory", async (t) => {
   const { reads, budget } = await open(t, { count: 0 });
   const ends: (() => void)[] = [];
   const search = (account: string) =>

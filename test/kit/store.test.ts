@@ -1,4 +1,7 @@
-/** What handlers keep by `call.store`: apart by service, namespace and collection, limited, and safe from races. */
+/**
+ * The entries that handlers store with `call.store`: separated by service, namespace and
+ * collection, limited, and safe from races.
+ */
 
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
@@ -32,7 +35,7 @@ async function opened(t: Test): Promise<Make> {
     });
 }
 
-t.test("services, namespaces and collections see nothing of each other", async (t) => {
+t.test("services, namespaces and collections cannot see each other's entries", async (t) => {
   const make = await opened(t);
   const places = [
     {},
@@ -59,7 +62,7 @@ t.test("services, namespaces and collections see nothing of each other", async (
   }
 });
 
-t.test("a racing update is lost where a handler reads and sets, and is not where it updates", async (t) => {
+t.test("concurrent changes are lost if a handler gets and sets, but not if it updates", async (t) => {
   const make = await opened(t);
   const racers = Array.from({ length: 64 }, (_, racer) => racer);
   const unsafe = make<number[]>({ collection: "unsafe" });
@@ -75,7 +78,7 @@ t.test("a racing update is lost where a handler reads and sets, and is not where
   t.equal(await make<number>().get("count"), 64);
 });
 
-t.test("money that is moved by commits is neither made nor lost, and no balance is overdrawn", async (t) => {
+t.test("commits that move money neither create nor lose any, and overdraw no balance", async (t) => {
   const make = await opened(t);
   const wallets = make<number>();
   for (const name of ["a", "b", "c"]) await wallets.set(`balance/${name}`, 10);
@@ -100,7 +103,7 @@ t.test("money that is moved by commits is neither made nor lost, and no balance 
   t.same(await transfer("a", "nobody", "new"), { committed: false, failed: 1 });
 });
 
-t.test("a page continues where the one before it ended, in both directions", async (t) => {
+t.test("a page continues where the previous one ended, in both directions", async (t) => {
   const make = await opened(t);
   const store = make<number>();
   const keys = ["a", "b/1", "b/10", "b/2", "b/é", "b/😀", "b0", "c"];
@@ -121,7 +124,7 @@ t.test("a page continues where the one before it ended, in both directions", asy
   ]);
 });
 
-t.test("an entry is absent once its time has passed, and until then keeps it through updates", async (t) => {
+t.test("an entry is absent once it has expired, and updates do not change when it expires", async (t) => {
   const make = await opened(t);
   const store = make<number>();
   await store.set("key", 1, { ttlMs: 3_600_000 });
@@ -164,7 +167,7 @@ const REFUSED: readonly [what: string, act: (store: Store<unknown>) => Promise<u
   ],
 ];
 
-t.test("what is outside the limits is refused, and nothing is written", async (t) => {
+t.test("values outside the limits are refused, and nothing is written", async (t) => {
   const store = (await opened(t))();
   for (const [what, act, message] of REFUSED) {
     await t.rejects(async () => act(store), { code: Code.INVALID_ARGUMENT, message }, what);
@@ -172,7 +175,7 @@ t.test("what is outside the limits is refused, and nothing is written", async (t
   t.equal(await store.count(), 0);
 });
 
-t.test("a store that cannot be used is UNAVAILABLE for the caller, who is told no path", async (t) => {
+t.test("the caller gets UNAVAILABLE for a store that cannot be used, without its path", async (t) => {
   const failures: string[] = [];
   const store = new CollectionStore({
     open: () => Promise.reject(new StoreError("store /secret/place is locked")),
@@ -187,7 +190,7 @@ t.test("a store that cannot be used is UNAVAILABLE for the caller, who is told n
   t.same(failures, ["store /secret/place is locked"]);
 });
 
-t.test("a write that fails in the store is told to be unknown, and a read is not", async (t) => {
+t.test("the error for a failed write says that its outcome is unknown, the error for a read does not", async (t) => {
   const broken = () => Promise.reject(new StoreError("store /secret/place did not answer within 10000 ms"));
   const { close, ...real } = overriding(await openServiceStore("sqlite:", temporaryFolder(t)), {});
   t.teardown(() => close());

@@ -8,7 +8,7 @@ import { until } from "../support/until.js";
 
 const RACERS = 64;
 
-t.test("keeps a value until it is deleted", async (t) => {
+t.test("stores a value until it is deleted", async (t) => {
   const { call } = serveCatalogue(t, "cache", parts);
   await call("Set", { key: "greeting", value: "Hello Ada" });
   t.match(await call("Get", { key: "greeting" }), { value: "Hello Ada" });
@@ -34,7 +34,7 @@ t.test("a value expires", async (t) => {
   t.ok(Date.now() >= Date.parse(expires));
 });
 
-t.test("a value lives 30 days unless it is said how long", async (t) => {
+t.test("a value expires after 30 days by default", async (t) => {
   const { call } = serveCatalogue(t, "cache", parts);
   const before = Date.now();
   const { expires } = await call("Set", { key: "greeting", value: "Hello Ada" });
@@ -51,7 +51,7 @@ t.test("a value survives a restart", async (t) => {
   t.match(await call("Get", { key: "greeting" }), { value: "Hello Ada" });
 });
 
-t.test("counts up and down, from 0 where a key is absent", async (t) => {
+t.test("counts up and down, and an absent key counts as 0", async (t) => {
   const { call } = serveCatalogue(t, "cache", parts);
   t.same(await call("Increment", { key: "visits" }), { value: "1" });
   t.same(await call("Increment", { key: "visits", by: 41 }), { value: "42" });
@@ -60,7 +60,7 @@ t.test("counts up and down, from 0 where a key is absent", async (t) => {
   t.match(await call("Get", { key: "visits" }), { value: "-9" });
 });
 
-t.test("counts in what Set has written, to the largest number that JSON holds exactly", async (t) => {
+t.test("counts a number that Set has written, up to the largest number that is exact in JSON", async (t) => {
   const { call } = serveCatalogue(t, "cache", parts);
   await call("Set", { key: "visits", value: "9007199254740990" });
   t.same(await call("Increment", { key: "visits" }), { value: "9007199254740991" });
@@ -68,7 +68,7 @@ t.test("counts in what Set has written, to the largest number that JSON holds ex
   t.match(await call("Get", { key: "visits" }), { value: "9007199254740991" }, "and nothing was written");
 });
 
-t.test("does not count in a text", async (t) => {
+t.test("refuses to count a text", async (t) => {
   const { call } = serveCatalogue(t, "cache", parts);
   for (const value of ["ten", "", "1.5", "0x1f", "007", "-0", "9007199254740992"]) {
     await call("Set", { key: "visits", value });
@@ -76,7 +76,7 @@ t.test("does not count in a text", async (t) => {
   }
 });
 
-t.test("counting does not prolong the life of an entry", async (t) => {
+t.test("counting does not change when an entry expires", async (t) => {
   const { call } = serveCatalogue(t, "cache", parts);
   await call("Increment", { key: "visits", lifetime: "60s" });
   await call("Increment", { key: "visits", lifetime: "3600s" });
@@ -85,28 +85,28 @@ t.test("counting does not prolong the life of an entry", async (t) => {
   t.ok(left > 0 && left <= 60_000, `${left} ms are left`);
 });
 
-t.test(`${RACERS} racing counts`, async (t) => {
+t.test(`${RACERS} concurrent counts`, async (t) => {
   const race = async (call: ReturnType<typeof serveCatalogue>["call"]) => {
     const responses = await Promise.all(Array.from({ length: RACERS }, () => call("Increment", { key: "visits" })));
     return { responses: new Set(responses.map(({ value }) => value)).size, ...(await call("Get", { key: "visits" })) };
   };
-  t.test("lose nothing", async (t) => {
+  t.test("lose no change", async (t) => {
     const { call } = serveCatalogue(t, "cache", parts);
     await call("Set", { key: "visits", value: "0" });
     t.match(await race(call), { responses: RACERS, value: `${RACERS}` });
   });
-  t.test("lose nothing where the key is absent at first", async (t) => {
+  t.test("lose no change if the key is absent at first", async (t) => {
     const { call } = serveCatalogue(t, "cache", parts);
     t.match(await race(call), { responses: RACERS, value: `${RACERS}` });
   });
-  t.test("lose nothing when two processes have the store", async (t) => {
+  t.test("lose no change if two processes use the store", async (t) => {
     const folder = temporaryFolder(t);
     (await openServiceStore("sqlite:", folder)).close();
     const [one, other] = [serveCatalogue(t, "cache", parts, { folder }), serveCatalogue(t, "cache", parts, { folder })];
     await Promise.all([one, other].map(({ call }) => race(call)));
     t.match(await one.call("Get", { key: "visits" }), { value: `${2 * RACERS}` });
   });
-  t.test("lose most without the safeguard", async (t) => {
+  t.test("lose most changes without the safeguard", async (t) => {
     const { call } = serveCatalogue(t, "cache", parts, { through: withoutConditions });
     await call("Set", { key: "visits", value: "0" });
     const { value } = await race(call);
@@ -132,7 +132,7 @@ t.test("accounts of a namespace share the entries; namespaces do not", async (t)
   t.same(await call("ListKeys", {}, { namespace: "other" }), { keys: [], next: "" });
 });
 
-t.test("a value comes back as it was written, also a number", async (t) => {
+t.test("returns a value as it was written, even if it looks like a number", async (t) => {
   const { call } = serveCatalogue(t, "cache", parts);
   for (const value of ["42", "-1", "0", "-0", "007", "1e3", "9007199254740993", "true", "null", '"']) {
     await call("Set", { key: "value", value });
@@ -165,14 +165,14 @@ for (const { endpoint, request, field } of WRONG) {
   });
 }
 
-t.test("a full cache refuses new keys, without counting for each, and takes those that are there", async (t) => {
+t.test("a full cache refuses new keys without a count for each, and accepts existing keys", async (t) => {
   let counts = 0;
   const { call } = serveCatalogue(t, "cache", parts, {
     through: (store) =>
       overriding(store, {
         count: async () => {
           counts++;
-          // So long that no second one is due in this test.
+          // So long that no second count is due during this test.
           await new Promise((resolve) => setTimeout(resolve, 500));
           return 100_000;
         },
@@ -191,26 +191,29 @@ t.test("a full cache refuses new keys, without counting for each, and takes thos
   t.same((await call("ListKeys", {}, { namespace })).keys, []);
 });
 
-t.test("in a full cache, entries that are there are set, counted and deleted, which makes room", async (t) => {
-  let isFull = false;
-  const { call } = serveCatalogue(t, "cache", parts, {
-    through: (store) => overriding(store, { count: async () => (isFull ? 100_000 : 99_995) }),
-  });
-  const as = { namespace: "filled" };
-  await call("Set", { key: "a", value: "1" }, as);
-  await call("Set", { key: "b", value: "2" }, as);
-  await call("Set", { key: "c", value: "3" }, as);
-  isFull = true;
-  await until(() =>
-    call("Set", { key: "d", value: "4" }, as).then(
-      () => false,
-      () => true,
-    ),
-  );
-  t.ok((await call("Set", { key: "a", value: "5" }, as)).expires);
-  t.same(await call("Increment", { key: "b" }, as), { value: "3" });
-  await t.rejects(call("Increment", { key: "a", by: "9007199254740991" }, as), { code: Code.FAILED_PRECONDITION });
-  t.same(await call("Delete", { key: "c" }, as), { deleted: true });
-  await call("Set", { key: "e", value: "6" }, as);
-  await t.rejects(call("Set", { key: "f", value: "7" }, as), { code: Code.RESOURCE_EXHAUSTED });
-});
+t.test(
+  "in a full cache, existing entries can be set, counted and deleted, and a deletion frees capacity",
+  async (t) => {
+    let isFull = false;
+    const { call } = serveCatalogue(t, "cache", parts, {
+      through: (store) => overriding(store, { count: async () => (isFull ? 100_000 : 99_995) }),
+    });
+    const as = { namespace: "filled" };
+    await call("Set", { key: "a", value: "1" }, as);
+    await call("Set", { key: "b", value: "2" }, as);
+    await call("Set", { key: "c", value: "3" }, as);
+    isFull = true;
+    await until(() =>
+      call("Set", { key: "d", value: "4" }, as).then(
+        () => false,
+        () => true,
+      ),
+    );
+    t.ok((await call("Set", { key: "a", value: "5" }, as)).expires);
+    t.same(await call("Increment", { key: "b" }, as), { value: "3" });
+    await t.rejects(call("Increment", { key: "a", by: "9007199254740991" }, as), { code: Code.FAILED_PRECONDITION });
+    t.same(await call("Delete", { key: "c" }, as), { deleted: true });
+    await call("Set", { key: "e", value: "6" }, as);
+    await t.rejects(call("Set", { key: "f", value: "7" }, as), { code: Code.RESOURCE_EXHAUSTED });
+  },
+);

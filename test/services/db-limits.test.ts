@@ -1,4 +1,5 @@
-// What db reads in one call, and numbers that JSON does not have, which come by gRPC.
+// How much db reads in one call; and numbers that JSON cannot represent, but gRPC requests can
+// have.
 import t from "tap";
 import { parts } from "../../services/db/db.js";
 import { recordsOf, type StoredRecord, tablesOf } from "../../services/db/tables.js";
@@ -10,7 +11,7 @@ const call = testCall({ account: "ada" });
 // biome-ignore lint/suspicious/noExplicitAny: requests are as gRPC decodes them.
 const db = parts[0]!.implementation as Record<string, (request: object, call: unknown) => any>;
 
-/** Calls an endpoint as over gRPC: fields that are left out have their default. */
+/** Calls an endpoint like over gRPC: omitted fields have their default values. */
 const defaults = { id: "", after: undefined, limit: 0, indexes: [], filter: undefined };
 const ask = (endpoint: string, request: object) => db[endpoint]!({ ...defaults, ...request }, call);
 
@@ -18,7 +19,7 @@ function comparing(field: string, operator: Operator, value: unknown): Filter {
   return { field, operator, value: value as Filter["value"], and: [], or: [], not: undefined };
 }
 
-/** Writes records of a table, without the index and the number of records. */
+/** Writes records of a table, without index entries and without counting them. */
 async function fill(table: string, count: number): Promise<void> {
   await ask("createTable", { table });
   const { id } = (await tablesOf(call).get(table))!;
@@ -36,22 +37,25 @@ t.test("a table of 10,000 records is counted in one call", async (t) => {
   t.same(await ask("count", { table: "exact", filter: ALL }), { count: 10_000, next: "" });
 });
 
-t.test("a larger one is counted in pieces by who asks for them, else refused with what to do", async (t) => {
-  await fill("large", 10_050);
-  await t.rejects(ask("count", { table: "large", filter: ALL }), {
-    code: Code.RESOURCE_EXHAUSTED,
-    message: /^filter: .*Index the field.* set `after` to an empty text/s,
-  });
-  const first = await ask("count", { table: "large", filter: ALL, after: "" });
-  t.same(first, { count: 10_000, next: "r09999" });
-  t.same(await ask("count", { table: "large", filter: ALL, after: first.next }), { count: 50, next: "" });
-  t.same(await ask("count", { table: "large", after: "r10039" }), { count: 10, next: "" }, "also without a filter");
-});
+t.test(
+  "a larger table is counted in several calls if the caller asks for parts; otherwise the error says what to do",
+  async (t) => {
+    await fill("large", 10_050);
+    await t.rejects(ask("count", { table: "large", filter: ALL }), {
+      code: Code.RESOURCE_EXHAUSTED,
+      message: /^filter: .*Index the field.* set `after` to an empty text/s,
+    });
+    const first = await ask("count", { table: "large", filter: ALL, after: "" });
+    t.same(first, { count: 10_000, next: "r09999" });
+    t.same(await ask("count", { table: "large", filter: ALL, after: first.next }), { count: 50, next: "" });
+    t.same(await ask("count", { table: "large", after: "r10039" }), { count: 10, next: "" }, "also without a filter");
+  },
+);
 
 const NUMBERS = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
 for (const number of NUMBERS) {
-  t.test(`${number} is refused by name, wherever it stands`, async (t) => {
+  t.test(`${number} is refused in every field, and the error names the field`, async (t) => {
     await ask("create", { table: "finite", id: `x${number}`, fields: { age: 1 } });
     const refused = (field: string) => ({
       code: Code.INVALID_ARGUMENT,

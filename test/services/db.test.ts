@@ -49,7 +49,7 @@ t.test("a field may have any name", async (t) => {
   t.equal(JSON.stringify(records[0].fields), '{"__proto__":{"admin":false},"constructor":1}');
 });
 
-t.test("a record without an ID gets one, and new ones ascend", async (t) => {
+t.test("a record without an ID gets one, and newer IDs sort after older ones", async (t) => {
   const { call } = serveCatalogue(t, "db", parts);
   const ids: string[] = [];
   for (let index = 0; index < 3; index++) ids.push((await call("Create", { table, fields: {} })).id);
@@ -57,7 +57,7 @@ t.test("a record without an ID gets one, and new ones ascend", async (t) => {
   t.equal(new Set(ids).size, 3);
 });
 
-t.test("an update of an older revision is refused", async (t) => {
+t.test("an update with an older revision is refused", async (t) => {
   const { call } = serveCatalogue(t, "db", parts);
   await call("Create", { table, id: "ada", fields: { age: 36 } });
   await call("Update", { table, id: "ada", fields: { age: 37 }, revision: 1 });
@@ -70,7 +70,7 @@ const FILTERS = [
   { filter: { field: "name", operator: "NOT_EQUAL", value: "Ada" }, ids: ["bob", "cleo", "dora"] },
   { filter: { field: "age", operator: "LESS", value: 36.5 }, ids: ["ada"] },
   { filter: { field: "age", operator: "LESS_OR_EQUAL", value: 36.5 }, ids: ["ada", "cleo"] },
-  // A text is neither more nor less than a number.
+  // A text is neither less nor greater than a number.
   { filter: { field: "age", operator: "GREATER", value: 36 }, ids: ["bob", "cleo"] },
   { filter: { field: "age", operator: "GREATER_OR_EQUAL", value: 41 }, ids: ["bob"] },
   { filter: { field: "age", operator: "GREATER", value: "4" }, ids: ["dora"] },
@@ -84,7 +84,7 @@ const FILTERS = [
   { filter: { field: "active", value: true }, ids: ["ada", "dora"] },
   { filter: { field: "address.city", value: "Rome" }, ids: ["cleo"] },
   { filter: { field: "address", value: { city: "Rome" } }, ids: ["cleo"] },
-  // Null and absent are the same.
+  // Null and absent are equal.
   { filter: { field: "email", value: null }, ids: ["ada", "bob", "cleo", "dora"] },
   { filter: { field: "address", value: null }, ids: ["dora"] },
   { filter: { field: "toString", operator: "NOT_EQUAL", value: null }, ids: [] },
@@ -123,7 +123,9 @@ for (const [which, indexes] of Object.entries(INDEXES)) {
   });
 }
 
-/** Values whose order as keys of an index is not that of their texts, or whose texts are cut. */
+/**
+ * Values whose order as index keys differs from the order of their texts, or whose texts are cut.
+ */
 const VALUES = [
   ...[-1e308, -10, -9.5, -1, -0.1, 0, 1e-300, 0.1, 1, 9.5, 10, 1e308],
   ...["", "\u0000", "a", "a\u0000b", "a\u0001", "a\u0001a", "aa", "b", "é", "\ud83d\ude00"],
@@ -131,7 +133,7 @@ const VALUES = [
   ...[true, false, null, [1], { a: 1 }],
 ];
 
-t.test("an index finds what reading every record finds", async (t) => {
+t.test("a search by an index finds the same records as a search of all records", async (t) => {
   const { call } = serveCatalogue(t, "db", parts);
   await call("CreateTable", { table: "indexed", indexes: ["value"] });
   for (const [index, value] of VALUES.entries()) {
@@ -148,7 +150,7 @@ t.test("an index finds what reading every record finds", async (t) => {
   }
 });
 
-t.test("an index reads only what may match", async (t) => {
+t.test("a search by an index reads only records that may match", async (t) => {
   let ranges = 0;
   const { call } = serveCatalogue(t, "db", parts, {
     through: (store) =>
@@ -236,7 +238,7 @@ for (const endpoint of ["Read", "Update", "Delete", "Truncate", "Count", "Rename
   });
 }
 
-t.test("64 racing updates of a record", async (t) => {
+t.test("64 concurrent updates of a record", async (t) => {
   const race = async (call: Calls["call"]) => {
     await call("CreateTable", { table, indexes: ["last"] });
     await call("Create", { table, id: "ada", fields: {} });
@@ -248,7 +250,7 @@ t.test("64 racing updates of a record", async (t) => {
     const [record] = (await call("Read", { table, id: "ada" })).records;
     return record;
   };
-  t.test("lose no field, and leave one entry in the index", async (t) => {
+  t.test("lose no field, and leave one index entry", async (t) => {
     const { call } = serveCatalogue(t, "db", parts);
     const { fields, revision } = await race(call);
     t.equal(revision, "65");

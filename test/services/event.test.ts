@@ -21,7 +21,7 @@ async function take(stream: AsyncGenerator<Message>, count: number): Promise<Mes
 
 const numbersOf = (events: readonly Message[]): number[] => events.map(({ payload }) => payload.number);
 
-t.test("an event is published at the next offset and read again", async (t) => {
+t.test("an event is published at the next offset, and can be read again", async (t) => {
   const { call } = serveCatalogue(t, "event", parts);
   t.same(await call("Publish", { topic, payload: { number: 1 } }), { offset: "1" });
   t.same(await call("Publish", { topic, payload: { number: 2 } }), { offset: "2" });
@@ -33,7 +33,7 @@ t.test("an event is published at the next offset and read again", async (t) => {
   t.equal(next, "3");
 });
 
-t.test("a replay begins at any offset or time, and goes on page by page", async (t) => {
+t.test("a replay begins at any offset or time, and continues page by page", async (t) => {
   const { call } = serveCatalogue(t, "event", parts);
   await publish(call, 1, 2, 3, 4);
   const first = await call("Read", { topic, offset: 2, limit: 2 });
@@ -54,7 +54,7 @@ t.test("a topic without events is empty", async (t) => {
 });
 
 t.test("a consumer without a group", async (t) => {
-  t.test("gets what is published from now on", async (t) => {
+  t.test("gets events that are published from now on", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     await publish(call, 1);
     const events = stream("Consume", { topic });
@@ -63,12 +63,12 @@ t.test("a consumer without a group", async (t) => {
     void first.then(() => {
       received = true;
     });
-    // The consumer may begin before or after any of them, but after the first.
+    // The stream may begin before or after any of these events, but after the first.
     for (let number = 2; !received; number++) await publish(call, number);
     t.ok((await first).value.payload.number > 1);
   });
 
-  t.test("gets a replay, and then what is new", async (t) => {
+  t.test("gets a replay, and then new events", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     await publish(call, 1, 2);
     const events = stream("Consume", { topic, offset: 2 });
@@ -77,13 +77,13 @@ t.test("a consumer without a group", async (t) => {
     t.match(third, { offset: "3", payload: { number: 3 } });
   });
 
-  t.test("may wait for a topic that does not exist yet", async (t) => {
+  t.test("can wait for a topic that does not exist yet", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     const [[first]] = await Promise.all([take(stream("Consume", { topic, offset: 1 }), 1), publish(call, 1)]);
     t.match(first, { offset: "1" });
   });
 
-  t.test("gets events of another process too", async (t) => {
+  t.test("also gets events that another process publishes", async (t) => {
     const folder = temporaryFolder(t);
     const one = serveCatalogue(t, "event", parts, { folder });
     await publish(one.call, 1);
@@ -118,7 +118,7 @@ t.test("a group", async (t) => {
     t.same(numbersOf(await take(stream("Consume", { topic, group }), 2)), [1, 2]);
   });
 
-  t.test("begins at an offset of its choice, and goes on where it is", async (t) => {
+  t.test("begins at a chosen offset, and later continues where it stopped", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     await publish(call, 1, 2, 3);
     const first = stream("Consume", { topic, group, offset: 2 });
@@ -138,7 +138,7 @@ t.test("a group", async (t) => {
     t.same(numbersOf(await take(stream("Consume", { topic, group }), 2)), [2, 3]);
   });
 
-  t.test("does not go back", async (t) => {
+  t.test("does not move back", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     await publish(call, 1, 2, 3);
     await call("Acknowledge", { topic, group, offset: 2 });
@@ -146,14 +146,14 @@ t.test("a group", async (t) => {
     t.same(numbersOf(await take(stream("Consume", { topic, group }), 1)), [3]);
   });
 
-  t.test("knows nothing of another group", async (t) => {
+  t.test("is independent of other groups", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     await publish(call, 1, 2);
     await call("Acknowledge", { topic, group, offset: 2 });
     t.same(numbersOf(await take(stream("Consume", { topic, group: "audit" }), 2)), [1, 2]);
   });
 
-  t.test("gives events to one consumer, and to the next when that leaves", async (t) => {
+  t.test("delivers events to one consumer, and to the next one when the first leaves", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     await publish(call, 1);
     const first = stream("Consume", { topic, group });
@@ -168,7 +168,7 @@ t.test("a group", async (t) => {
     t.match((await waiting).value, { offset: "3" });
   });
 
-  t.test("loses nothing when a consumer leaves in the middle", async (t) => {
+  t.test("loses no event when a consumer leaves in the middle", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     await publish(call, 1, 2, 3, 4, 5);
     const seen = new Set<number>();
@@ -176,7 +176,7 @@ t.test("a group", async (t) => {
       const consumer = stream("Consume", { topic, group });
       for (const { payload, offset: at } of await take(consumer, Math.min(2, 5 - offset))) {
         seen.add(payload.number);
-        // It leaves before it has acknowledged the second.
+        // It leaves before it has acknowledged the second event.
         if (Number(at) === offset + 1) await call("Acknowledge", { topic, group, offset: at });
       }
       await consumer.return(undefined);
@@ -185,7 +185,7 @@ t.test("a group", async (t) => {
     t.same([...seen], [1, 2, 3, 4, 5]);
   });
 
-  t.test("cannot acknowledge what was not published", async (t) => {
+  t.test("cannot acknowledge an event that was not published", async (t) => {
     const { call } = serveCatalogue(t, "event", parts);
     await publish(call, 1);
     for (const offset of [0, 2]) {
@@ -195,7 +195,7 @@ t.test("a group", async (t) => {
   });
 });
 
-t.test("64 racing publishers", async (t) => {
+t.test("64 concurrent publishers", async (t) => {
   const race = async (call: Calls["call"]) => {
     await publish(call, 0);
     const racers = Array.from({ length: 64 }, (_, number) =>
@@ -204,7 +204,7 @@ t.test("64 racing publishers", async (t) => {
     const offsets = new Set((await Promise.all(racers)).map(({ offset }) => offset));
     return { offsets: offsets.size, events: (await call("Read", { topic, limit: 1000 })).events.length };
   };
-  t.test("lose no event, and each has an offset of its own", async (t) => {
+  t.test("lose no event, and each event has its own offset", async (t) => {
     const { call } = serveCatalogue(t, "event", parts);
     t.same(await race(call), { offsets: 64, events: 65 });
   });

@@ -1,6 +1,7 @@
 /**
- * What holds for every endpoint of every service of the table, whatever it does: bad input is the caller's error and names the
- * field, and a namespace sees nothing of another. A new service is covered by its row in the table.
+ * Rules for every endpoint of every built-in service: bad input is the caller's error and the error
+ * names the field, and a namespace sees no data of another one. A new service is tested as soon as
+ * it is in BUILT_IN_SERVICES.
  */
 import t from "tap";
 import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
@@ -11,19 +12,22 @@ import { JsonError } from "../../src/json/codec.js";
 import { badRequests } from "../support/bad-fields.js";
 import { type As, type Calls, serveCatalogue } from "../support/catalogue.js";
 
-/** How long a stream that has been granted may be silent before the test goes on, in milliseconds. */
+/** How long a granted stream may be silent before the test continues, in milliseconds. */
 const SILENCE_MS = 50;
 
-/** Keeps nothing, and greets names as long as a body may be. */
+/** Services that store nothing and accept texts of any length that fits into a body. */
 const TAKES_ANY_LENGTH: ReadonlySet<string> = new Set(["helloworld"]);
 
-/** Names of endpoints after which nothing is left to be seen. */
+/** Names of endpoints that may leave no data for later requests. */
 const TAKES_AWAY = /^(?:Delete|Drop|Truncate|Pop|Remove|Rename|Clear)/;
 
 /** A request as the documents show it. */
 const exampleFor = ({ method }: Endpoint) => exampleOf(method.input, "input") as Record<string, unknown>;
 
-/** The answer, or the first of a stream; the error, as the gateway would answer it. */
+/**
+ * The response, or the first message of a stream. An error is returned with the gateway's status
+ * for it.
+ */
 async function answerOf(calls: Calls, endpoint: Endpoint, request: object, as: As = {}) {
   const { name, methodKind } = endpoint.method;
   try {
@@ -39,16 +43,16 @@ async function answerOf(calls: Calls, endpoint: Endpoint, request: object, as: A
   }
 }
 
-/** Takes no stream of requests: the harness sends one. */
+/** The endpoints that do not take a stream of requests, because the harness sends one request. */
 const served = (calls: Calls) =>
   calls.endpoints.filter(({ method }) => ["unary", "server_streaming"].includes(method.methodKind));
 
 for (const [service, load] of Object.entries(BUILT_IN_SERVICES)) {
-  t.test(`${service}: bad input is an error of the caller, and names the field`, async (t) => {
+  t.test(`${service}: bad input is an error of the caller, and the error names the field`, async (t) => {
     const calls = serveCatalogue(t, service, await load());
     const [creates] = served(calls);
     for (const endpoint of served(calls)) {
-      // By convention the first endpoint creates what the others are about.
+      // By convention the first endpoint creates the data that the others need.
       if (creates !== undefined) await answerOf(calls, creates, exampleFor(creates));
       for (const { path, name, what, request } of badRequests(endpoint.method.input, exampleFor(endpoint))) {
         const { status, code, detail, cause } = await answerOf(calls, endpoint, request);
@@ -77,11 +81,12 @@ for (const [service, load] of Object.entries(BUILT_IN_SERVICES)) {
   ] as const) {
     t.test(`${service}: ${title}`, async (t) => {
       const calls = serveCatalogue(t, service, await load());
-      // What it answers to the same requests where there is nothing of another is no leak.
+      // The responses of a service without any data. Texts that these contain are no leak.
       const empty = serveCatalogue(t, service, await load());
       const seen = new Set<string>();
       const requested = new Set<string>();
-      // Twice, so that what reads comes after what writes. What is written is marked where the service takes that.
+      // Two rounds, so that reads also come after writes. Written texts are marked, if the service
+      // accepts the marked request.
       for (let round = 0; round < 2; round++) {
         for (const endpoint of served(calls)) {
           if (TAKES_AWAY.test(endpoint.method.name)) continue;
@@ -112,20 +117,23 @@ function namesField(detail: string | undefined, name: string): boolean {
   return detail?.split(/[^A-Za-z0-9_]+/).includes(name) === true;
 }
 
-/** All texts of a message that are long enough to be nobody else's. */
+/** The texts of a message that are long enough to be unique. */
 function textsIn(value: unknown): string[] {
   if (typeof value === "string") return value.length >= 6 ? [value] : [];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The request with each of its texts changed, so that it is known again. */
+/** The request with a suffix on each of its texts, to recognize them in responses. */
 function marked(request: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(
     Object.entries(request).map(([name, value]) => [name, typeof value === "string" ? `${value}marked` : value]),
   );
 }
 
-/** Requests in which one field names what the service has made for another namespace, such as an ID. */
+/**
+ * Requests in which one field has a text that the service generated for another namespace, such as
+ * an ID.
+ */
 function withTextsOf(request: Readonly<Record<string, unknown>>, texts: ReadonlySet<string>): object[] {
   const fields = Object.keys(request).filter((name) => typeof request[name] === "string");
   const candidates = [...texts].filter((text) => text.length <= 64).slice(0, 20);

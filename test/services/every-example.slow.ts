@@ -1,5 +1,5 @@
-// Every endpoint with the example of its documentation: it is accepted, and an account sees and takes away nothing of another's where
-// data belongs to accounts.
+// Every endpoint with the example of its documentation: it is accepted. If data belongs to
+// accounts, an account cannot see or remove another account's data.
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import t from "tap";
 import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
@@ -11,18 +11,18 @@ import { type As, type Calls, type Message, serveCatalogue } from "../support/ca
 
 /** Services whose data belongs to the account that calls. */
 const OF_ACCOUNTS = new Set(["notes", "otp", "url", "wallet"]);
-/** Endpoints of these that everyone may call. */
+/** Endpoints of these services that every caller may use. */
 const FOR_ALL = new Set(["Resolve"]);
-/** What makes the data that the other examples are about. */
+/** Endpoints that create the data for the other examples. */
 const FIRST = ["CreateTable", "Create", "Set", "Push", "Publish", "Credit", "Generate", "Shorten"];
-/** What takes it away. */
+/** Endpoints that remove this data. */
 const LAST = ["Pop", "Truncate", "Delete", "DeleteTopic", "RenameTable", "DropTable", "Validate"];
 
 const services = await Promise.all(
   Object.entries(BUILT_IN_SERVICES).map(async ([service, load]) => ({ service, parts: await load() })),
 );
 
-/** The status that a call is answered with, by HTTP's numbers, and the answer or the message. */
+/** The HTTP status of a call, with the response or the error's message. */
 async function answerOf(
   { call, stream }: Calls,
   { method }: Endpoint,
@@ -55,11 +55,11 @@ for (const { service, parts } of services) {
   const as: As = { account: "bob" };
 
   if (OF_ACCOUNTS.has(service)) {
-    t.test(`${service}: another account is answered as if there was no data`, async (t) => {
+    t.test(`${service}: another account gets the same responses as if there was no data`, async (t) => {
       for (const endpoint of inOrder(calls.endpoints).filter(({ method }) => !LAST.includes(method.name))) {
         await answerOf(ada, endpoint, exampleFor(endpoint));
       }
-      // What generates is random; what everyone may call is no secret.
+      // Generated values are random, and data that every caller may read is not secret.
       const reads = calls.endpoints.filter(
         (endpoint) =>
           isRead(endpoint) &&
@@ -81,7 +81,7 @@ for (const { service, parts } of services) {
   }
 }
 
-/** Endpoints whose example is refused in the state that the other examples leave. */
+/** Endpoints whose example is refused after the other examples have run. */
 const REFUSED = new Map([["wallet:Wallet.Delete", "The wallet ada has a balance of 1000: debit it first"]]);
 
 for (const { service, parts } of services) {
@@ -91,7 +91,8 @@ for (const { service, parts } of services) {
       const [status, response] = await answerOf(calls, endpoint, exampleFor(endpoint));
       const refusal = REFUSED.get(endpoint.name);
       if (refusal !== undefined) t.same([status, response], [400, refusal], endpoint.name);
-      // An example cannot know the ID that a note was given, nor that another example deleted or renamed the table.
+      // An example cannot have the ID that a note got. It may also come after an example that
+      // deleted or renamed the table.
       else t.ok([200, 404, 409].includes(status), `${endpoint.name}: ${status} ${JSON.stringify(response)}`);
     }
   });

@@ -1,4 +1,5 @@
-// Whatever schemathesis sends to the services of the catalogue, what they answer is in their documents, and never a 5xx.
+// Whatever schemathesis sends to the built-in services, the responses match their documents, and
+// none is a 5xx.
 import t, { type Test } from "tap";
 import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { disagreements, type TestGateway } from "../gateway/openapi/schemathesis.js";
@@ -14,8 +15,8 @@ async function openAll(t: Test): Promise<TestGateway> {
   return { url, token: authorization.replace("Bearer ", "") };
 }
 
-// Plain requests do not end these streams. And a service has rules of its own that no type says, so it may refuse what fits
-// its document.
+// A plain request does not end these streams. A service also has rules that no type expresses, so
+// it may refuse a request that matches its document.
 const args = [
   "--max-examples=8",
   "--include-path-regex=^/v1/",

@@ -21,7 +21,7 @@ const FORMS = {
 };
 
 for (const [type, form] of Object.entries(FORMS)) {
-  t.test(`generates as many of the type ${type} as asked for, all different`, async (t) => {
+  t.test(`generates the requested number of ${type} identifiers, all different`, async (t) => {
     const { ids } = await call("Generate", { type, count: 1000 });
     t.equal(new Set(ids).size, 1000);
     for (const id of ids) if (!form.test(id)) t.match(id, form);
@@ -29,7 +29,7 @@ for (const [type, form] of Object.entries(FORMS)) {
 }
 
 for (const type of ["UUID7", "ULID"]) {
-  t.test(`${type}s ascend, also those of a millisecond`, async (t) => {
+  t.test(`${type} identifiers ascend, even within a millisecond`, async (t) => {
     const { ids: first } = await call("Generate", { type, count: 1000 });
     const { ids: second } = await call("Generate", { type, count: 1000 });
     const ids = [...first, ...second];
@@ -37,7 +37,7 @@ for (const type of ["UUID7", "ULID"]) {
   });
 }
 
-t.test("a Nano ID has the length that is asked for", async (t) => {
+t.test("a Nano ID has the requested length", async (t) => {
   const { ids } = await call("Generate", { type: "NANOID", length: 8 });
   t.match(ids[0], /^[A-Za-z0-9_-]{8}$/);
 });
@@ -56,7 +56,7 @@ const WRONG = [
   { request: { count: -1 }, field: "count" },
   { request: { type: "NANOID", length: 7 }, field: "length" },
   { request: { type: "NANOID", length: 65 }, field: "length" },
-  // Canonical JSON lets an enum's number through, also one without a name.
+  // Canonical JSON accepts an enum's number even if the number has no name.
   { request: { type: 99 }, field: "type" },
 ];
 

@@ -1,10 +1,15 @@
-/** An instance of services of the catalogue in a process of its own, on a store of a URL. It answers calls that its parent sends. */
+/**
+ * An instance of built-in services in its own process, on the store of a URL. It serves the calls
+ * that its parent sends.
+ */
 import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { sharedStore } from "../../src/kit/shared-store.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { type Calls, openCatalogue } from "../support/catalogue.js";
 
-/** A call, and what becomes of it: each message of a stream, and at last the answer or the error's code. */
+/**
+ * A call, and its result: each message of a stream, and finally the response or the error's code.
+ */
 export interface Asked {
   readonly id: number;
   readonly service: string;

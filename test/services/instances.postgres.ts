@@ -1,4 +1,6 @@
-/** Two instances of services of the catalogue, each a process of its own, keep what they are given in one database. */
+/**
+ * Two instances of built-in services, each in its own process, store their data in one database.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import t, { type Test } from "tap";
 import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
@@ -26,7 +28,7 @@ class Instance {
     this.#child.on("message", (told: Told) => this.#listeners.get(told.id)?.(told));
   }
 
-  /** Gives the answer, or the code of the error. */
+  /** Resolves with the response, or the code of the error. */
   call(service: string, endpoint: string, request: object): Promise<Message> {
     return new Promise((resolve) => {
       this.#send({ service, endpoint, request, streams: false }, ({ response, code }) => resolve(response ?? code));
@@ -64,14 +66,14 @@ t.test("two instances on one database", { skip: noPostgres }, async (t) => {
     t.match(await one.call("cache", "Get", { key: "visits" }), { value: `${RACERS}` });
   });
 
-  t.test("see at once what the other has set", async (t) => {
+  t.test("see the other's changes at once", async (t) => {
     for (const [value, [to, from]] of [[one, two] as const, [two, one] as const].entries()) {
       await to.call("cache", "Set", { key: "greeting", value: `${value}` });
       t.match(await from.call("cache", "Get", { key: "greeting" }), { value: `${value}` });
     }
   });
 
-  t.test("lose no credit, and take no more than there is", async (t) => {
+  t.test("lose no credit, and overdraw no wallet", async (t) => {
     await one.call("wallet", "Create", { id: "till" });
     await race("wallet", "Credit", (racer) => ({ id: "till", amount: 1, idempotencyKey: `credit ${racer}` }));
     t.match(await two.call("wallet", "Balance", { id: "till" }), { balance: `${RACERS}` });
@@ -84,7 +86,7 @@ t.test("two instances on one database", { skip: noPostgres }, async (t) => {
     t.match(await one.call("wallet", "Balance", { id: "till" }), { balance: "0" });
   });
 
-  t.test("take calls with one idempotency key as one", async (t) => {
+  t.test("treat calls with the same idempotency key as one call", async (t) => {
     await one.call("wallet", "Create", { id: "once" });
     const responses = await race("wallet", "Credit", () => ({ id: "once", amount: 5, idempotencyKey: "one" }));
     t.equal(new Set(responses.map((response) => JSON.stringify(response))).size, 1);
@@ -97,14 +99,14 @@ t.test("two instances on one database", { skip: noPostgres }, async (t) => {
     t.equal(responses.filter(({ valid }) => valid).length, 1);
   });
 
-  t.test("keep together what is pushed to a list, and lose none", async (t) => {
+  t.test("keep the items of one push to a list together, and lose none", async (t) => {
     await race("lists", "Push", (racer) => ({ list: "groceries", items: [`${racer}a`, `${racer}b`] }));
     const { items } = await one.call("lists", "Range", { list: "groceries", limit: 1000 });
     t.equal(new Set(items).size, 2 * RACERS);
     for (let item = 0; item < items.length; item += 2) t.equal(items[item + 1], items[item].replace("a", "b"));
   });
 
-  t.test(`keep exactly ${MAX_WALLETS} wallets of an account`, async (t) => {
+  t.test(`store exactly ${MAX_WALLETS} wallets of an account`, async (t) => {
     const store = await openServiceStore(server.url(), "");
     t.teardown(() => store.close());
     const { entries } = await store.range({ from: "wallet/default/counts/", to: "wallet/default/counts0", limit: 9 });
@@ -116,53 +118,61 @@ t.test("two instances on one database", { skip: noPostgres }, async (t) => {
     t.equal((await store.get([key]))[0]?.value, `${MAX_WALLETS}`);
   });
 
-  t.test("publish in one order", async (t) => {
+  t.test("publish events in one order", async (t) => {
     const offsets = await race("event", "Publish", (racer) => ({ topic: "orders", payload: { racer } }));
     t.equal(new Set(offsets.map(({ offset }) => offset)).size, RACERS);
   });
 
   // The turn of a consumer that was killed ends after ten seconds.
-  t.test("deliver to a group again what a consumer that is killed has not acknowledged", { skip: !FULL }, async (t) => {
-    const received = new Set<string>();
-    const other = new Instance(t, program, server.url());
-    const request = { topic: "orders", group: "bills", offset: 1 };
-    other.stream("event", "Consume", request, ({ offset }) => received.add(offset));
-    await until(() => received.size > 10);
-    other.kill();
-    const again = new Set<string>();
-    one.stream("event", "Consume", request, ({ offset }) => again.add(offset));
-    await until(() => again.size === RACERS);
-    t.pass("nothing was acknowledged, so all of it comes again");
-  });
+  t.test(
+    "deliver events to a group again if a consumer was killed before it acknowledged them",
+    { skip: !FULL },
+    async (t) => {
+      const received = new Set<string>();
+      const other = new Instance(t, program, server.url());
+      const request = { topic: "orders", group: "bills", offset: 1 };
+      other.stream("event", "Consume", request, ({ offset }) => received.add(offset));
+      await until(() => received.size > 10);
+      other.kill();
+      const again = new Set<string>();
+      one.stream("event", "Consume", request, ({ offset }) => again.add(offset));
+      await until(() => again.size === RACERS);
+      t.pass("nothing was acknowledged, so all of it comes again");
+    },
+  );
 });
 
-t.test("a call whose outcome is unknown is repeated with its key, and made once", { skip: noPostgres }, async (t) => {
-  const server = await startPostgres(t);
-  const proxy = await CuttingProxy.listen(t, server.port);
-  const calls = async (service: string) =>
-    serveCatalogue(t, service, await BUILT_IN_SERVICES[service]!(), {
-      url: server.url("portico", { through: proxy.port }),
-    });
-  const [wallet, otp] = [await calls("wallet"), await calls("otp")];
-  await wallet.call("Create", { id: "till" });
-  const { code } = await otp.call("Generate", { subject: "ada" });
-  // Takes each COMMIT so long that it can be cut off.
-  await server.query(`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+t.test(
+  "a call with an unknown outcome is repeated with its key, and takes effect once",
+  { skip: noPostgres },
+  async (t) => {
+    const server = await startPostgres(t);
+    const proxy = await CuttingProxy.listen(t, server.port);
+    const calls = async (service: string) =>
+      serveCatalogue(t, service, await BUILT_IN_SERVICES[service]!(), {
+        url: server.url("portico", { through: proxy.port }),
+      });
+    const [wallet, otp] = [await calls("wallet"), await calls("otp")];
+    await wallet.call("Create", { id: "till" });
+    const { code } = await otp.call("Generate", { subject: "ada" });
+    // Makes each COMMIT take so long that the connection can be cut during it.
+    await server.query(`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM pg_sleep(0.4); RETURN NULL; END $$;
     CREATE CONSTRAINT TRIGGER slow AFTER INSERT OR UPDATE ON portico_services.entries DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (position('/answers/'::bytea IN NEW.key) > 0) EXECUTE FUNCTION wait()`);
-  const repeated = async (call: () => Promise<Message>): Promise<Message> => {
-    const lost = call().catch(({ code }) => code);
-    const committing = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-    await until(async () => (await server.query(committing)).length > 0);
-    proxy.cut();
-    t.equal(await lost, Code.UNAVAILABLE);
-    return call();
-  };
-  t.match(await repeated(() => wallet.call("Credit", { id: "till", amount: 5, idempotencyKey: "a" })), {
-    balance: "5",
-  });
-  t.match(await wallet.call("Balance", { id: "till" }), { balance: "5" });
-  t.same(await repeated(() => otp.call("Validate", { subject: "ada", code, idempotencyKey: "b" })), { valid: true });
-  t.same(await otp.call("Validate", { subject: "ada", code }), { valid: false });
-});
+    const repeated = async (call: () => Promise<Message>): Promise<Message> => {
+      const lost = call().catch(({ code }) => code);
+      const committing = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+      await until(async () => (await server.query(committing)).length > 0);
+      proxy.cut();
+      t.equal(await lost, Code.UNAVAILABLE);
+      return call();
+    };
+    t.match(await repeated(() => wallet.call("Credit", { id: "till", amount: 5, idempotencyKey: "a" })), {
+      balance: "5",
+    });
+    t.match(await wallet.call("Balance", { id: "till" }), { balance: "5" });
+    t.same(await repeated(() => otp.call("Validate", { subject: "ada", code, idempotencyKey: "b" })), { valid: true });
+    t.same(await otp.call("Validate", { subject: "ada", code }), { valid: false });
+  },
+);

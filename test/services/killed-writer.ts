@@ -1,6 +1,6 @@
 /**
- * A process that calls services of the catalogue on a data folder, for as long as it runs: each round writes its number in each of
- * them. It prints a number once every service has acknowledged it.
+ * A process that calls built-in services on a data folder until it is killed. Each round writes its
+ * number to every service. It prints a number when all services have acknowledged it.
  */
 import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { sharedStore } from "../../src/kit/shared-store.js";

@@ -1,4 +1,4 @@
-// What services of the catalogue have acknowledged survives `kill -9`, and nothing is half written.
+// Calls that built-in services have acknowledged survive `kill -9`, and every change is complete.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -10,7 +10,10 @@ import { temporaryFolder } from "../support/temporary.js";
 
 const KILLS = 10;
 
-/** Lets the program write until it has acknowledged so many rounds, and kills it. @returns the last round */
+/**
+ * Lets the program write until it has acknowledged a number of rounds, and kills it.
+ * @returns the last round
+ */
 async function writeAndKill(program: string, folder: string, start: number, rounds: number): Promise<number> {
   const child = spawn(process.execPath, [program, folder, `${start}`], { stdio: ["ignore", "pipe", "inherit"] });
   const exit = once(child, "exit");
@@ -24,12 +27,13 @@ async function writeAndKill(program: string, folder: string, start: number, roun
   return last;
 }
 
-t.test(`what was acknowledged survives ${KILLS} times kill -9`, async (t) => {
+t.test(`acknowledged calls survive kill -9, ${KILLS} times`, async (t) => {
   const program = await bundleInto(t.testdir(), "test/services/killed-writer.ts");
   const folder = temporaryFolder(t);
   let last = 0;
   for (let kill = 0; kill < KILLS; kill++) {
-    // The round that was under way when it was killed may have been written in some services: its numbers are passed over.
+    // The round that was interrupted may have been written in some services, so its number is not
+    // used again.
     last = await writeAndKill(program, folder, last === 0 ? 1 : last + 2, 1 + kill);
   }
   const rounds = last - (KILLS - 1);

@@ -1,4 +1,4 @@
-// What the services of the catalogue hold at most, where it takes long to fill.
+// Maximum numbers of stored entries in built-in services that take long to reach.
 import t from "tap";
 import { parts as eventParts } from "../../services/event/event.js";
 import { parts as listsParts } from "../../services/lists/lists.js";
@@ -15,7 +15,7 @@ t.test("a full list refuses a push as a whole", async (t) => {
   t.equal((await call("Push", { list: "full", items: ["1"] })).length, 10_000);
 });
 
-t.test("of the changes of notes the last thousand are kept", async (t) => {
+t.test("the last thousand changes of notes are stored", async (t) => {
   const { call, stream } = serveCatalogue(t, "notes", notesParts);
   const { id } = await call("Create", { title: "Groceries" });
   for (let update = 0; update < 1000; update++) await call("Update", { id, text: `${update}` });
@@ -23,7 +23,7 @@ t.test("of the changes of notes the last thousand are kept", async (t) => {
   t.equal((await stream("Events", { position: 1 }).next()).value.position, "2");
 });
 
-t.test("of a topic the last ten thousand events are kept", async (t) => {
+t.test("the last ten thousand events of a topic are stored", async (t) => {
   const { call } = serveCatalogue(t, "event", eventParts);
   const publish = (number: number) => call("Publish", { topic: "orders", payload: { number } });
   for (let number = 1; number <= 10_001; number++) await publish(number);

@@ -11,7 +11,7 @@ async function itemsOf(call: Calls["call"], name = list): Promise<string[]> {
   return (await call("Range", { list: name, limit: 1000 })).items;
 }
 
-t.test("is a queue: what is pushed first is popped first", async (t) => {
+t.test("is a queue: the item that was pushed first is popped first", async (t) => {
   const { call } = serveCatalogue(t, "lists", parts);
   t.same(await call("Push", { list, items: ["tea"] }), { length: 1 });
   t.same(await call("Push", { list, items: ["bread", "jam"] }), { length: 3 });
@@ -20,7 +20,7 @@ t.test("is a queue: what is pushed first is popped first", async (t) => {
   t.same(await call("Pop", { list }), { items: [], length: 0 });
 });
 
-t.test("is a stack: what is pushed last is popped first", async (t) => {
+t.test("is a stack: the item that was pushed last is popped first", async (t) => {
   const { call } = serveCatalogue(t, "lists", parts);
   await call("Push", { list, items: ["tea", "bread", "jam"] });
   t.same(await call("Pop", { list, end: "BACK" }), { items: ["jam"], length: 2 });
@@ -40,7 +40,7 @@ const RANGES = [
   { request: { start: 1, limit: 2 }, items: ["b", "c"] },
   { request: { start: -2 }, items: ["d", "e"] },
   { request: { start: -2, limit: 1 }, items: ["d"] },
-  // An index before the first item means the first.
+  // An index before the first item means the first item.
   { request: { start: -9, limit: 1 }, items: ["a"] },
   { request: { start: 5 }, items: [] },
 ];
@@ -77,7 +77,7 @@ t.test("lists the lists that have items, by name", async (t) => {
   t.same(await call("List", { after: first.next }), { lists: [{ list: "b", length: 2 }], next: "" });
 });
 
-t.test("a deleted list is gone, and its items do not come back with a new one", async (t) => {
+t.test("a deleted list is gone, and a new list with its name does not have its items", async (t) => {
   const { call } = serveCatalogue(t, "lists", parts);
   for (let push = 0; push < 4; push++) await call("Push", { list, items: Array(64).fill("old") });
   t.same(await call("Delete", { list }), { deleted: true });
@@ -86,7 +86,7 @@ t.test("a deleted list is gone, and its items do not come back with a new one", 
   t.same(await itemsOf(call), ["new"]);
 });
 
-t.test(`${RACERS} racing calls`, async (t) => {
+t.test(`${RACERS} concurrent calls`, async (t) => {
   const pushes = (call: Calls["call"]) =>
     Promise.all(
       Array.from({ length: RACERS }, (_, racer) =>

@@ -22,13 +22,13 @@ t.test("a note is created, read, changed and deleted", async (t) => {
   }
 });
 
-t.test("an absent field stays, an empty one is emptied", async (t) => {
+t.test("an update leaves an absent field as it is, and clears an empty one", async (t) => {
   const { call } = serveCatalogue(t, "notes", parts);
   const { id } = await call("Create", note);
   t.match(await call("Update", { id, title: "" }), { title: "", text: note.text });
 });
 
-t.test("an update of an older revision is refused", async (t) => {
+t.test("an update with an older revision is refused", async (t) => {
   const { call } = serveCatalogue(t, "notes", parts);
   const { id } = await call("Create", note);
   await call("Update", { id, text: "first", revision: 1 });
@@ -88,7 +88,7 @@ t.test("events", async (t) => {
     t.same(await events.next(), { done: true, value: undefined }, "and end when the caller leaves");
   });
 
-  t.test("go on after a position, so that none is missed", async (t) => {
+  t.test("continue after a position, and none is missed", async (t) => {
     const { call, stream } = serveCatalogue(t, "notes", parts);
     await call("Create", { title: "1" });
     const { position } = await call("List");
@@ -110,12 +110,12 @@ t.test("events", async (t) => {
     void next.then(() => {
       received = true;
     });
-    // The stream may begin before or after any of them, but after the first.
+    // The stream may begin before or after any of these changes, but after the first.
     while (!received) await call("Create", { title: "later" });
     t.ok(Number((await next).value.position) > 1);
   });
 
-  t.test("are of the caller's own notes", async (t) => {
+  t.test("contain only the caller's own notes", async (t) => {
     const { call, stream } = serveCatalogue(t, "notes", parts);
     const events = stream("Events", { position: 0 });
     await call("Create", { title: "bob's" }, { account: "bob" });
@@ -125,7 +125,7 @@ t.test("events", async (t) => {
     t.match(first, { note: { title: "ada's" }, position: "1" });
   });
 
-  t.test("of another process are sent too", async (t) => {
+  t.test("are also sent for changes of another process", async (t) => {
     const folder = temporaryFolder(t);
     const one = serveCatalogue(t, "notes", parts, { folder });
     await one.call("Create", { title: "1" });
@@ -136,30 +136,30 @@ t.test("events", async (t) => {
     t.match(first, { note: { title: "2" } });
   });
 
-  t.test("after a position that does not exist yet are refused", async (t) => {
+  t.test("are refused after a position that does not exist yet", async (t) => {
     const { stream } = serveCatalogue(t, "notes", parts);
     await t.rejects(stream("Events", { position: 5 }).next(), { code: Code.OUT_OF_RANGE });
   });
 });
 
-t.test("64 racing updates", async (t) => {
+t.test("64 concurrent updates", async (t) => {
   const race = async (call: Calls["call"]) => {
     const { id } = await call("Create", note);
     await Promise.all(Array.from({ length: 64 }, (_, racer) => call("Update", { id, text: `${racer}` })));
     return { ...(await call("Read", { id })), ...(await call("List")) };
   };
-  t.test("lose nothing", async (t) => {
+  t.test("lose no update", async (t) => {
     const { call } = serveCatalogue(t, "notes", parts);
     t.match(await race(call), { revision: "65", position: "65" });
   });
-  t.test("lose some without the safeguard", async (t) => {
+  t.test("lose some updates without the safeguard", async (t) => {
     const { call } = serveCatalogue(t, "notes", parts, { through: withoutConditions });
     const { revision } = await race(call);
     t.ok(Number(revision) < 65, `revision ${revision}`);
   });
 });
 
-t.test("an account sees its own notes alone", async (t) => {
+t.test("an account sees only its own notes", async (t) => {
   const { call } = serveCatalogue(t, "notes", parts);
   const { id } = await call("Create", note);
   for (const as of [{ account: "bob" }, { namespace: "other" }]) {

@@ -18,7 +18,7 @@ t.test("a code is valid once", async (t) => {
   t.same(await call("Validate", { subject, code }), { valid: false });
 });
 
-t.test("a code has as many digits as asked for", async (t) => {
+t.test("a code has the requested number of digits", async (t) => {
   const { call } = serveCatalogue(t, "otp", parts);
   const { code } = await call("Generate", { subject, digits: 8 });
   t.match(code, /^\d{8}$/);
@@ -48,14 +48,14 @@ t.test("five wrong codes void the current one", async (t) => {
   t.same(await call("Validate", { subject, code }), { valid: false });
 });
 
-t.test("four wrong codes do not", async (t) => {
+t.test("four wrong codes do not void the current one", async (t) => {
   const { call } = serveCatalogue(t, "otp", parts);
   const { code } = await call("Generate", { subject });
   for (let attempt = 0; attempt < 4; attempt++) await call("Validate", { subject, code: wrong(code) });
   t.same(await call("Validate", { subject, code }), { valid: true });
 });
 
-t.test("says when a code expires", async (t) => {
+t.test("the response says when a code expires", async (t) => {
   const { call } = serveCatalogue(t, "otp", parts);
   const before = Date.now();
   const { expires } = await call("Generate", { subject, lifetime: "60s" });
@@ -63,14 +63,14 @@ t.test("says when a code expires", async (t) => {
   t.ok(lifetime >= 60_000 && lifetime < 70_000, `expires in ${lifetime} ms`);
 });
 
-t.test(`of ${RACERS} racing calls with the right code one gets true`, async (t) => {
+t.test(`one of ${RACERS} concurrent calls with the right code gets true`, async (t) => {
   const { call } = serveCatalogue(t, "otp", parts);
   const { code } = await call("Generate", { subject });
   const responses = await Promise.all(Array.from({ length: RACERS }, () => call("Validate", { subject, code })));
   t.equal(responses.filter(({ valid }) => valid).length, 1);
 });
 
-t.test(`${RACERS} racing calls with one key are one`, async (t) => {
+t.test(`${RACERS} concurrent calls with one key count as one`, async (t) => {
   const { call } = serveCatalogue(t, "otp", parts);
   const race = (endpoint: string, request: object) =>
     Promise.all(
@@ -130,38 +130,41 @@ for (const { endpoint, request, field } of WRONG) {
   });
 }
 
-t.test("where an account has its most codes, subjects with a code get another, and new ones are refused", async (t) => {
-  let isFull = false;
-  let counts = 0;
-  const { call } = serveCatalogue(t, "otp", parts, {
-    through: (store) =>
-      overriding(store, {
-        count: async () => {
-          counts++;
-          if (!isFull) return 99_997;
-          // So long that no second one is due in this test.
-          await new Promise((resolve) => setTimeout(resolve, 500));
-          return 100_000;
-        },
-      }),
-  });
-  const as = { account: "full" };
-  const keyed = { subject: "ada", idempotencyKey: "once" };
-  const first = await call("Generate", keyed, as);
-  await call("Generate", { subject: "bob" }, as);
-  isFull = true;
-  const refused = { code: Code.RESOURCE_EXHAUSTED, message: /^There are 100000 subjects with a code: / };
-  // The next count is due a moment after the first.
-  await until(async () => {
-    await t.rejects(call("Generate", { subject: "cleo" }, as), refused);
-    return counts === 2;
-  });
-  const before = counts;
-  await Promise.all(Array.from({ length: 50 }, () => t.rejects(call("Generate", { subject: "cleo" }, as), refused)));
-  t.equal(counts, before, "counted for none of them");
-  t.same(await call("Generate", keyed, as), first, "a repeated call gets its answer");
-  const { code } = await call("Generate", { subject: "ada" }, as);
-  t.same(await call("Validate", { subject: "ada", code }, as), { valid: true });
-  await call("Generate", { subject: "cleo" }, as);
-  await t.rejects(call("Generate", { subject: "dora" }, as), refused);
-});
+t.test(
+  "an account with the maximum number of codes can replace codes, and a code for a new subject is refused",
+  async (t) => {
+    let isFull = false;
+    let counts = 0;
+    const { call } = serveCatalogue(t, "otp", parts, {
+      through: (store) =>
+        overriding(store, {
+          count: async () => {
+            counts++;
+            if (!isFull) return 99_997;
+            // So long that no second count is due during this test.
+            await new Promise((resolve) => setTimeout(resolve, 500));
+            return 100_000;
+          },
+        }),
+    });
+    const as = { account: "full" };
+    const keyed = { subject: "ada", idempotencyKey: "once" };
+    const first = await call("Generate", keyed, as);
+    await call("Generate", { subject: "bob" }, as);
+    isFull = true;
+    const refused = { code: Code.RESOURCE_EXHAUSTED, message: /^There are 100000 subjects with a code: / };
+    // The next count is due shortly after the first.
+    await until(async () => {
+      await t.rejects(call("Generate", { subject: "cleo" }, as), refused);
+      return counts === 2;
+    });
+    const before = counts;
+    await Promise.all(Array.from({ length: 50 }, () => t.rejects(call("Generate", { subject: "cleo" }, as), refused)));
+    t.equal(counts, before, "counted for none of them");
+    t.same(await call("Generate", keyed, as), first, "a repeated call gets its answer");
+    const { code } = await call("Generate", { subject: "ada" }, as);
+    t.same(await call("Validate", { subject: "ada", code }, as), { valid: true });
+    await call("Generate", { subject: "cleo" }, as);
+    await t.rejects(call("Generate", { subject: "dora" }, as), refused);
+  },
+);

@@ -11,7 +11,7 @@ function sizeOf(image: Buffer): [width: number, height: number] {
   return [image.readUInt32BE(16), image.readUInt32BE(20)];
 }
 
-t.test("generates a PNG of 256 pixels unless asked for something else", async (t) => {
+t.test("generates a PNG of 256 pixels by default", async (t) => {
   const { image, mediaType } = await call("Generate", { text: "https://example.com/" });
   const bytes = Buffer.from(image, "base64");
   t.equal(mediaType, "image/png");
@@ -19,19 +19,19 @@ t.test("generates a PNG of 256 pixels unless asked for something else", async (t
   t.same(sizeOf(bytes), [256, 256]);
 });
 
-t.test("a PNG has the size that is asked for", async (t) => {
+t.test("a PNG has the requested size", async (t) => {
   const { image } = await call("Generate", { text: "https://example.com/", size: 512 });
   t.same(sizeOf(Buffer.from(image, "base64")), [512, 512]);
 });
 
-t.test("a PNG is larger where the pattern has more modules", async (t) => {
+t.test("a PNG is larger if the pattern has more modules", async (t) => {
   const text = "x".repeat(1024);
   const { image } = await call("Generate", { text, size: 64 });
   const [width] = sizeOf(Buffer.from(image, "base64"));
   t.ok(width > create(text, { errorCorrectionLevel: "M" }).modules.size, `has ${width} pixels`);
 });
 
-t.test("generates an SVG whose pattern is the text's", async (t) => {
+t.test("generates an SVG with the pattern of the text", async (t) => {
   const { image, mediaType } = await call("Generate", { text: "https://example.com/", format: "SVG" });
   const svg = Buffer.from(image, "base64").toString();
   t.equal(mediaType, "image/svg+xml");

@@ -1,4 +1,5 @@
-// What services keep for a namespace is gone with it, also for a namespace of the same name, and over a restart.
+// The data of services for a deleted namespace is gone, even for a later namespace with the same
+// name, and after a restart.
 import t from "tap";
 import { openServices } from "../../cli/roles/open-services.js";
 import { SYSTEM } from "../../src/access/guard.js";
@@ -57,7 +58,7 @@ async function run() {
   return {
     admin,
     list: listNamespacesOf({ channel, admission: SYSTEM }),
-    /** Creates the namespace, and gives the calls of its administrator. */
+    /** Creates the namespace, and returns a function for calls of its administrator. */
     async create(): Promise<Call> {
       const { adminPassword } = await admin(NamespacesService.create, { name: "team" });
       const call = await login("team", adminPassword);
@@ -70,7 +71,7 @@ async function run() {
   };
 }
 
-/** Has each service keep something. */
+/** Stores something in each service. */
 async function keep(call: Call): Promise<void> {
   await call(CacheService.set, SetRequest.fromPartial({ key: "key", value: "secret" }));
   await call(NotesService.create, CreateNote.fromPartial({ title: "secret", text: "secret" }));
@@ -78,7 +79,7 @@ async function keep(call: Call): Promise<void> {
   await call(DbService.createTable, CreateTableRequest.fromPartial({ table: "secret" }));
 }
 
-/** How much each service shows. */
+/** The number of entries that each service shows. */
 async function shown(call: Call): Promise<number[]> {
   return [
     (await call(CacheService.listKeys, ListKeysRequest.fromPartial({}))).keys.length,
@@ -88,7 +89,7 @@ async function shown(call: Call): Promise<number[]> {
   ];
 }
 
-/** The segments of the keys in the store that stand for namespaces. */
+/** The segments for namespaces in the keys of the store. */
 async function segments(): Promise<string[]> {
   const store = await openServiceStore("sqlite:", data);
   const { entries } = await store.range({ from: "", afterFrom: false, to: "{", limit: 1000, reverse: false });
@@ -96,40 +97,43 @@ async function segments(): Promise<string[]> {
   return [...new Set(entries.map(({ key }) => key.split("/")[1] ?? ""))].sort();
 }
 
-t.test("a namespace that is created again sees nothing of the one before, and what that kept is deleted", async (t) => {
-  const first = await run();
-  await keep(first.admin);
-  const call = await first.create();
-  await keep(call);
-  t.same(await shown(call), [1, 1, 1, 1]);
-  const id = (await first.list()).ids.get("team");
-  await first.remove();
-  const again = await first.create();
-  t.same(await shown(again), [0, 0, 0, 0], "created again");
-  await keep(again);
-  await first.remove();
-  await first.close();
+t.test(
+  "a namespace that is created again sees no data of the earlier one, and the earlier data is deleted",
+  async (t) => {
+    const first = await run();
+    await keep(first.admin);
+    const call = await first.create();
+    await keep(call);
+    t.same(await shown(call), [1, 1, 1, 1]);
+    const id = (await first.list()).ids.get("team");
+    await first.remove();
+    const again = await first.create();
+    t.same(await shown(again), [0, 0, 0, 0], "created again");
+    await keep(again);
+    await first.remove();
+    await first.close();
 
-  const second = await run();
-  const last = await second.create();
-  t.same(await shown(last), [0, 0, 0, 0], "created again after a restart");
-  await keep(last);
-  t.same(await shown(second.admin), [1, 1, 1, 1], "another namespace keeps what it has");
-  t.equal((await segments()).length, 4);
+    const second = await run();
+    const last = await second.create();
+    t.same(await shown(last), [0, 0, 0, 0], "created again after a restart");
+    await keep(last);
+    t.same(await shown(second.admin), [1, 1, 1, 1], "another namespace keeps what it has");
+    t.equal((await segments()).length, 4);
 
-  const store = await openServiceStore("sqlite:", data);
-  const { signal } = new AbortController();
-  const log = createLog("silent");
-  for (let day = 0; day <= TRASH_DAYS; day++) {
-    const now = () => Date.now() + day * 86_400_000;
-    t.equal(await sweepNamespaces(store, second.list, { services: SERVICES, log, signal, now }), undefined);
-    if (day < TRASH_DAYS) t.equal((await segments()).length, 4, `on day ${day} all is there`);
-  }
-  await store.close();
-  const current = (await second.list()).ids.get("team");
-  t.not(current, id);
-  t.same(await segments(), ["default", `team@${current}`], "what is left is deleted");
-  t.same(await shown(last), [1, 1, 1, 1]);
-  t.same(await shown(second.admin), [1, 1, 1, 1]);
-  await second.close();
-});
+    const store = await openServiceStore("sqlite:", data);
+    const { signal } = new AbortController();
+    const log = createLog("silent");
+    for (let day = 0; day <= TRASH_DAYS; day++) {
+      const now = () => Date.now() + day * 86_400_000;
+      t.equal(await sweepNamespaces(store, second.list, { services: SERVICES, log, signal, now }), undefined);
+      if (day < TRASH_DAYS) t.equal((await segments()).length, 4, `on day ${day} all is there`);
+    }
+    await store.close();
+    const current = (await second.list()).ids.get("team");
+    t.not(current, id);
+    t.same(await segments(), ["default", `team@${current}`], "what is left is deleted");
+    t.same(await shown(last), [1, 1, 1, 1]);
+    t.same(await shown(second.admin), [1, 1, 1, 1]);
+    await second.close();
+  },
+);

@@ -1,10 +1,10 @@
-// A maximum of entries that expire: the entries are counted again when half of the room that was found is used up, and not
-// again and again while there is none.
+// A maximum number of entries that expire. They are counted again when half of the free capacity is
+// used, and not all the time while the limit is reached.
 import t from "tap";
 import { StorageLimit } from "../../services/patterns/storage-limit.js";
 import { Code, type Store, testCall } from "../../src/kit/index.js";
 
-/** A clock that a test moves. */
+/** A clock that a test controls. */
 class HandClock {
   time = 0;
   now(): number {
@@ -12,7 +12,9 @@ class HandClock {
   }
 }
 
-/** A collection that counts how often it is counted; each count takes a millisecond of the clock. */
+/**
+ * A collection that counts how often it is counted. Each count takes a millisecond of the clock.
+ */
 function counted(collection: Store<number>, clock: HandClock): { store: Store<number>; counts: () => number } {
   let counts = 0;
   const count: Store<number>["count"] = async (prefix) => {
@@ -27,17 +29,20 @@ function counted(collection: Store<number>, clock: HandClock): { store: Store<nu
   };
 }
 
-/** Makes a room of 16, and writes into it while it has some: every count is long ago when the next is due. */
+/**
+ * Creates a limit of 16, and writes entries until it is reached. The clock advances enough between
+ * writes that the next count is always due.
+ */
 async function filled(collection: string) {
   const clock = new HandClock();
   const { store, counts } = counted(testCall().store<number>(collection), clock);
-  const room = new StorageLimit(16, "entries", clock);
-  const enter = () => room.enter("default", store, "");
+  const limit = new StorageLimit(16, "entries", clock);
+  const enter = () => limit.enter("default", store, "");
   for (let entry = 0; entry < 16; entry++) {
     clock.time += 20;
     if (Object.keys(await enter()).length === 0) await store.set(`${entry}`, entry);
   }
-  return { clock, store, counts, room, enter };
+  return { clock, store, counts, limit, enter };
 }
 
 const FULL = { ifPresent: true };
@@ -45,17 +50,17 @@ const FULL = { ifPresent: true };
 t.test("one process never has more entries than the maximum, and counts them a few times", async (t) => {
   const { store, counts, enter, clock } = await filled("room");
   t.equal(await store.count(), 16);
-  t.equal(counts(), 6, "with 16, 8, 4, 2 and 1 of room left, and by this test");
+  t.equal(counts(), 6, "with 16, 8, 4, 2 and 1 entries of free capacity, and by this test");
   clock.time += 20;
   t.same(await enter(), FULL);
 });
 
-t.test("the refusal names the entries, and what to do", async (t) => {
-  const { room } = await filled("room-refusal");
-  t.match(room.full(), { code: Code.RESOURCE_EXHAUSTED, message: "There are 16 entries: delete some, or wait until" });
+t.test("the error names the entries, and says what to do", async (t) => {
+  const { limit } = await filled("room-refusal");
+  t.match(limit.full(), { code: Code.RESOURCE_EXHAUSTED, message: "There are 16 entries: delete some, or wait until" });
 });
 
-t.test("while there is no room, counting takes at most a twentieth of the time", async (t) => {
+t.test("while the limit is reached, counting takes at most a twentieth of the time", async (t) => {
   const { enter, counts, clock } = await filled("room-pause");
   clock.time += 20;
   await enter();
@@ -70,7 +75,7 @@ t.test("while there is no room, counting takes at most a twentieth of the time",
   t.equal(counts(), before + 1);
 });
 
-t.test("calls that wait for a count wait for the same one", async (t) => {
+t.test("calls that need a count share one", async (t) => {
   const { enter, counts, clock } = await filled("room-together");
   clock.time += 20;
   const before = counts();
@@ -79,57 +84,57 @@ t.test("calls that wait for a count wait for the same one", async (t) => {
   t.same(all, Array(100).fill(FULL));
 });
 
-t.test("an entry that was deleted makes room at once, for one", async (t) => {
-  const { store, enter, room, clock } = await filled("room-deleted");
+t.test("a deleted entry frees capacity at once, for one entry", async (t) => {
+  const { store, enter, limit, clock } = await filled("room-deleted");
   clock.time += 20;
   t.same(await enter(), FULL);
   await store.delete("3");
-  room.leave("default", "");
+  limit.leave("default", "");
   t.same(await enter(), {});
   t.same(await enter(), FULL);
 });
 
-t.test("a count that fails does not stand for a full room", async (t) => {
+t.test("a count that fails does not mean that the limit is reached", async (t) => {
   let isBroken = true;
   const store = testCall().store<number>("room-broken");
   const count = async () => {
     if (isBroken) throw new Error("broken");
     return 0;
   };
-  const room = new StorageLimit(16, "entries");
+  const limit = new StorageLimit(16, "entries");
   const broken = new Proxy(store, { get: (all, name) => (name === "count" ? count : Reflect.get(all, name)) });
-  await t.rejects(room.enter("default", broken, ""), { message: "broken" });
+  await t.rejects(limit.enter("default", broken, ""), { message: "broken" });
   isBroken = false;
-  t.same(await room.enter("default", broken, ""), {});
+  t.same(await limit.enter("default", broken, ""), {});
 });
 
-t.test("each prefix and each namespace has a room of its own", async (t) => {
+t.test("each prefix and each namespace has its own limit", async (t) => {
   const clock = new HandClock();
-  const room = new StorageLimit(1, "entries", clock);
+  const limit = new StorageLimit(1, "entries", clock);
   const { store } = counted(testCall().store<number>("rooms"), clock);
   const { store: other } = counted(testCall({ namespace: "team" }).store<number>("rooms"), clock);
-  t.same(await room.enter("default", store, "a/"), {});
+  t.same(await limit.enter("default", store, "a/"), {});
   await store.set("a/1", 1);
-  t.same(await room.enter("default", store, "b/"), {});
-  t.same(await room.enter("team", other, "a/"), {});
+  t.same(await limit.enter("default", store, "b/"), {});
+  t.same(await limit.enter("team", other, "a/"), {});
   clock.time += 20;
-  t.same(await room.enter("default", store, "a/"), FULL);
+  t.same(await limit.enter("default", store, "a/"), FULL);
 });
 
 t.test("each further process may exceed the maximum by less than half of it", async (t) => {
   const clock = new HandClock();
   const { store } = counted(testCall().store<number>("shared-room"), clock);
   let written = 0;
-  const write = async (room: StorageLimit): Promise<boolean> => {
+  const write = async (limit: StorageLimit): Promise<boolean> => {
     clock.time += 20;
-    const isFull = (await room.enter("default", store, "")).ifPresent === true;
+    const isFull = (await limit.enter("default", store, "")).ifPresent === true;
     if (!isFull) await store.set(`${written++}`, 1);
     return !isFull;
   };
-  // All of them count while there is most room; then one after the other writes as much as it may.
-  const rooms = Array.from({ length: 3 }, () => new StorageLimit(16, "entries", clock));
-  for (const room of rooms) await write(room);
-  for (const room of rooms) while (await write(room));
+  // All processes count while the free capacity is largest. Then each writes as much as it may.
+  const limits = Array.from({ length: 3 }, () => new StorageLimit(16, "entries", clock));
+  for (const limit of limits) await write(limit);
+  for (const limit of limits) while (await write(limit));
   t.ok(written > 16, `${written} entries`);
   t.ok(written <= 16 + 2 * 7, `${written} entries`);
 });

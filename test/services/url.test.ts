@@ -22,7 +22,7 @@ t.test("a link is created, resolved, changed, listed and deleted", async (t) => 
   t.same(await call("List"), { links: [], next: "" });
 });
 
-t.test("Shorten makes a random name of 7 letters and digits", async (t) => {
+t.test("Shorten generates a random name of 7 letters and digits", async (t) => {
   const { call } = serveCatalogue(t, "url", parts);
   const names = await Promise.all(Array.from({ length: 20 }, async () => (await call("Shorten", { address })).name));
   for (const name of names) t.match(name, /^[A-Za-z0-9]{7}$/);
@@ -30,7 +30,7 @@ t.test("Shorten makes a random name of 7 letters and digits", async (t) => {
   t.same(await call("Resolve", { name: names[0] }), { address });
 });
 
-t.test("of 64 racing calls for a name one gets it", async (t) => {
+t.test("one of 64 concurrent calls for a name gets it", async (t) => {
   const { call } = serveCatalogue(t, "url", parts);
   const race = Array.from({ length: 64 }, (_, racer) =>
     call("Create", { name: "docs", address: `https://example.com/${racer}` }, { account: `racer-${racer}` }),
@@ -42,7 +42,7 @@ t.test("of 64 racing calls for a name one gets it", async (t) => {
   for (const result of settled) if (result.status === "rejected") t.equal(result.reason.code, Code.ALREADY_EXISTS);
 });
 
-t.test("a link is read on from the last name of a page", async (t) => {
+t.test("a list of links continues after the last name of a page", async (t) => {
   const { call } = serveCatalogue(t, "url", parts);
   for (const name of ["c", "a", "b"]) await call("Create", { name, address });
   const first = await call("List", { limit: 2 });
@@ -58,7 +58,7 @@ t.test("a link is read on from the last name of a page", async (t) => {
   t.equal(second.next, "");
 });
 
-t.test("only the account that made a link lists, changes and deletes it; everyone resolves it", async (t) => {
+t.test("only the account that created a link lists, changes and deletes it; every caller resolves it", async (t) => {
   const { call } = serveCatalogue(t, "url", parts);
   await call("Create", { name: "docs", address });
   const bob = { account: "bob" };
@@ -69,7 +69,7 @@ t.test("only the account that made a link lists, changes and deletes it; everyon
   t.same(await call("Resolve", { name: "docs" }, { account: undefined }), { address });
 });
 
-t.test("namespaces share no names", async (t) => {
+t.test("namespaces do not share names", async (t) => {
   const { call } = serveCatalogue(t, "url", parts);
   await call("Create", { name: "docs", address });
   await t.rejects(call("Resolve", { name: "docs" }, { namespace: "other" }), { code: Code.NOT_FOUND });
@@ -111,7 +111,10 @@ const WRONG = [
   { endpoint: "List", request: { after: "a/b" }, field: "after" },
 ];
 
-/** Characters that are not seen, or change how others are. Some of them a URL parser would leave out. */
+/**
+ * Characters that are invisible or change how other characters look. A URL parser would remove some
+ * of them.
+ */
 const UNSEEN = ["\0", "\r\n", "\t", "\u001b", "\u007f", "\u0085", "\u00ad", "\u061c", "\u200b", "\u200f", "\u2028"];
 UNSEEN.push("\u2029", "\u202e", "\u2060", "\u2066", "\u2069", "\ufeff", "\ufff9", "\ue000", "\u{e0001}");
 

@@ -7,7 +7,7 @@ const RACERS = 64;
 const MAX = "9007199254740991";
 
 let keys = 0;
-/** An idempotency key that was not used before. */
+/** A new idempotency key. */
 const key = () => `key-${++keys}`;
 
 /** Creates wallets with balances. */
@@ -33,7 +33,7 @@ t.test("a wallet is created, read, listed and deleted", async (t) => {
   }
 });
 
-t.test("credits and debits change the balance and make transactions", async (t) => {
+t.test("credits and debits change the balance and create transactions", async (t) => {
   const { call } = serveCatalogue(t, "wallet", parts);
   await call("Create", { id: "ada" });
   const credit = await call("Credit", { id: "ada", amount: 1250, idempotencyKey: key(), reference: "Order 4711" });
@@ -58,7 +58,7 @@ t.test("a transfer moves an amount from one wallet to another", async (t) => {
   t.match(transfer.credit, { wallet: "bob", amount: "30", balance: "35", counterpart: "ada", reference: "Rent" });
 });
 
-t.test("nothing is taken beyond the balance", async (t) => {
+t.test("a debit cannot exceed the balance", async (t) => {
   const { call } = serveCatalogue(t, "wallet", parts);
   await wallets(call, { ada: 10, bob: 0 });
   await t.rejects(call("Debit", { id: "ada", amount: 11, idempotencyKey: "a" }), { code: Code.FAILED_PRECONDITION });
@@ -126,7 +126,7 @@ const MOVEMENTS = {
 };
 
 for (const [endpoint, request] of Object.entries(MOVEMENTS)) {
-  t.test(`${endpoint} is made once, however often it is repeated`, async (t) => {
+  t.test(`${endpoint} takes effect once, however often it is repeated`, async (t) => {
     const { call } = serveCatalogue(t, "wallet", parts);
     await wallets(call, { ada: 100, bob: 0 });
     const idempotencyKey = key();
@@ -142,7 +142,7 @@ for (const [endpoint, request] of Object.entries(MOVEMENTS)) {
   });
 }
 
-t.test("accounts share no idempotency keys", async (t) => {
+t.test("accounts do not share idempotency keys", async (t) => {
   const { call } = serveCatalogue(t, "wallet", parts);
   for (const account of ["ada", "bob"]) {
     await call("Create", { id: "till" }, { account });
@@ -151,7 +151,7 @@ t.test("accounts share no idempotency keys", async (t) => {
   }
 });
 
-t.test(`${RACERS} racing calls`, async (t) => {
+t.test(`${RACERS} concurrent calls`, async (t) => {
   const credits = async (call: Calls["call"]) => {
     await call("Create", { id: "ada" });
     await Promise.all(
@@ -169,7 +169,7 @@ t.test(`${RACERS} racing calls`, async (t) => {
     const { balance } = await credits(call);
     t.ok(Number(balance) < RACERS, `${balance} of ${RACERS}`);
   });
-  t.test("take no more than there is", async (t) => {
+  t.test("do not overdraw a wallet", async (t) => {
     const { call } = serveCatalogue(t, "wallet", parts);
     await wallets(call, { ada: 10 });
     const debits = Array.from({ length: RACERS }, () => call("Debit", { id: "ada", amount: 1, idempotencyKey: key() }));
@@ -177,7 +177,7 @@ t.test(`${RACERS} racing calls`, async (t) => {
     t.equal(settled.filter(({ status }) => status === "fulfilled").length, 10);
     t.equal(await balanceOf(call, "ada"), "0");
   });
-  t.test("in a circle neither make nor destroy money", async (t) => {
+  t.test("in a circle neither create nor destroy money", async (t) => {
     const { call } = serveCatalogue(t, "wallet", parts);
     const ids = ["ada", "bob", "cleo"];
     await wallets(call, { ada: 100, bob: 100, cleo: 100 });
@@ -194,7 +194,7 @@ t.test(`${RACERS} racing calls`, async (t) => {
   });
 });
 
-t.test("an account sees its own wallets alone", async (t) => {
+t.test("an account sees only its own wallets", async (t) => {
   const { call } = serveCatalogue(t, "wallet", parts);
   await wallets(call, { ada: 10 });
   for (const as of [{ account: "bob" }, { namespace: "other" }]) {
@@ -244,7 +244,7 @@ for (const { endpoint, request, field } of WRONG) {
   });
 }
 
-t.test("Transactions refuses a number that is none, and names the field", async (t) => {
+t.test("Transactions refuses an invalid number, and names the field", async (t) => {
   await call("Create", { id: "till" });
   const refused = { code: Code.INVALID_ARGUMENT, message: /^before: / };
   await t.rejects(call("Transactions", { id: "till", before: -1 }), refused);

@@ -1,4 +1,7 @@
-/** Opens the store of services of a file for an installation, as a process does that starts, and says that it has it. */
+/**
+ * Opens a file as the services' store of an installation, like a starting process does, and prints
+ * when the store is open.
+ */
 import { openOwnedServices } from "../../src/store/owned-services.js";
 
 const [, , dataFolder = "", installation = ""] = process.argv;

@@ -1,4 +1,7 @@
-/** A process that takes a store over may be killed at any moment: the store is taken or not, and loses nothing. */
+/**
+ * A process may be killed at any moment while it adopts a store. Either the store is adopted or it
+ * is not, and no data is lost.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
@@ -14,7 +17,7 @@ const ROUNDS = 30;
 const ID = "aaaaaaaa-0000-4000-8000-000000000000";
 const ENTRIES = 50;
 
-t.test(`kill -9 while a store is taken over, ${ROUNDS} times`, async (t) => {
+t.test(`kill -9 during the adoption of a store, ${ROUNDS} times`, async (t) => {
   const folder = t.testdir();
   const program = await bundleInto(folder, "test/store/adopting.ts");
   const data = join(folder, "data");
@@ -28,7 +31,7 @@ t.test(`kill -9 while a store is taken over, ${ROUNDS} times`, async (t) => {
     await before.close();
     const child = spawn(process.execPath, [program, data, ID], { stdio: ["ignore", "pipe", "inherit"] });
     await once(child.stdout, "data");
-    // At another moment of the opening each time, and after it in some rounds.
+    // Each round kills at another moment of the opening, some rounds after it.
     await sleep(round * 4);
     child.kill("SIGKILL");
     await once(child, "exit");

@@ -1,4 +1,4 @@
-/** Postgres keeps the contract of the store, and collections are on it what they promise. */
+/** The store on Postgres fulfills the contract of the store, and its collections fulfill theirs. */
 import t from "tap";
 import { openServiceStore, openStore } from "../../src/store/open.js";
 import type { KeyValueStore } from "../../src/store/store.js";

@@ -1,4 +1,4 @@
-/** Each engine keeps the contract of the store, and collections are on each what they promise. */
+/** Each engine fulfills the contract of the store, and its collections fulfill theirs. */
 import t, { type Test } from "tap";
 import { openServiceStore, openStore } from "../../src/store/open.js";
 import type { KeyValueStore } from "../../src/store/store.js";

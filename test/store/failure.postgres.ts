@@ -1,4 +1,7 @@
-/** What a store on Postgres does when the server fails, hangs, or is cut off: an error in time, and recovery by itself. */
+/**
+ * When the Postgres server fails, hangs or is cut off, the store reports an error in time, and
+ * recovers by itself.
+ */
 
 import t from "tap";
 import { type Collection, collectionOf, writesTo } from "../../src/store/collection.js";
@@ -25,11 +28,11 @@ const WRITES: Record<string, (log: Collection) => Promise<unknown>> = {
 const OPERATIONS = { ...READS, ...WRITES };
 const NOT_KNOWN = /; it is not known whether the write happened$/;
 
-t.test("a server in trouble", { skip: noPostgres }, async (t) => {
+t.test("a Postgres server in trouble", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const make = async () => server.url(await server.createDatabase());
 
-  t.test("that has lost the tables is an error, never an absent key", async (t) => {
+  t.test("lost tables are an error, and not an absent key", async (t) => {
     const database = await server.createDatabase();
     const log = collectionOf(await openOn(t, server, { url: server.url(database) }), "log");
     await server.query("DROP TABLE portico.entries", database);
@@ -40,7 +43,7 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     }
   });
 
-  t.test("that hangs is given up at the deadline, and used again when it goes on", async (t) => {
+  t.test("operations on a server that hangs fail at the deadline, and succeed when it responds again", async (t) => {
     const log = collectionOf(await openOn(t, server, { url: await make(), timeoutMs: 1_000 }), "log");
     await log.create("1", "x");
     server.pause();
@@ -51,7 +54,8 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     for (const [index, [name]] of acts.entries()) {
       const message = `${errors[index]?.message}`;
       t.match(message, / did not answer within 1000 ms| gave no connection in time/, name);
-      // What hangs before it could be committed was not made, but whoever gives it up may not know that yet.
+      // A write that hangs before it could be committed was not made, but the client may not know
+      // that yet.
       if (name in READS) t.notMatch(message, NOT_KNOWN);
     }
     server.resume();
@@ -59,7 +63,7 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     t.equal(await log.replace("1", "y").catch(() => log.replace("1", "y")), true);
   });
 
-  t.test("that is restarted, or killed and started, is used again without an error of a read", async (t) => {
+  t.test("the store uses a server again after a restart or a kill, without failed reads", async (t) => {
     const log = collectionOf(await openOn(t, server, { url: await make() }), "log");
     await log.create("1", "x");
     for (const end of ["restart", "kill"] as const) {
@@ -74,23 +78,23 @@ t.test("a server in trouble", { skip: noPostgres }, async (t) => {
     }
   });
 
-  t.test("that holds a row locked ends writes of it at the deadline, and no others", async (t) => {
+  t.test("writes of a locked row fail at the deadline, and other writes succeed", async (t) => {
     const database = await server.createDatabase();
     const log = collectionOf(await openOn(t, server, { url: server.url(database), timeoutMs: 1_000 }), "log");
     for (const key of ["1", "2"]) await answerOf(() => log.create(key, "x"));
     const release = await server.hold("SELECT FROM portico.entries WHERE key = 'log/1' FOR UPDATE", database);
     const late = /did not answer within 1000 ms; it is not known whether the write happened$/;
-    // On a busy machine it may not come as far as to the row.
+    // On a busy machine, the write may not reach the row in time.
     await until(async () => late.test(`${(await errorOf(log.replace("1", "y")))?.message}`));
     t.equal(await answerOf(() => log.get("1")), "x");
     t.equal(await answerOf(() => log.replace("2", "y")), true);
-    // The server ends the write by itself: nobody waits for it any more.
+    // The server ends the write by itself, because no client waits for it any more.
     await until(async () => (await server.query("SELECT 1 FROM pg_locks WHERE NOT granted")).length === 0);
     await release();
     t.equal(await answerOf(() => log.get("1")), "x");
   });
 
-  t.test("whose answer to a read is cut off is asked again", async (t) => {
+  t.test("a read is repeated if the connection is cut before its response", async (t) => {
     const proxy = await CuttingProxy.listen(t, server.port);
     const url = server.url(await server.createDatabase(), { through: proxy.port });
     const log = collectionOf(await openOn(t, server, { url }), "log");

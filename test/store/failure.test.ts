@@ -1,4 +1,7 @@
-/** A failure of the engine is an error, never taken for an absent key; what is acknowledged is on disk; and reading some costs little. */
+/**
+ * A failure of the engine is an error, and never taken for an absent key. Acknowledged writes are
+ * on disk. Reading a few entries does not read the others.
+ */
 
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
@@ -17,7 +20,7 @@ const OPERATIONS: Record<string, (log: Collection) => Promise<unknown>> = {
   keys: (log) => log.keys(),
 };
 
-t.test("an engine that fails", async (t) => {
+t.test("every operation on a failing engine rejects with StoreError", async (t) => {
   const folder = t.testdir();
   const store = await openStore("sqlite:", folder);
   t.teardown(() => store.close());
@@ -38,11 +41,14 @@ t.test("an engine that fails", async (t) => {
   }
 });
 
-/** The engines made until the test ends, each as if its SQLite had been built to wait for no disk. */
+/**
+ * The engines created until the test ends. Each behaves like a SQLite that was built not to wait
+ * for the disk.
+ */
 function collectCareless(t: Test): Set<KeyvSqlite> {
   const engines = new Set<KeyvSqlite>();
   const { on } = KeyvSqlite.prototype;
-  // Whoever makes an engine listens for its errors first.
+  // The code that creates an engine first adds a listener for errors.
   KeyvSqlite.prototype.on = function (this: KeyvSqlite, ...listener: Parameters<typeof on>) {
     if (!engines.has(this)) {
       const { query } = this;
@@ -61,7 +67,7 @@ function collectCareless(t: Test): Set<KeyvSqlite> {
   return engines;
 }
 
-t.test("every connection waits for the disk, whatever SQLite's own default is", async (t) => {
+t.test("every connection waits for the disk, whatever SQLite's default is", async (t) => {
   const folder = t.testdir();
   await openStore("sqlite:", folder).then((store) => store.close());
   const engines = collectCareless(t);
@@ -74,7 +80,7 @@ t.test("every connection waits for the disk, whatever SQLite's own default is", 
   }
 });
 
-t.test("entries after a key are found by the index, so that reading some costs no look at the others", async (t) => {
+t.test("entries after a key are found by the index, without reading other entries", async (t) => {
   const engines = collectCareless(t);
   const store = await openStore("sqlite:", t.testdir());
   t.teardown(() => store.close());

@@ -1,11 +1,17 @@
-/** What is written to a file that was deleted or replaced while it was open would be lost: so it is refused, and reads go on. */
+/**
+ * Writes to a file that was deleted or replaced while it was open would be lost. So they are
+ * refused, while reads go on.
+ */
 
 import { copyFileSync, renameSync, rmSync } from "node:fs";
 import t, { type Test } from "tap";
 import { collectionOf } from "../../src/store/collection.js";
 import { openServiceStore, openStore } from "../../src/store/open.js";
 
-/** An open store: its file, a write with a new key each time, and a read of the first. */
+/**
+ * An open store: its file, a function that writes a new key each time, and one that reads the
+ * first.
+ */
 interface Opened {
   readonly file: string;
   write(): Promise<unknown>;
@@ -13,7 +19,7 @@ interface Opened {
 }
 
 const STORES: Record<string, (t: Test) => Promise<Opened>> = {
-  "the authority's": async (t) => {
+  "the authority": async (t) => {
     const store = await openStore("sqlite:", t.testdir());
     t.teardown(() => store.close());
     const log = collectionOf(store, "log");
@@ -40,7 +46,7 @@ const LOSSES: Record<string, (file: string) => void> = {
 
 for (const [whose, open] of Object.entries(STORES)) {
   for (const [what, lose] of Object.entries(LOSSES)) {
-    t.test(`a store of ${whose} that is ${what}`, async (t) => {
+    t.test(`writes to a store of ${whose} that is ${what} are refused`, async (t) => {
       const { file, write, read } = await open(t);
       await write();
       lose(file);

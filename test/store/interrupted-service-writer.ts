@@ -1,4 +1,4 @@
-/** Interrupts a program that commits to a store of services, and checks what it had acknowledged. */
+/** Interrupts a program that commits to a services' store, and checks the acknowledged commits. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,13 +7,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
 import type { KeyValueStore } from "../../src/store/store.js";
 
-/** Longest time from the first acknowledgement to the interruption, in milliseconds. */
+/** The maximum time from the first acknowledgement to the interruption, in milliseconds. */
 const LONGEST = 80;
 
 /**
  * Runs the writer (service-writer.ts) until it is interrupted.
- * @param interrupt ends the writer, or what it writes to
- * @returns the numbers that it acknowledged
+ * @param interrupt ends the writer, or the server that it writes to
+ * @returns the numbers of the acknowledged commits
  */
 export async function interruptedWriter(
   program: string,
@@ -32,7 +32,7 @@ export async function interruptedWriter(
   return acknowledged;
 }
 
-/** Fails unless all that was acknowledged is there, and no commit by half. */
+/** Fails unless all acknowledged commits are there, and every commit is complete. */
 export async function checkWritten(t: Test, store: KeyValueStore, acknowledged: readonly string[]): Promise<void> {
   const [a, b] = [await keysBelow(store, "a/"), await keysBelow(store, "b/")];
   const lost = acknowledged.filter((number) => !a.has(number) || !b.has(number));

@@ -1,4 +1,7 @@
-/** What a store on Postgres acknowledged is there after `kill -9` of the writer, of the server, and on a full disk. */
+/**
+ * Acknowledged writes to a store on Postgres survive `kill -9` of the writer and of the server, and
+ * a full disk.
+ */
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -15,10 +18,10 @@ import { inTime, until } from "../support/until.js";
 import { errorOf, openOn } from "./open-postgres.js";
 
 const ROUNDS = 4;
-/** Longest time from the first acknowledgement to the kill, in milliseconds. */
+/** The maximum time from the first acknowledgement to the kill, in milliseconds. */
 const LONGEST = 300;
 
-/** Starts a writer, and kills it or the server after a while; gives what it acknowledged. */
+/** Starts a writer, and kills it or the server after a while. Returns the acknowledged keys. */
 async function interrupted(program: string, args: readonly string[], kill: (writer: () => void) => unknown) {
   const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "ignore"] });
   const acknowledged: string[] = [];
@@ -39,19 +42,19 @@ async function checkAll(t: Test, server: PostgresServer, acknowledged: readonly 
   t.same(lost, []);
 }
 
-t.test("what was acknowledged is there", { skip: noPostgres }, async (t) => {
+t.test("acknowledged writes survive", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t, { settings: { fsync: "on" } });
   const program = await bundleInto(t.testdir(), "test/store/postgres-writer.ts");
   const acknowledged: string[] = [];
 
-  t.test(`after kill -9 of the writer, ${ROUNDS} times`, async (t) => {
+  t.test(`kill -9 of the writer, ${ROUNDS} times`, async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       acknowledged.push(...(await interrupted(program, [server.url(), `${round}000000`], (writer) => writer())));
     }
     t.ok(acknowledged.length > ROUNDS, `${acknowledged.length} were acknowledged`);
     await checkAll(t, server, acknowledged);
   });
-  t.test("after kill -9 of the server, twice", async (t) => {
+  t.test("kill -9 of the server, twice", async (t) => {
     for (let round = 100; round < 102; round++) {
       acknowledged.push(...(await interrupted(program, [server.url(), `${round}000000`], () => server.kill())));
       await server.start();
@@ -60,14 +63,14 @@ t.test("what was acknowledged is there", { skip: noPostgres }, async (t) => {
   });
 });
 
-/** Why there is no small disk; false where there is. */
+/** The reason why there is no small disk; false if there is one. */
 const noDisk = (): string | false => {
   const canMount =
     spawnSync("unshare", ["-m", "mount", "-t", "tmpfs", "none", "/mnt"], { stdio: "ignore" }).status === 0;
   return noPostgres || (canMount ? false : "only root can make a small disk");
 };
 
-t.test("a full disk stops writes, and no reads, until there is room", { skip: noDisk() }, async (t) => {
+t.test("a full disk stops writes until space is free again, but no reads", { skip: noDisk() }, async (t) => {
   const disk = mkdtempSync(join(tmpdir(), "portico-disk-"));
   spawnSync("mount", ["-t", "tmpfs", "-o", "size=80m", "none", disk]);
   t.teardown(() => {
@@ -85,7 +88,7 @@ t.test("a full disk stops writes, and no reads, until there is room", { skip: no
   const value = "0123456789abcdef".repeat(20_000);
   const errors: string[] = [];
   for (let key = 0; errors.length === 0; key++) {
-    // Random, so that Postgres cannot make it small.
+    // Random, so that Postgres cannot compress it.
     const text = Array.from(value, () => Math.random().toString(36)[5]).join("");
     const error = await errorOf(log.create(`large ${key}`, text));
     if (error !== undefined) errors.push(error.message);

@@ -1,4 +1,4 @@
-/** Opens stores on servers of Postgres for tests. */
+/** Opens stores on Postgres servers for tests. */
 
 import type { Test } from "tap";
 import { type OpenOptions, openStore } from "../../src/store/open.js";
@@ -7,7 +7,7 @@ import type { PostgresServer } from "../support/postgres.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
 
-/** A store that is closed with the test. The default is one on the server's own database. */
+/** A store that is closed with the test. By default it uses the server's own database. */
 export async function openOn(
   t: Test,
   server: PostgresServer,
@@ -18,14 +18,17 @@ export async function openOn(
   return store;
 }
 
-/** What an operation gives that a busy machine may not answer within the store's deadline: it is made until it is answered. */
+/**
+ * The result of an operation that is repeated until it succeeds: a busy machine may not respond
+ * within the store's deadline.
+ */
 export async function answerOf<T>(operation: () => Promise<T>): Promise<T> {
   const responses: T[] = [];
   await until(async () => (await errorOf(operation().then((response) => responses.push(response)))) === undefined);
   return responses[0] as T;
 }
 
-/** The error that something rejects with; undefined where it does not. */
+/** The error that the promise rejects with; undefined if it resolves. */
 export function errorOf(operation: Promise<unknown>): Promise<Error | undefined> {
   return operation.then(
     () => undefined,

@@ -1,4 +1,5 @@
-// A store of services belongs to one installation. Which store a process opens, which it takes over, and what it refuses.
+// A services' store belongs to one installation. These tests show which store a process opens,
+// which it adopts, and which it refuses.
 
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,7 @@ import { temporaryFolder } from "../support/temporary.js";
 const A = "aaaaaaaa-0000-4000-8000-000000000000";
 const B = "bbbbbbbb-0000-4000-8000-000000000000";
 
-/** A store, as a copy for another installation is where no owner is given. */
+/** Creates a store. Without `owner` it is like a copy for another installation. */
 async function make(file: string, { owner, entries = 1 }: { owner?: string; entries?: number }): Promise<void> {
   const store = await openServiceStore(`sqlite:${file}`, "");
   for (let number = 0; number < entries; number++) {
@@ -22,7 +23,10 @@ async function make(file: string, { owner, entries = 1 }: { owner?: string; entr
   await store.close();
 }
 
-/** Opens the store for an installation; gives its owner and the number of its entries, or the refusal. */
+/**
+ * Opens the store for an installation. Returns its owner and the number of its entries, or the
+ * error.
+ */
 async function open(
   t: Test,
   dataFolder: string,
@@ -48,20 +52,20 @@ async function open(
   }
 }
 
-t.test("a store that is made belongs to the installation", async (t) => {
+t.test("a new store belongs to the installation that created it", async (t) => {
   const folder = temporaryFolder(t);
   t.match(await open(t, folder, A), { owner: A, entries: 0, adopted: 0 });
   t.match(await open(t, folder, A), { owner: A, adopted: 0 }, "and is opened again");
 });
 
-t.test("a store without owner and entries is taken by who comes first", async (t) => {
+t.test("a store without owner and entries belongs to the first installation that opens it", async (t) => {
   const folder = temporaryFolder(t);
   await make(join(folder, "services.sqlite"), { entries: 0 });
   t.match(await open(t, folder, A), { owner: A });
   t.match((await open(t, folder, B)).refusal, /belongs to another installation/);
 });
 
-t.test("another installation's store is refused, empty or not, and left as it is", async (t) => {
+t.test("another installation's store is refused, empty or not, and not changed", async (t) => {
   for (const entries of [0, 1]) {
     const folder = temporaryFolder(t);
     await make(join(folder, "services.sqlite"), { owner: A, entries });
@@ -73,7 +77,7 @@ t.test("another installation's store is refused, empty or not, and left as it is
   }
 });
 
-t.test("a copy is taken over in the installation's own data folder", async (t) => {
+t.test("a copy is adopted in the installation's own data folder", async (t) => {
   const folder = temporaryFolder(t);
   await make(join(folder, "services.sqlite"), {});
   recordInstallationId(folder, A);
@@ -81,7 +85,7 @@ t.test("a copy is taken over in the installation's own data folder", async (t) =
   t.match(await open(t, folder, A), { owner: A, entries: 1, adopted: 0 }, "once");
 });
 
-t.test("elsewhere they are refused, and the command that gives them is named", async (t) => {
+t.test("a copy in another folder is refused, and the error names the command to adopt it", async (t) => {
   const folder = join(temporaryFolder(t), "it's here");
   mkdirSync(folder);
   const file = join(folder, "services.sqlite");
@@ -94,7 +98,7 @@ t.test("elsewhere they are refused, and the command that gives them is named", a
   t.match(await open(t, folder, B), { entries: 1, adopted: 1 }, "it is left as it was");
 });
 
-t.test("of two installations that take a store at once one gets it", async (t) => {
+t.test("of two installations that open a free store at once, one gets it", async (t) => {
   const folder = temporaryFolder(t);
   await make(join(folder, "services.sqlite"), { entries: 0 });
   const [first, second] = await Promise.all([open(t, folder, A), open(t, folder, B)]);
@@ -102,7 +106,7 @@ t.test("of two installations that take a store at once one gets it", async (t) =
   t.match(first.refusal ?? second.refusal, /belongs to another installation/);
 });
 
-t.test("of two installations that take over entries at once, each in a folder of its own, one gets them", async (t) => {
+t.test("of two installations that adopt the same entries at once from their own folders, one gets them", async (t) => {
   for (let round = 0; round < 5; round++) {
     const [folder, other] = [temporaryFolder(t), temporaryFolder(t)];
     await make(join(folder, "services.sqlite"), {});
@@ -115,7 +119,7 @@ t.test("of two installations that take over entries at once, each in a folder of
   }
 });
 
-t.test("of processes of one installation that take a store at once all get it", async (t) => {
+t.test("processes of one installation that open a free store at once all get it", async (t) => {
   const folder = temporaryFolder(t);
   await make(join(folder, "services.sqlite"), {});
   recordInstallationId(folder, A);
@@ -123,7 +127,10 @@ t.test("of processes of one installation that take a store at once all get it", 
   for (const one of opened) t.match(one, { owner: A, entries: 1 });
 });
 
-/** Where the service `cache` that has joined A keeps its data, from the data folder on, by what is in that. */
+/**
+ * The path below the data folder where the service `cache`, which has joined A, stores its data, by
+ * the content of the data folder.
+ */
 const PLACES: Record<string, [prepare: (folder: string) => Promise<void> | void, place: string]> = {
   "the installation's own folder": [(folder) => recordInstallationId(folder, A), "services.sqlite"],
   "an empty folder": [() => {}, "services/cache/services.sqlite"],
@@ -143,7 +150,7 @@ const PLACES: Record<string, [prepare: (folder: string) => Promise<void> | void,
   ],
 };
 for (const [what, [prepare, place]] of Object.entries(PLACES)) {
-  t.test(`a service that has joined keeps its data in ${place} of ${what}`, async (t) => {
+  t.test(`a service that has joined stores its data in ${place} of ${what}`, async (t) => {
     const dataFolder = temporaryFolder(t);
     await prepare(dataFolder);
     const given = { url: "sqlite:", dataFolder, installation: A };
@@ -154,7 +161,7 @@ for (const [what, [prepare, place]] of Object.entries(PLACES)) {
   });
 }
 
-t.test("no installation is set up beside data of services", async (t) => {
+t.test("no new installation is set up next to data of services", async (t) => {
   for (const left of [{}, { owner: A }, { owner: A, entries: 0 }]) {
     const folder = temporaryFolder(t);
     await make(join(folder, "services.sqlite"), left);
@@ -168,7 +175,7 @@ t.test("no installation is set up beside data of services", async (t) => {
   await t.resolves(refuseServicesLeft(folder), "and beside a store that is empty");
 });
 
-t.test("a data folder that another installation's authority uses is that one's", async (t) => {
+t.test("a data folder belongs to the last installation whose authority used it", async (t) => {
   const folder = temporaryFolder(t);
   t.equal(readInstallationId(folder), undefined);
   recordInstallationId(folder, A);

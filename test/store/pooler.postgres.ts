@@ -1,4 +1,7 @@
-/** A pooler between Portico and Postgres (PgBouncer): sessions may be pooled; pooled transactions are refused at the start. */
+/**
+ * A pooler (PgBouncer) between Portico and Postgres: session pooling works, transaction pooling is
+ * refused at the start.
+ */
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -15,10 +18,10 @@ import { inTime, until } from "../support/until.js";
 
 const isInstalled = spawnSync("pgbouncer", ["--version"]).status === 0;
 const skip = noPostgres || (isInstalled ? false : "there is no pgbouncer here");
-/** It refuses to run as root. */
+/** PgBouncer refuses to run as root. */
 const USER = process.getuid?.() === 0 ? ["--reuid=postgres", "--regid=postgres", "--clear-groups"] : [];
 
-/** Starts a pooler, and gives the URL of the database through it. It ends with the test. */
+/** Starts a pooler that ends with the test. Returns the URL of the database through it. */
 async function pooled(t: Test, server: PostgresServer, mode: string): Promise<string> {
   const port = await freePort();
   const folder = temporaryFolder(t);
@@ -37,7 +40,7 @@ async function pooled(t: Test, server: PostgresServer, mode: string): Promise<st
   ];
   const file = join(folder, "pgbouncer.ini");
   writeFileSync(file, `${settings.join("\n")}\n`);
-  // The pooler is another user, whatever the umask.
+  // The pooler runs as another user, so the files must be readable whatever the umask is.
   chmodSync(folder, 0o755);
   for (const each of [users, file]) chmodSync(each, 0o644);
   const child = spawn("setpriv", [...USER, "--pdeathsig=KILL", "pgbouncer", file], {
@@ -72,7 +75,7 @@ const REFUSED = {
 t.test("a pooler", { skip }, async (t) => {
   const server = await startPostgres(t);
 
-  t.test("of sessions serves two authorities, and passes on what one tells the other", async (t) => {
+  t.test("in session mode serves two authorities, and passes on the notifications between them", async (t) => {
     const url = await pooled(t, server, "session");
     const [one, other] = [await openStore(url, ""), await openStore(url, "")];
     t.teardown(() => Promise.all([one.close(), other.close()]));
@@ -80,7 +83,7 @@ t.test("a pooler", { skip }, async (t) => {
     t.same(await collectionOf(other, "log").get("1"), "a");
     let told = 0;
     other.follow("log", () => told++);
-    // It is called when it begins to listen, too.
+    // The listener is also called when it begins to listen.
     await until(() => told > 0, { what: () => "the other one listens" });
     const before = told;
     await collectionOf(one, "log").create("2", "b");
@@ -89,7 +92,7 @@ t.test("a pooler", { skip }, async (t) => {
     t.same(new Set(await Promise.all(writes)), new Set([true]));
   });
 
-  t.test("of sessions serves services", async (t) => {
+  t.test("in session mode serves services", async (t) => {
     const store = await openServiceStore(await pooled(t, server, "session"), "");
     t.teardown(() => store.close());
     await store.commit([{ kind: "set", key: "a", value: "1", expires: undefined }]);
@@ -97,7 +100,7 @@ t.test("a pooler", { skip }, async (t) => {
   });
 
   for (const [mode, message] of Object.entries(REFUSED)) {
-    t.test(`of ${mode}s is refused at the start`, async (t) => {
+    t.test(`in ${mode} mode is refused at the start`, async (t) => {
       const url = await pooled(t, server, mode);
       for (const open of [openStore, openServiceStore]) {
         await t.rejects(

@@ -1,11 +1,15 @@
-// A Postgres that ends a connection as soon as it is ready, as one does that is killed just then: the process goes on.
+// A Postgres server that ends a connection as soon as it is ready, for example because it is killed
+// just then, does not end the process.
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import t, { type Test } from "tap";
 import { Database } from "../../src/store/postgres-connection.js";
 import { readPostgresUrl } from "../../src/store/postgres-url.js";
 
-/** A message of the server (PostgreSQL, "Message Formats"): a letter, the length with itself, and what follows. */
+/**
+ * A message of the server (PostgreSQL, "Message Formats"): a letter, the length including itself,
+ * and the content.
+ */
 function message(letter: string, ...parts: (string | number[])[]): Buffer {
   const body = Buffer.concat(parts.map((part) => Buffer.from(part as string)));
   const head = Buffer.alloc(5, letter);
@@ -39,7 +43,7 @@ async function open(t: Test): Promise<Database> {
 }
 
 for (const [what, use] of Object.entries(USES)) {
-  t.test(`${what} fails, and nothing else`, async (t) => {
+  t.test(`${what} fails, and nothing else does`, async (t) => {
     await t.rejects(use(await open(t)), { name: "StoreError" });
   });
 }

@@ -1,4 +1,4 @@
-/** What a URL of Postgres says about a store, and what is refused, without the password in any message. */
+/** The parts of a Postgres URL, and the URLs that are refused. No message contains the password. */
 import t from "tap";
 import { openStore } from "../../src/store/open.js";
 import { readPostgresUrl } from "../../src/store/postgres-url.js";

@@ -1,4 +1,7 @@
-/** What several processes write to a store on Postgres at once happens in one order, the same for all. */
+/**
+ * Concurrent writes of several processes to a store on Postgres take effect in one order, which all
+ * processes see.
+ */
 
 import t from "tap";
 import { collectionOf, writesTo } from "../../src/store/collection.js";
@@ -9,18 +12,18 @@ import { openOn } from "./open-postgres.js";
 const { expect, create } = writesTo("log");
 const ROUNDS = 60;
 
-t.test("writes that race", { skip: noPostgres }, async (t) => {
+t.test("concurrent writes", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const [log, other] = [collectionOf(await openOn(t, server), "log"), collectionOf(await openOn(t, server), "log")];
 
-  /** What may become of the entry that the new one needs. */
+  /** What may happen to the entry that the new one needs. */
   const REMOVALS: Record<string, (key: string) => Promise<unknown>> = {
     "deleted with the new entry": (key) => other.delete([key, `${key} next`]),
     "deleted if it has its value": (key) => other.deleteIf(key, "x"),
     replaced: (key) => other.replace(key, "y"),
   };
   for (const [what, remove] of Object.entries(REMOVALS)) {
-    t.test(`an entry is never created after one that is ${what} before it`, async (t) => {
+    t.test(`create no entry if the entry that it depends on is ${what} first`, async (t) => {
       let created = 0;
       for (let round = 0; round < ROUNDS; round++) {
         const [key, next] = [`${what} ${round}`, `${what} ${round} next`];
@@ -28,7 +31,8 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
         const [written] = await Promise.all([log.commit([expect([key, "x"]), create([next, "new"])]), remove(key)]);
         const [before, after] = await log.getMany([key, next]);
         t.not(before, "x");
-        // With it in one statement: whoever created it came first, and it is gone with the other.
+        // Deleted in one statement with the new entry: if the creation came first, the entry was
+        // deleted with the other.
         if (what === "deleted with the new entry") t.equal(after === undefined || written, true);
         else t.equal(after, written ? "new" : undefined);
         created += written ? 1 : 0;
@@ -37,28 +41,25 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
     });
   }
 
-  t.test(
-    "deletions of the same keys in any order, and creations between them, never wait for each other",
-    async (t) => {
-      const keys = Array.from({ length: 20 }, (_, key) => `many ${key}`);
-      for (let round = 0; round < 10; round++) {
-        await Promise.all(keys.map((key) => log.create(key, "x")));
-        await Promise.all([
-          log.delete(keys),
-          other.delete(keys.toReversed()),
-          ...keys.slice(1).map((key, index) => other.commit([expect([keys[index] ?? "", "x"]), create([key, "y"])])),
-        ]);
-        await log.delete(keys);
-      }
-      t.same(
-        (await log.getMany(keys)).filter((value) => value !== undefined),
-        [],
-      );
-    },
-  );
+  t.test("never deadlock, whatever the order of deleted and created keys", async (t) => {
+    const keys = Array.from({ length: 20 }, (_, key) => `many ${key}`);
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(keys.map((key) => log.create(key, "x")));
+      await Promise.all([
+        log.delete(keys),
+        other.delete(keys.toReversed()),
+        ...keys.slice(1).map((key, index) => other.commit([expect([keys[index] ?? "", "x"]), create([key, "y"])])),
+      ]);
+      await log.delete(keys);
+    }
+    t.same(
+      (await log.getMany(keys)).filter((value) => value !== undefined),
+      [],
+    );
+  });
 
   t.test(
-    "a write to one collection waits for none to another, nor one that need not be durable for one that must",
+    "do not wait for writes to other collections, and non-durable ones do not wait for durable ones",
     async (t) => {
       const store = await openOn(t, server);
       const claims = collectionOf(store, "grantors");
@@ -78,7 +79,7 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
     },
   );
 
-  t.test("hints tell another process of what was written, and not the writer", async (t) => {
+  t.test("notify other processes, but not the writer", async (t) => {
     const [one, two] = [await openOn(t, server), await openOn(t, server)];
     let [heard, own, others] = [0, 0, 0];
     const unfollow = two.follow("log", () => {
@@ -90,7 +91,7 @@ t.test("writes that race", { skip: noPostgres }, async (t) => {
     one.follow("log", () => {
       own += 1;
     });
-    // Each is called once when its connection is made.
+    // Each listener is called once when its connection is made.
     await until(() => heard > 0 && own > 0 && others > 0);
     const writes = {
       create: () => collectionOf(one, "log").create("hint", "x"),

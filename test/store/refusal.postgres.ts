@@ -1,4 +1,7 @@
-/** A database that cannot be trusted to hold the store stops the start, with a reason and without the password. */
+/**
+ * A database that cannot hold the store safely stops the start. The error has a reason, and not the
+ * password.
+ */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +14,7 @@ import { noPostgres, PASSWORD, startPostgres } from "../support/postgres.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { errorOf, openOn } from "./open-postgres.js";
 
-t.test("a database that is", { skip: noPostgres }, async (t) => {
+t.test("refuses a database that is", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const nobody = await freePort();
   const databases: Record<string, [prepare: string[], message: RegExp]> = {
@@ -75,7 +78,7 @@ t.test("a database that is", { skip: noPostgres }, async (t) => {
     t.match((await errorOf(log.get("1")))?.message, /a newer Portico has upgraded it; run that version$/);
   });
 
-  t.test("another than at the start is not used by a process that runs", async (t) => {
+  t.test("not the one from the start of the process", async (t) => {
     const database = await server.createDatabase();
     const log = collectionOf(await openOn(t, server, { url: server.url(database) }), "log");
     await log.create("1", "x");
@@ -87,7 +90,7 @@ t.test("a database that is", { skip: noPostgres }, async (t) => {
     t.match((await errorOf(log.get("1")))?.message, /it is another store than the one that this process started with$/);
   });
 
-  t.test("empty is refused where the data folder belongs to an installation", async (t) => {
+  t.test("empty, where the data folder belongs to an installation", async (t) => {
     const database = await server.createDatabase();
     const folder = t.testdir({ "store-location": "postgres://elsewhere/portico\n" });
     const error = await errorOf(openOn(t, server, { url: server.url(database), folder }));
@@ -99,7 +102,7 @@ t.test("a database that is", { skip: noPostgres }, async (t) => {
   });
 });
 
-t.test("a server's certificate and name are checked", { skip: noPostgres }, async (t) => {
+t.test("a server's certificate and name are verified", { skip: noPostgres }, async (t) => {
   const authority = createAuthority("the database's own");
   const settings = { listen_addresses: "127.0.0.1,127.0.0.2" };
   const server = await startPostgres(t, { certificate: authority.issue("localhost"), settings });

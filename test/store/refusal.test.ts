@@ -1,4 +1,7 @@
-/** A store that cannot be trusted stops the start with one line that names the file and says what to do. */
+/**
+ * A store that cannot be trusted stops the start. The error is one line that names the file and
+ * says what to do.
+ */
 
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +13,7 @@ import { toStoreError } from "../../src/store/sqlite-file.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 import { openJournal } from "../services/auth/open.js";
 
-/** A store with something in it, closed. */
+/** A closed store with entries. */
 async function filled(folder: string): Promise<string> {
   const store = await openStore("sqlite:", folder);
   for (let key = 0; key < 100; key++) await collectionOf(store, "log").create(`${key}`, "x".repeat(500));
@@ -37,7 +40,7 @@ const damages: Record<string, [damage: (file: string) => void, message: RegExp]>
 };
 
 for (const [what, [damage, message]] of Object.entries(damages)) {
-  t.test(`a file that is ${what}`, async (t) => {
+  t.test(`refuses a file that is ${what}, and does not change it`, async (t) => {
     const folder = t.testdir();
     const file = await filled(folder);
     damage(file);
@@ -53,7 +56,7 @@ for (const [what, [damage, message]] of Object.entries(damages)) {
   });
 }
 
-/** What only SQLite can do to a file. */
+/** Changes that only SQLite can make to a file. */
 const CHANGES: Record<string, [statements: string[], message: RegExp]> = {
   "of a newer format": [
     ["PRAGMA user_version = 7"],
@@ -74,7 +77,7 @@ const CHANGES: Record<string, [statements: string[], message: RegExp]> = {
 };
 
 for (const [what, [statements, message]] of Object.entries(CHANGES)) {
-  t.test(`a file ${what}`, async (t) => {
+  t.test(`refuses a file ${what}`, async (t) => {
     const folder = t.testdir();
     const file = await filled(folder);
     const other = new KeyvSqlite(`sqlite://${file}`);
@@ -94,7 +97,7 @@ for (const [what, [statements, message]] of Object.entries(CHANGES)) {
   });
 }
 
-t.test("a database of another program", async (t) => {
+t.test("refuses a database of another program", async (t) => {
   const file = join(t.testdir(), "other.sqlite");
   const other = new KeyvSqlite(`sqlite://${file}`);
   await other.set("key", "value");
@@ -102,7 +105,7 @@ t.test("a database of another program", async (t) => {
   await t.rejects(openStore(`sqlite:${file}`, ""), { message: /is not a store of Portico/ });
 });
 
-t.test("a folder in its place", async (t) => {
+t.test("refuses a folder in the file's place", async (t) => {
   const folder = t.testdir({ "portico.sqlite": {} });
   await t.rejects(openStore("sqlite:", folder), {
     name: "StoreError",
@@ -110,7 +113,7 @@ t.test("a folder in its place", async (t) => {
   });
 });
 
-t.test("a full disk is no reason to restore a backup", async (t) => {
+t.test("the error for a full disk does not suggest to restore a backup", async (t) => {
   const kind = { title: "a store", applicationId: 1, format: 0, isChecked: false, setting: "PORTICO_STORE" };
   const messageOf = (code: string) => toStoreError(kind, "file", Object.assign(new Error(code), { code })).message;
   for (const code of ["SQLITE_FULL", "ENOSPC"])
@@ -121,7 +124,7 @@ t.test("a full disk is no reason to restore a backup", async (t) => {
   );
 });
 
-t.test("a record of the installation that cannot be read", async (t) => {
+t.test("refuses a record of the installation that cannot be read", async (t) => {
   const folder = t.testdir({ "store-location": {} });
   await t.rejects(openStore("sqlite:", folder), {
     name: "StoreError",
@@ -129,7 +132,7 @@ t.test("a record of the installation that cannot be read", async (t) => {
   });
 });
 
-t.test("a folder that cannot be created", async (t) => {
+t.test("reports a folder that cannot be created", async (t) => {
   const file = join(t.testdir({ taken: "a file" }), "taken", "data", "portico.sqlite");
   const folder = dirname(file);
   await t.rejects(openStore("sqlite:", folder), {
@@ -141,7 +144,7 @@ t.test("a folder that cannot be created", async (t) => {
   });
 });
 
-t.test("a file in the place of its folder", async (t) => {
+t.test("reports a file in the place of the store's folder", async (t) => {
   const folder = join(t.testdir({ taken: "a file" }), "taken");
   await t.rejects(openStore("sqlite:", folder), {
     name: "StoreError",
@@ -149,7 +152,7 @@ t.test("a file in the place of its folder", async (t) => {
   });
 });
 
-t.test("a file that may not be read", { skip: process.getuid?.() === 0 && "root may read all" }, async (t) => {
+t.test("reports a file that it may not read", { skip: process.getuid?.() === 0 && "root may read all" }, async (t) => {
   const folder = t.testdir();
   chmodSync(await filled(folder), 0o000);
   await t.rejects(openStore("sqlite:", folder), {
@@ -157,7 +160,7 @@ t.test("a file that may not be read", { skip: process.getuid?.() === 0 && "root 
   });
 });
 
-t.test("a locked file, as soon as the deadline allows", async (t) => {
+t.test("reports a locked file within the deadline", async (t) => {
   const folder = t.testdir();
   const file = await filled(folder);
   const other = new KeyvSqlite(`sqlite://${file}`);
@@ -175,7 +178,7 @@ t.test("a locked file, as soon as the deadline allows", async (t) => {
   );
 });
 
-t.test("an operation that takes too long fails, and says so", async (t) => {
+t.test("an operation that takes too long rejects with the reason", async (t) => {
   const folder = t.testdir();
   const store: KeyValueStore = await openStore("sqlite:", folder, { timeoutMs: 2_000 });
   t.teardown(() => store.close());
@@ -190,7 +193,7 @@ t.test("an operation that takes too long fails, and says so", async (t) => {
   t.equal(await collectionOf(store, "log").create("1", "x"), true);
 });
 
-t.test("a new file is for its owner only, and a copy of it opens", async (t) => {
+t.test("only the owner may read a new file, and a copy of it can be opened", async (t) => {
   const folder = join(t.testdir(), "data");
   const file = await filled(folder);
   t.equal((statSync(file).mode & 0o777).toString(8), "600");

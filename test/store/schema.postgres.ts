@@ -1,4 +1,7 @@
-/** The schema of a store on Postgres: made once by many that start, and upgraded with what it holds. */
+/**
+ * The schema of a store on Postgres: created once by concurrent processes, and upgraded with its
+ * entries.
+ */
 
 import pg from "pg";
 import t, { type Test } from "tap";
@@ -34,7 +37,7 @@ async function prepare(t: Test, server: PostgresServer, database: string, kind: 
 t.test("a schema", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
 
-  t.test("is made once by all that start at the same time", async (t) => {
+  t.test("is created once by processes that start at the same time", async (t) => {
     const database = await server.createDatabase();
     const stores = await Promise.all(Array.from({ length: 8 }, () => openOn(t, server, { url: server.url(database) })));
     await collectionOf(stores[0]!, "log").create("1", "x");
@@ -42,7 +45,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
     t.same(await server.query("SELECT count(*)::int AS rows FROM portico.format", database), [{ rows: 1 }]);
   });
 
-  t.test("is upgraded once, with what it holds, and refused to the version before", async (t) => {
+  t.test("is upgraded once with its entries, and then refused by the earlier version", async (t) => {
     const database = await server.createDatabase();
     const id = await prepare(t, server, database, OLD);
     const ids = await Promise.all(Array.from({ length: 4 }, () => prepare(t, server, database, NEW)));
@@ -52,7 +55,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
     t.match((await errorOf(prepare(t, server, database, OLD)))?.message, /its format is 3, .* knows formats up to 2/);
   });
 
-  t.test("is refused, and stays as it is, where its format is from before the first release", async (t) => {
+  t.test("is refused and not changed if its format is from before the first release", async (t) => {
     const database = await server.createDatabase();
     await prepare(t, server, database, { ...OLD, oldest: 1 });
     t.match(
@@ -63,7 +66,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
     t.same(await server.query("SELECT * FROM portico.things", database), [{ id: 1 }]);
   });
 
-  t.test("stays as it is where an upgrade fails", async (t) => {
+  t.test("is not changed by an upgrade that fails", async (t) => {
     const database = await server.createDatabase();
     await prepare(t, server, database, OLD);
     const broken = { ...NEW, formats: [...NEW.formats, ["ALTER TABLE absent ADD COLUMN name text"]] };
@@ -72,7 +75,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
     await prepare(t, server, database, NEW);
   });
 
-  t.test("lies beside another's where the URL says so", async (t) => {
+  t.test("can be next to another one if the URL names it", async (t) => {
     const database = await server.createDatabase();
     const [one, two] = ["one", "two"].map((schema) => server.url(database, { query: `?schema=${schema}` }));
     await collectionOf(await openOn(t, server, { url: one ?? "" }), "log").create("1", "x");
@@ -81,7 +84,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
     t.equal(await collectionOf(store, "log").get("1"), undefined);
   });
 
-  t.test("finds entries by its index, so that reading some costs no look at the others", async (t) => {
+  t.test("finds entries by its index, without reading other entries", async (t) => {
     const database = await server.createDatabase();
     const log = collectionOf(await openOn(t, server, { url: server.url(database) }), "log");
     const fill =
@@ -91,7 +94,7 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
     await log.after(`${40_000}`.padStart(16, "0"), 10);
     await log.get(`${7}`.padStart(16, "0"));
     let read = 0;
-    // Statistics come some time after the reading.
+    // Postgres updates the statistics some time after a read.
     await until(async () => {
       read = Number((await server.query(READ, database))[0]?.read);
       return read > 0;

@@ -1,4 +1,7 @@
-/** What the tests of Postgres rest on: real servers that are stopped, killed, held up, replicated and cut off. */
+/**
+ * Tests of the Postgres servers that other tests use: they are stopped, killed, paused, replicated
+ * and cut off.
+ */
 import pg from "pg";
 import t, { type Test } from "tap";
 import { createAuthority } from "../http2/certificates.js";
@@ -16,16 +19,16 @@ async function connect(t: Test, config: pg.ClientConfig): Promise<pg.Client> {
 
 const written = (server: PostgresServer) => server.query("SELECT count(*)::int AS rows FROM t");
 
-t.test("a server of Postgres", { skip: noPostgres }, async (t) => {
+t.test("a Postgres server", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
 
-  t.test("asks the network for a password", async (t) => {
+  t.test("requires a password on the network", async (t) => {
     const client = await connect(t, { connectionString: server.url() });
     t.same((await client.query("SELECT current_user::text")).rows, [{ current_user: "portico" }]);
     await t.rejects(connect(t, { connectionString: server.url().replace(PASSWORD, "wrong") }), { code: "28P01" });
   });
 
-  t.test("keeps what was committed when it is restarted, or killed", async (t) => {
+  t.test("still has committed rows after a restart or a kill", async (t) => {
     await server.query("CREATE TABLE t (key text)");
     for (const end of ["restart", "kill"] as const) {
       await server.query("INSERT INTO t VALUES ('x')");
@@ -35,7 +38,7 @@ t.test("a server of Postgres", { skip: noPostgres }, async (t) => {
     t.same(await written(server), [{ rows: 2 }]);
   });
 
-  t.test("answers nothing while it is held up, and goes on after", async (t) => {
+  t.test("does not respond while it is paused, and continues afterwards", async (t) => {
     const client = await connect(t, { connectionString: server.url() });
     server.pause();
     let answered = false;
@@ -48,7 +51,7 @@ t.test("a server of Postgres", { skip: noPostgres }, async (t) => {
     await response;
   });
 
-  t.test("is cut off by a proxy, and its answers are", async (t) => {
+  t.test("can be cut off by a proxy, and so can its responses", async (t) => {
     const proxy = await CuttingProxy.listen(t, server.port);
     const client = await connect(t, { connectionString: server.url("portico", { through: proxy.port }) });
     await client.query("CREATE TABLE mine (key text)");
@@ -61,7 +64,7 @@ t.test("a server of Postgres", { skip: noPostgres }, async (t) => {
   });
 });
 
-t.test("a standby has what was committed once it is synchronous, and takes over", { skip: noPostgres }, async (t) => {
+t.test("a synchronous standby has all committed rows, and can take over", { skip: noPostgres }, async (t) => {
   const primary = await startPostgres(t);
   await primary.query("CREATE TABLE t (key text)");
   const standby = await primary.standby();
@@ -73,7 +76,7 @@ t.test("a standby has what was committed once it is synchronous, and takes over"
   t.same(await written(standby), [{ rows: 2 }]);
 });
 
-t.test("a server with a certificate takes TLS connections alone", { skip: noPostgres }, async (t) => {
+t.test("a server with a certificate accepts only TLS connections", { skip: noPostgres }, async (t) => {
   const authority = createAuthority("the database's own");
   const server = await startPostgres(t, { certificate: authority.issue("localhost") });
   await t.rejects(connect(t, { connectionString: server.url() }), { code: "28000" });

@@ -1,4 +1,4 @@
-/** What the store of services on Postgres does when servers, connections, clocks and other processes fail. */
+/** The services' store on Postgres while servers, connections, clocks and other processes fail. */
 
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,7 +27,7 @@ const add = (key: string): StoredWrite => ({
 });
 const value = async (store: KeyValueStore, key: string) => (await store.get([key]))[0]?.value;
 
-t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
+t.test("the services' store on Postgres", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t, { settings: { fsync: "on" } });
   let schemas = 0;
   const newSchema = () => `services_${schemas++}`;
@@ -51,7 +51,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     t.notMatch(server.log, /deadlock/);
   });
 
-  t.test("a commit whose connection is cut during COMMIT is of unknown outcome", async (t) => {
+  t.test("a commit whose connection is cut during COMMIT has an unknown outcome", async (t) => {
     const proxy = await CuttingProxy.listen(t, server.port);
     const schema = newSchema();
     const store = await open(t, schema, { through: proxy.port });
@@ -62,13 +62,13 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     proxy.cut();
     t.match((await outcome)?.message, NOT_KNOWN);
     await until(async () => !(await isCommitting()));
-    // A server that is slow enough sees that the connection is gone, and then it was not made.
+    // A slow server may notice the lost connection first. Then the commit was not made.
     const [a, b] = [await value(store, "a"), await value(store, "b")];
     t.same([a, b], a === "1" ? ["1", undefined] : ["2", "2"], "but it was made whole or not at all");
   });
 
   t.test(
-    "one that is given up or cut off before COMMIT was not made; where it is cut off, its outcome is known",
+    "a commit that times out or is cut off before COMMIT is not made, and the outcome of one that is cut off is known",
     async (t) => {
       const proxy = await CuttingProxy.listen(t, server.port);
       const schema = newSchema();
@@ -90,7 +90,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     },
   );
 
-  t.test("a process that hangs keeps others from its keys for some seconds only", async (t) => {
+  t.test("a process that hangs blocks its keys for a few seconds only", async (t) => {
     const schema = newSchema();
     const store = await open(t, schema);
     const program = await bundleInto(t.testdir(), "test/store/service-writer.ts");
@@ -113,7 +113,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     t.match(server.log, /terminating connection due to idle-in-transaction timeout/);
   });
 
-  t.test("an entry lives as long as it should where a machine's clock is wrong", async (t) => {
+  t.test("an entry expires at the right time even if a machine's clock is wrong", async (t) => {
     const store = await open(t);
     const now = Date.now;
     t.teardown(() => {
@@ -132,7 +132,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     }
   });
 
-  t.test("cleaning waits for no entry that is locked", async (t) => {
+  t.test("a sweep does not wait for locked entries", async (t) => {
     const schema = newSchema();
     const store = await open(t, schema, { timeoutMs: 5_000 });
     await store.commit([set("locked", "x", 1), set("expired", "x", 1)]);
@@ -144,7 +144,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     t.same(await server.query(`SELECT FROM ${schema}.entries`), []);
   });
 
-  t.test("a schema of the authority is refused, and a role of services reads none", async (t) => {
+  t.test("a schema of the authority is refused, and the role of services cannot read it", async (t) => {
     await server.query(`CREATE ROLE services LOGIN PASSWORD '${PASSWORD}'; CREATE SCHEMA apart AUTHORIZATION services;
       CREATE SCHEMA secret AUTHORIZATION portico; CREATE TABLE secret.format (mark text)`);
     const url = (schema: string) =>
@@ -157,7 +157,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     t.match((await errorOf(openServiceStore(url("apart"), "")))?.message, /is not a store of Portico's services/);
   });
 
-  t.test("a server that hangs is given up at its timeout, and used again when it goes on", async (t) => {
+  t.test("operations on a server that hangs fail at the timeout, and succeed when it responds again", async (t) => {
     const store = await open(t, newSchema(), { timeoutMs: 1_000 });
     await store.commit([set("a")]);
     server.pause();
@@ -168,7 +168,7 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
     t.equal(await value(store, "a"), "3");
   });
 
-  t.test(`what was acknowledged is there after kill -9 of the writer and of the server, ${ROUNDS} times`, async (t) => {
+  t.test(`acknowledged commits survive kill -9 of the writer and of the server, ${ROUNDS} times`, async (t) => {
     const schema = newSchema();
     const store = await open(t, schema);
     const program = await bundleInto(t.testdir(), "test/store/service-writer.ts");
@@ -185,7 +185,10 @@ t.test("what services keep on Postgres", { skip: noPostgres }, async (t) => {
   });
 });
 
-/** Makes every COMMIT of a schema take some time. @returns whether one is under way */
+/**
+ * Makes every COMMIT in a schema take some time.
+ * @returns a function that checks whether a COMMIT is running
+ */
 async function slowCommits(server: PostgresServer, schema: string): Promise<() => Promise<boolean>> {
   await server.query(`CREATE FUNCTION ${schema}.wait() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM pg_sleep(0.4); RETURN NULL; END $$;

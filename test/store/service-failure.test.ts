@@ -1,4 +1,7 @@
-/** A store of services that cannot be used says why; one that is slow or broken answers all the same, and loses nothing. */
+/**
+ * A services' store that cannot be used reports why. A slow or failing store still responds, and
+ * loses nothing.
+ */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +11,12 @@ import { Code } from "../../src/errors.js";
 import { openServiceStore, openStore } from "../../src/store/open.js";
 import type { StoredWrite } from "../../src/store/store.js";
 
-/** A commit gives up waiting for a lock at half of it. */
+/** A commit waits for a lock for at most half of it. */
 const DEADLINE_MS = 3000;
 
 const set = (key: string, value = "1"): StoredWrite => ({ kind: "set", key, value, expires: undefined });
 
-t.test("a file of another kind is refused and left as it was", async (t) => {
+t.test("a file of another kind is refused and not changed", async (t) => {
   const folder = t.testdir();
   await openStore("sqlite:", folder).then((store) => store.close());
   const authoritys = join(folder, "portico.sqlite");
@@ -32,7 +35,7 @@ t.test("a file of another kind is refused and left as it was", async (t) => {
   });
 });
 
-t.test("a file that is missed in a folder that was set up is made anew, and a warning says so", async (t) => {
+t.test("a missing file in a folder that was set up is created again, with a warning", async (t) => {
   const folder = t.testdir({ fresh: {}, used: { "store-location": "portico.sqlite" } });
   const warnings: string[] = [];
   const open = async (data: string) => {
@@ -47,14 +50,14 @@ t.test("a file that is missed in a folder that was set up is made anew, and a wa
   t.same(warnings, [`store ${file} was not there: it is made anew, and empty. If services kept anything, restore it`]);
 });
 
-t.test("the authority does not take a file of services for its own", async (t) => {
+t.test("the authority does not use a file of services", async (t) => {
   const folder = t.testdir();
   const store = await openServiceStore("sqlite:", folder);
   await store.close();
   await t.rejects(openStore(`sqlite:${store.name}`, folder), { message: /is not a store of Portico, or is damaged/ });
 });
 
-t.test("what fails rejects with StoreError, and what comes after succeeds", async (t) => {
+t.test("a failed operation rejects with StoreError, and later ones succeed", async (t) => {
   const folder = t.testdir();
   const store = await openServiceStore("sqlite:", folder);
   t.teardown(() => store.close());
@@ -74,7 +77,7 @@ t.test("what fails rejects with StoreError, and what comes after succeeds", asyn
   await other.close();
 });
 
-t.test("a commit that a lock holds up ends by the deadline, and was not made; reads go on", async (t) => {
+t.test("a commit that waits for a lock ends by the deadline and is not made, while reads go on", async (t) => {
   const store = await openServiceStore("sqlite:", t.testdir(), { timeoutMs: DEADLINE_MS });
   t.teardown(() => store.close());
   await store.commit([set("a")]);
@@ -92,7 +95,7 @@ t.test("a commit that a lock holds up ends by the deadline, and was not made; re
   );
 });
 
-t.test("commits that wait are limited", async (t) => {
+t.test("the number of waiting commits is limited", async (t) => {
   const store = await openServiceStore("sqlite:", t.testdir());
   t.teardown(() => store.close());
   const commits = Array.from({ length: 5000 }, (_, index) => store.commit([set(`${index}`)]));
@@ -103,7 +106,7 @@ t.test("commits that wait are limited", async (t) => {
   t.equal(await store.count("", "z"), 5000 - refused.length, "and all others were made");
 });
 
-t.test("a folder that cannot be made is named", async (t) => {
+t.test("the error for a folder that cannot be created names it", async (t) => {
   const folder = t.testdir({ file: "" });
   await t.rejects(openServiceStore("sqlite:", join(folder, "file", "data")), {
     message: /has no folder, and .* cannot be created .*PORTICO_SERVICE_STORE$/,

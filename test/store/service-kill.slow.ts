@@ -1,4 +1,7 @@
-/** What services were told is kept is there after `kill -9` at any moment, and no commit is there by half. */
+/**
+ * Commits that were acknowledged to services survive `kill -9` at any moment, and every commit is
+ * complete.
+ */
 import { join } from "node:path";
 import t from "tap";
 import { openServiceStore } from "../../src/store/open.js";

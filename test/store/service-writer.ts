@@ -1,4 +1,7 @@
-/** Commits to the store of services of a URL until it is killed; prints the number of each commit that is acknowledged. */
+/**
+ * Commits to the services' store of a URL until it is killed. Prints the number of each
+ * acknowledged commit.
+ */
 import { openServiceStore } from "../../src/store/open.js";
 
 const [, , url = "", first = "0"] = process.argv;

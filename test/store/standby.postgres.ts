@@ -1,4 +1,7 @@
-/** A store on Postgres with standbys: what is acknowledged is on them, and a server that another has replaced answers nothing. */
+/**
+ * A store on Postgres with standbys: they have all acknowledged writes, and a server that was
+ * replaced serves no reads.
+ */
 
 import t, { type Test } from "tap";
 import { COLLECTIONS, collectionOf, writesTo } from "../../src/store/collection.js";
@@ -11,7 +14,7 @@ import { errorOf, openOn } from "./open-postgres.js";
 const NOT_KNOWN = /; it is not known whether the write happened$/;
 const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
-/** A primary with a standby that each commit waits for. */
+/** A primary with a standby that every commit waits for. */
 async function replicated(t: Test): Promise<{ primary: PostgresServer; standby: PostgresServer }> {
   const primary = await startPostgres(t);
   const standby = await primary.standby();
@@ -32,23 +35,27 @@ t.test("a write is not acknowledged while the synchronous standby is away", { sk
   await claims.create("claim", "1");
   standby.pause();
 
-  t.test("its outcome is unknown at the deadline, and it is read by nobody", async (t) => {
+  t.test("at the deadline its outcome is unknown, and no read returns it", async (t) => {
     t.match((await errorOf(log.commit([expect(["1", "x"]), create(["2", "x"])])))?.message, NOT_KNOWN);
     t.equal(await log.get("2"), undefined);
   });
-  t.test("nor where the operator ends its waiting, and the server commits it with a warning", async (t) => {
-    const write = errorOf(claims.replace("claim", "2"));
-    await until(async () => (await primary.query(WAITING)).length === 2);
-    await primary.query(`SELECT pg_cancel_backend(pid) FROM (${WAITING}) AS waiting`);
-    t.match((await write)?.message, /cannot be used: it warned: cancel.*replication.*; it is not known whether/);
-  });
-  t.test("a value that need not be durable is written all the same", async (t) => {
+  t.test(
+    "its outcome is unknown if the operator cancels the wait, and the server commits it with a warning",
+    async (t) => {
+      const write = errorOf(claims.replace("claim", "2"));
+      await until(async () => (await primary.query(WAITING)).length === 2);
+      await primary.query(`SELECT pg_cancel_backend(pid) FROM (${WAITING}) AS waiting`);
+      t.match((await write)?.message, /cannot be used: it warned: cancel.*replication.*; it is not known whether/);
+    },
+  );
+  t.test("a write that need not be durable is still made", async (t) => {
     t.equal(await claims.replace("claim", "3", { durable: false }), true);
     t.equal(await claims.get("claim"), "3");
   });
-  t.test("writes that the server holds for it are bounded", async (t) => {
+  t.test("the number of writes that wait for the standby is limited", async (t) => {
     const errors: (string | undefined)[] = [];
-    // Those that wait are dropped by this side and held by the server. Each collection has one under way.
+    // The store drops waiting writes, but the server keeps them. Each collection has one write in
+    // progress.
     const collections = COLLECTIONS.map((name) => collectionOf(store, name));
     for (let round = 0; errors.length < 90 && !errors.at(-1)?.includes("earlier writes"); round++) {
       const writes = collections.map(async (each) => (await errorOf(each.create(`held ${round}`, "x")))?.message);
@@ -58,14 +65,14 @@ t.test("a write is not acknowledged while the synchronous standby is away", { sk
     t.ok((await primary.query(WAITING)).length < 25);
     t.equal(await log.get("1"), "x");
   });
-  t.test("and all goes on when it is back", async (t) => {
+  t.test("all writes succeed when the standby is back", async (t) => {
     standby.resume();
     await until(async () => (await errorOf(log.replace("1", "y"))) === undefined);
     t.equal(await log.get("2"), "x", "the first one had been committed");
   });
 });
 
-t.test("after a failover the store goes on with the new primary", { skip: noPostgres }, async (t) => {
+t.test("after a failover the store uses the new primary", { skip: noPostgres }, async (t) => {
   const { primary, standby } = await replicated(t);
   const log = collectionOf(await openOn(t, primary, { url: both(primary.port, standby.port) }), "log");
   const written: string[] = [];
@@ -83,9 +90,10 @@ t.test("after a failover the store goes on with the new primary", { skip: noPost
   t.same(await log.keys(), written.sort(), "all that was acknowledged is there");
 });
 
-t.test("a demoted primary answers no read once the new one has taken a write", { skip: noPostgres }, async (t) => {
+t.test("a demoted primary serves no read once the new one has made a write", { skip: noPostgres }, async (t) => {
   const { primary, standby } = await replicated(t);
-  // An address that moves to the new primary, as those of machines and proxies do. Connections stay where they are.
+  // The address moves to the new primary, as virtual IP addresses and proxies do. Existing
+  // connections stay with the old one.
   const proxy = await CuttingProxy.listen(t, primary.port);
   const url = primary.url("portico", { through: proxy.port });
   const log = collectionOf(await openOn(t, primary, { url, timeoutMs: 2_000 }), "log");
@@ -98,13 +106,13 @@ t.test("a demoted primary answers no read once the new one has taken a write", {
   t.match((await errorOf(log.replace("1", "new")))?.message, NOT_KNOWN, "the demoted one acknowledges nothing");
   await until(async () => (await errorOf(log.replace("1", "new"))) === undefined);
   for (let read = 0; read < 20; read++) t.equal(await log.get("1"), "new");
-  // Nor where the address moves back.
+  // It also serves no read if the address moves back.
   proxy.target = primary.port;
   proxy.cut();
   t.match((await errorOf(log.get("1")))?.message, /is of timeline 00000001: another server was promoted/);
 });
 
-t.test("the operator is told where a failover or a crash would lose changes", { skip: noPostgres }, async (t) => {
+t.test("the operator is warned if a failover or a crash could lose changes", { skip: noPostgres }, async (t) => {
   const primary = await startPostgres(t, { settings: { fsync: "on" } });
   const warnings = async (): Promise<string[]> => {
     const given: string[] = [];
@@ -128,7 +136,7 @@ t.test("the operator is told where a failover or a crash would lose changes", { 
   t.match(given, [/fsync is off: a crash of the server's machine loses changes that were acknowledged\. Turn it on$/]);
 });
 
-t.test("a role that is not to wait for the disk waits all the same", { skip: noPostgres }, async (t) => {
+t.test("a role whose settings say not to wait for the disk waits anyway", { skip: noPostgres }, async (t) => {
   const { primary, standby } = await replicated(t);
   for (const setting of [
     "synchronous_commit = off",

@@ -1,4 +1,7 @@
-/** A program that opens the store in a folder and changes it; it prints a line once each change was acknowledged. */
+/**
+ * A program that opens the store in a folder and changes it. It prints a line when a change was
+ * acknowledged.
+ */
 
 import { writeSync } from "node:fs";
 import { collectionOf, writesTo } from "../../src/store/collection.js";

@@ -1,4 +1,7 @@
-/** What the store has acknowledged is on the disk: the system calls say that the write-ahead log was synced before. */
+/**
+ * Acknowledged writes are on the disk: the system calls show that the write-ahead log was synced
+ * before the acknowledgement.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,18 +31,21 @@ t.test("each change is synced before it is acknowledged", { skip: noStrace }, as
 
 interface Change {
   readonly printed: string;
-  /** Whether the write-ahead log was written since the line before. */
+  /** Whether the write-ahead log was written since the previous line. */
   readonly written: boolean;
   /** Whether it was synced after the last of these writes. */
   readonly synced: boolean;
 }
 
-/** The changes that a program printed, by what strace saw it do. */
+/** The changes that a program printed, with the system calls that strace saw. */
 function changesIn(trace: string): Change[] {
   const changes: Change[] = [];
   let written = false;
   let synced = false;
-  /** What the threads are in the middle of: strace says in a line of its own how a call ends that took longer. */
+  /**
+   * The unfinished system call of each thread. For a call that takes longer, strace prints its end
+   * on another line.
+   */
   const begun = new Map<string, string>();
   for (const line of trace.split("\n")) {
     const [, thread = "", rest = ""] = /^(\d+) +(.*)$/.exec(line) ?? [];

@@ -1,4 +1,7 @@
-/** A store from before the first release is refused with a sentence, never read as empty, and nothing in it is changed. */
+/**
+ * A store from before the first release is refused with an error. It is never read as empty, and
+ * its files are not changed.
+ */
 
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
@@ -9,7 +12,7 @@ import { collectionOf } from "../../src/store/collection.js";
 import { openServiceStore, openStore, refuseServicesLeft } from "../../src/store/open.js";
 import { temporaryFolder } from "../support/temporary.js";
 
-/** Writes an entry to a new store of a kind in the folder, and leaves the store open. */
+/** Writes an entry to a new store of each kind in the folder, and leaves the store open. */
 const KINDS = {
   "portico.sqlite": async (folder: string) => {
     const store = await openStore("sqlite:", folder);
@@ -42,7 +45,10 @@ function hashes(folder: string): Record<string, string> {
   return Object.fromEntries(readdirSync(folder).map((name) => [name, hashOf(name)]));
 }
 
-/** Makes a store of the format before the first release; after a crash, with a write-ahead log beside it. */
+/**
+ * Creates a store of a format from before the first release. After a crash, it has a write-ahead
+ * log.
+ */
 async function makeOld(folder: string, name: keyof typeof KINDS, afterCrash: boolean): Promise<void> {
   const whole = temporaryFolder(t);
   const store = await KINDS[name](whole);
@@ -59,7 +65,7 @@ async function makeOld(folder: string, name: keyof typeof KINDS, afterCrash: boo
 for (const name of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
   for (const [how, open] of Object.entries(OPENS[name])) {
     for (const afterCrash of [false, true]) {
-      t.test(`an old ${name} ${afterCrash ? "that was not closed " : ""}${how}`, async (t) => {
+      t.test(`an old ${name} ${afterCrash ? "that was not closed " : ""}is refused when it ${how}`, async (t) => {
         const folder = temporaryFolder(t);
         await makeOld(folder, name, afterCrash);
         t.equal(existsSync(join(folder, `${name}-wal`)), afterCrash);

@@ -1,4 +1,7 @@
-/** Writes that wait for another process's lock hold up no read, and are not made when nobody waits for them any more. */
+/**
+ * Writes that wait for another process's lock do not block reads. They are not made after their
+ * caller has given up.
+ */
 
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
@@ -25,7 +28,7 @@ async function openLocked(t: Test, deadline: number) {
 const writeMany = (log: Collection): Promise<boolean>[] =>
   Array.from({ length: 12 }, (_, index) => log.create(`new ${index}`, "x"));
 
-t.test("reads are answered while many writes wait", async (t) => {
+t.test("reads succeed while many writes wait", async (t) => {
   const { store, log, unlock } = await openLocked(t, 4_000);
   const writes = writeMany(log);
   const firstWrite = Promise.race(writes).then(() => "a write");
@@ -46,13 +49,13 @@ t.test("reads are answered while many writes wait", async (t) => {
   t.same(await Promise.all(writes), Array(12).fill(true));
 });
 
-t.test("a write whose time has passed while it waited for those before it is not made", async (t) => {
+t.test("a write whose deadline passes in the queue is not made", async (t) => {
   const { log, unlock } = await openLocked(t, 2_000);
   const ends = await Promise.allSettled(writeMany(log));
   t.ok(ends.every(({ status }) => status === "rejected"));
   await unlock();
   t.equal(await log.create("after them", "x"), true);
-  // The first ones had their turn in time, and waited for the lock itself.
+  // The first writes had their turn in time, and waited for the lock itself.
   const late = Array.from({ length: 8 }, (_, index) => `new ${index + 4}`);
   t.same(await log.getMany(late), Array(8).fill(undefined));
 });

@@ -1,9 +1,12 @@
-/** Compiles .proto files given as text, with the buf of this repository. */
+/** Compiles .proto files that are given as text, with the buf of this repository. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** A google.protobuf.FileDescriptorSet of the files, with comments; `folder` is a new, empty one. */
+/**
+ * A google.protobuf.FileDescriptorSet of the files, with comments.
+ * @param folder a new, empty folder
+ */
 export function compile(folder: string, files: Readonly<Record<string, string>>): Buffer {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });

@@ -1,4 +1,5 @@
-// The bounds of a contract, and of all contracts of a registry: what is just within each is accepted, one more is refused.
+// The limits of a contract, and of all contracts in a registry. A contract at each limit is
+// accepted, and one above it is refused.
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import {
@@ -27,7 +28,7 @@ const call = (name = "Call", changes: Method = {}): Method => ({
   ...changes,
 });
 
-/** A file with the message a.M and a gRPC service, which has the methods. */
+/** A file with the message a.M and a gRPC service with the given methods. */
 const file = (methods: readonly Method[] = [call()], service = "S"): FileDescriptorProto =>
   create(FileDescriptorProtoSchema, {
     ...{ name: "a.proto", package: "a", syntax: "proto3", messageType: [{ name: "M" }] },
@@ -43,7 +44,10 @@ const read = (descriptors: Buffer, grpcService = "a.S"): CheckedContract =>
 /** The number of the extension `google.api.http` of google.protobuf.MethodOptions. */
 const HTTP = 72_295_728;
 
-/** Methods with these paths by `google.api.http`, 64 to a method unless it is said. */
+/**
+ * Methods with these paths by `google.api.http`.
+ * @param each the number of paths of a method
+ */
 function bound(paths: readonly string[], each = 64): Method[] {
   const methods: Method[] = [];
   for (let at = 0; at < paths.length; at += each) {
@@ -61,11 +65,11 @@ function bound(paths: readonly string[], each = 64): Method[] {
 
 const paths = (count: number): string[] => Array.from({ length: count }, (_, index) => `/p/${index}`);
 
-/** All templates with a literal or `*` at each of so many places. */
+/** All templates with a literal or `*` at each of the given number of places. */
 const product = (places: number): string[] =>
   places === 0 ? ["/end"] : product(places - 1).flatMap((rest) => [`/a${rest}`, `/*${rest}`]);
 
-/** A file with so many places of the source, all empty. */
+/** A file with the given number of source locations, all empty. */
 function withLocations(count: number): Buffer {
   const locations = Buffer.alloc(2 * count, Buffer.of(0x0a, 0));
   const sourceInfo = new BinaryWriter().tag(9, WireType.LengthDelimited).bytes(locations).finish();
@@ -99,7 +103,7 @@ const cases: readonly Case[] = [
     told: /1001 files; at most 1000/,
   },
   {
-    bound: "250,000 places of the source",
+    bound: "250,000 source locations",
     within: () => read(withLocations(250_000)),
     beyond: () => read(withLocations(250_001)),
     told: /250001 source locations; at most 250000 are accepted/,
@@ -138,7 +142,7 @@ for (const { bound, within, beyond, told } of cases) {
 }
 
 t.test(
-  "of a method, at most 64 paths are served; of one with more none is, and the contract is accepted",
+  "a method with at most 64 paths is served by them; one with more has none, and the contract is accepted",
   async (t) => {
     const bindings = (count: number) => bindingsOf(read(setOf(file(bound(paths(count), 65)))).endpoints[0]!.method);
     t.equal(bindings(64).bindings.length, 64);
@@ -146,11 +150,14 @@ t.test(
   },
 );
 
-/** A contract whose one file has so many elements, most of them names that a message reserves, which are parsed fast. */
+/**
+ * A contract whose one file has the given number of elements. Nearly all of them are reserved names
+ * of a message, because these are parsed fast.
+ */
 function ofElements(elements: number, scope: string): CheckedContract {
   const grpcServices = [`${scope}.S`];
   const type = `.${scope}.M`;
-  // The file, the message, the gRPC service and the method count, too.
+  // The file, the message, the gRPC service and the method are elements too.
   const reservedName = Array.from({ length: elements - 4 }, () => "");
   const proto = create(FileDescriptorProtoSchema, {
     ...{ name: `${scope}.proto`, package: scope, syntax: "proto3", messageType: [{ name: "M", reservedName }] },
@@ -162,7 +169,7 @@ function ofElements(elements: number, scope: string): CheckedContract {
   return { set, given: { descriptors, grpcServices }, descriptors, grpcServices, endpoints };
 }
 
-t.test("a registry has at most 300,000 elements, files of equal content counted once", async (t) => {
+t.test("a registry has at most 300,000 elements, and files of equal content are counted once", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const join = (service: string, contract: CheckedContract) =>
     directory.join(greeter({ service }), { local: false, contract });

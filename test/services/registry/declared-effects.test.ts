@@ -1,4 +1,5 @@
-// Each endpoint of Portico's own that callers reach declares whether a call takes something away: pages ask by it.
+// Each endpoint of a built-in service declares whether a call is destructive. The API pages ask the
+// user before such a call.
 import { hasExtension } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import t from "tap";
@@ -17,7 +18,7 @@ const all = Object.entries({ auth: "portico.auth.v1", registry: "portico.registr
 });
 const reached = all.filter(({ callers }) => callers !== Callers.ENROLLED);
 
-t.test("each endpoint of ours is free of side effects or says whether it is destructive", async (t) => {
+t.test("each built-in endpoint is free of side effects, or declares whether it is destructive", async (t) => {
   t.ok(reached.length > 20);
   for (const { name, method } of reached) {
     const isFree = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
@@ -32,7 +33,7 @@ t.test("an endpoint that declares nothing counts as destructive", async (t) => {
   for (const { name, destructive } of silent) t.equal(destructive, true, name);
 });
 
-t.test("our endpoints that delete or replace are declared destructive", async (t) => {
+t.test("built-in endpoints that delete or replace data are declared destructive", async (t) => {
   const destructive = reached.filter((endpoint) => endpoint.destructive).map(({ name }) => name);
   for (const name of [
     "auth:Rules.Delete",

@@ -1,4 +1,4 @@
-/** A greeter that knows nothing of Portico, in a process of its own, joins by configuration. */
+/** A greeter in its own process that knows nothing of Portico joins by configuration. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const second = join(folder, "second.binpb");
 writeFileSync(first, compile(join(folder, "first"), { "greeter.proto": source }));
 writeFileSync(second, compile(join(folder, "second"), { "greeter.proto": changed }));
 
-/** Starts the example; resolves with its port when it listens. */
+/** Starts the example. Resolves with its port when it listens. */
 async function start(t: Test, port = 0, ...descriptors: string[]): Promise<{ port: number; stop(): Promise<unknown> }> {
   const command = ["examples/external-greeter/server.js", `127.0.0.1:${port}`, ...descriptors];
   const child: ChildProcess = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "inherit"] });
@@ -39,12 +39,12 @@ async function start(t: Test, port = 0, ...descriptors: string[]): Promise<{ por
   return { port: Number(/:(\d+)\s*$/.exec(String(line))![1]), stop };
 }
 
-/** Follows the services; `next` is the next change of theirs, `said` what has been logged. */
+/** Follows the services. `next` resolves with the next change, `said` contains the log. */
 function follow(t: Test, ...services: ExternalService[]) {
   return followEvery(t, 100, ...services);
 }
 
-/** @param refresh between readings, in milliseconds */
+/** @param refresh the time between readings, in milliseconds */
 function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
   const said: string[] = [];
   let heard: () => void = () => {};
@@ -73,20 +73,20 @@ function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
   return {
     directory,
     channels,
-    foreign: external,
+    external,
     endpoints: (name: string) =>
       directory.services
         .get(name)
         ?.at(-1)
         ?.contract.endpoints.map((one) => one.name),
-    // A message that tells only whose gRPC names are may come between.
+    // A message that only contains the owners of gRPC names may come in between.
     async next() {
       for (;;) {
         const news = (await watch.next()).value as WatchResponse;
         if (news.joined.length + news.left.length > 0 || news.owners.length === 0) return news;
       }
     },
-    /** Resolves when lines have matched so many times. */
+    /** Resolves when `times` lines have matched. */
     async until(pattern: RegExp, times = 1) {
       while (saidAbout(pattern) < times) {
         await new Promise<void>((resolve) => {
@@ -100,7 +100,7 @@ function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
 
 const target = (port: number): GrpcTarget => ({ host: "127.0.0.1", port });
 
-t.test("by reflection: joins when it is there, stays when it goes, and is seen anew when it has changed", async (t) => {
+t.test("by reflection: joins when it starts, stays when it stops, and is read again when it has changed", async (t) => {
   const before = await start(t, 0, first);
   await before.stop();
   const { port } = before;
@@ -136,7 +136,7 @@ t.test("by reflection: joins when it is there, stays when it goes, and is seen a
   );
 });
 
-t.test("by file: joins without being asked, and is seen anew when the file has changed", async (t) => {
+t.test("by file: joins without a connection, and is read again when the file has changed", async (t) => {
   const path = join(folder, "current.binpb");
   writeFileSync(path, readFileSync(first));
   const service = { name: "greeter", targets: [target(1), target(2)], descriptors: path, identity: false };
@@ -186,7 +186,7 @@ for (const [way, write] of [
   });
 }
 
-t.test("many services are followed without a warning of the process", async (t) => {
+t.test("many services are followed without a warning by Node", async (t) => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): unknown => warnings.push(warning);
   process.on("warning", onWarning);
@@ -204,7 +204,8 @@ t.test("many services are followed without a warning of the process", async (t) 
 });
 
 t.test("a service whose contract cannot be read does not disturb the others, and is logged once", async (t) => {
-  const { port } = await start(t); // without reflection
+  // Started without reflection.
+  const { port } = await start(t);
   const { next, until, directory, channels, saidAbout } = follow(
     t,
     { name: "silent", targets: [target(port)], descriptors: undefined, identity: false },
@@ -221,11 +222,7 @@ t.test("a service whose contract cannot be read does not disturb the others, and
 });
 
 t.test("all configured services leave when the registry closes", async (t) => {
-  const {
-    next,
-    foreign: external,
-    directory,
-  } = follow(t, {
+  const { next, external, directory } = follow(t, {
     name: "greeter",
     targets: [target(1)],
     descriptors: first,
@@ -236,11 +233,11 @@ t.test("all configured services leave when the registry closes", async (t) => {
   t.equal(directory.services.size, 0);
 });
 
-t.test("services that are set later take the place of those before, and leave others undisturbed", async (t) => {
+t.test("services that are set later replace the previous ones, and do not interrupt the unchanged ones", async (t) => {
   const entry = (name: string, port: number) => {
     return { name, targets: [target(port)], descriptors: first, identity: false };
   };
-  const { next, foreign: external, directory } = follow(t, entry("kept", 1), entry("gone", 2), entry("moved", 3));
+  const { next, external, directory } = follow(t, entry("kept", 1), entry("gone", 2), entry("moved", 3));
   while (directory.services.size < 3) await next();
   const kept = directory.services.get("kept")?.[0];
   external.set([entry("kept", 1), entry("moved", 4), entry("new", 5)]);
@@ -250,15 +247,15 @@ t.test("services that are set later take the place of those before, and leave ot
   t.same(directory.services.get("moved")?.[0]?.instance.addresses, ["127.0.0.1:4"]);
 });
 
-t.test("services of which one has a wrong name change nothing", async (t) => {
+t.test("a set of services with one invalid name changes nothing", async (t) => {
   const entry = (name: string) => ({ name, targets: [target(1)], descriptors: first, identity: false });
-  const { next, foreign: external, directory } = follow(t, entry("greeter"));
+  const { next, external, directory } = follow(t, entry("greeter"));
   while (directory.services.size === 0) await next();
   t.throws(() => external.set([entry("auth")]), { name: "ConfigError" });
   t.same([...directory.services.keys()], ["greeter"]);
 });
 
-t.test("names that a service cannot have stop the start", async (t) => {
+t.test("invalid names of services stop the start", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const start = (...names: string[]) => {
     const services = names.map((name) => ({ name, targets: [], descriptors: undefined, identity: false }));
@@ -271,17 +268,15 @@ t.test("names that a service cannot have stop the start", async (t) => {
   t.throws(start("a", "b", "a"), { name: "ConfigError", message: /"a" is there twice; list its targets in one/ });
 });
 
-t.test(
-  "gateways see a configured service, without a claim that it checks tokens, until the registry closes",
-  async (t) => {
-    const external = [{ name: "greeter", targets: [target(1)], descriptors: first, identity: false }];
-    const mesh = await openMesh(t, { external });
-    const next = mesh.watch(t);
-    let seen = await next();
-    while (!seen.includes("+greeter/127.0.0.1:1")) seen = await next();
-    const { service } = await unary(mesh.connect(), RegistryService.describe, { service: "greeter" });
-    t.match(service, { instances: 0, endpoints: [{ path: "/v1/greeter/Greet" }] }); // nothing listens at port 1
-    mesh.registry.close();
-    await t.rejects(next(), { code: Code.UNAVAILABLE });
-  },
-);
+t.test("gateways see a configured service, and that it checks no tokens, until the registry closes", async (t) => {
+  const external = [{ name: "greeter", targets: [target(1)], descriptors: first, identity: false }];
+  const mesh = await openMesh(t, { external });
+  const next = mesh.watch(t);
+  let seen = await next();
+  while (!seen.includes("+greeter/127.0.0.1:1")) seen = await next();
+  const { service } = await unary(mesh.connect(), RegistryService.describe, { service: "greeter" });
+  // Nothing listens on port 1.
+  t.match(service, { instances: 0, endpoints: [{ path: "/v1/greeter/Greet" }] });
+  mesh.registry.close();
+  await t.rejects(next(), { code: Code.UNAVAILABLE });
+});

@@ -1,4 +1,5 @@
-// A gRPC name belongs to the service that had it first, whether or not it runs, until it is released.
+// A gRPC name belongs to the service that claimed it first, whether it runs or not, until the name
+// is released.
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { MAX_GRPC_NAMES } from "../../../services/auth/log/state/grpc-names.js";
@@ -28,7 +29,7 @@ async function openNames(t: Test) {
   return {
     mesh,
     owner: (name: string) => mesh.owners.ownerOf(name),
-    /** Registers as the service's process would; resolves when it is registered. */
+    /** Registers like the service's process. Resolves when it is registered. */
     async registered(one: Instance) {
       const metadata = await mesh.enrol(one.service);
       const registration = register({ channel, metadata, instance: one, log: silent });
@@ -51,21 +52,24 @@ async function openNames(t: Test) {
   };
 }
 
-t.test("the service that registers first has the name; another joins all the same, and is told", async (t) => {
-  const it = await openNames(t);
-  await it.registered(instance("orders"));
-  await it.registered(instance("thief"));
-  t.equal(it.owner("p.Orders"), "orders");
-  t.equal(it.owner("P.ORDERS"), "orders", "without regard to case");
-  t.same(await it.problemsOf("orders"), []);
-  t.match(await it.problemsOf("thief"), [
-    /^the gRPC name p\.Orders belongs to orders: .* header Portico-Service: thief only; portico services release orders p\.Orders/,
-  ]);
-  t.ok((await it.audit()).includes("portico gRPC names claimed orders: p.Orders"));
-});
+t.test(
+  "the service that registers first owns the name; another one joins too, and gets a problem report",
+  async (t) => {
+    const it = await openNames(t);
+    await it.registered(instance("orders"));
+    await it.registered(instance("thief"));
+    t.equal(it.owner("p.Orders"), "orders");
+    t.equal(it.owner("P.ORDERS"), "orders", "without regard to case");
+    t.same(await it.problemsOf("orders"), []);
+    t.match(await it.problemsOf("thief"), [
+      /^the gRPC name p\.Orders belongs to orders: .* header Portico-Service: thief only; portico services release orders p\.Orders/,
+    ]);
+    t.ok((await it.audit()).includes("portico gRPC names claimed orders: p.Orders"));
+  },
+);
 
 t.test(
-  "the name stays with its service when the last instance has gone, and an administrator still sees why",
+  "the name stays with its service after its last instance has left, and an administrator still sees why",
   async (t) => {
     const it = await openNames(t);
     const orders = await it.registered(instance("orders"));
@@ -76,7 +80,7 @@ t.test(
   },
 );
 
-t.test("of registrations at the same time, one has the name", async (t) => {
+t.test("one of several concurrent registrations owns the name", async (t) => {
   const it = await openNames(t);
   const services = ["one", "two", "three", "four"];
   await Promise.all(services.map((service) => it.registered(instance(service))));
@@ -85,7 +89,7 @@ t.test("of registrations at the same time, one has the name", async (t) => {
   t.ok(services.includes(owners[0]?.service ?? ""));
 });
 
-t.test("names that differ in case alone are one", async (t) => {
+t.test("names that differ only in case are the same name", async (t) => {
   const it = await openNames(t);
   await it.registered(instance("orders"));
   await it.registered(instance("thief", ["ORDERS"]));
@@ -93,7 +97,7 @@ t.test("names that differ in case alone are one", async (t) => {
   t.match(await it.problemsOf("thief"), [/the gRPC name p\.ORDERS belongs to orders/]);
 });
 
-t.test("a released name goes to the service that waited for it first, else to the next that registers", async (t) => {
+t.test("a released name goes to the first service that waits for it, or else to the next that registers", async (t) => {
   const it = await openNames(t);
   await it.registered(instance("orders", ["Orders", "Carts"]));
   await it.registered(instance("second"));
@@ -123,7 +127,7 @@ t.test("only administrators of the namespace default release and list names", as
   });
 });
 
-t.test("the last enrolment of a service takes its names with it, one of several does not", async (t) => {
+t.test("deleting the last enrolment of a service releases its names, deleting one of several does not", async (t) => {
   const it = await openNames(t);
   await it.registered(instance("orders"));
   const [first] = (await unary(it.mesh.inProcess, EnrolmentsService.list, {}, { metadata: it.mesh.admin })).enrolments
@@ -137,19 +141,22 @@ t.test("the last enrolment of a service takes its names with it, one of several 
   t.equal(it.owner("p.Orders"), "second");
 });
 
-t.test("a service that joins without an enrolment keeps its names when one is deleted", async (t) => {
-  const it = await openNames(t);
-  await it.deleteEnrolment("helloworld");
-  t.equal(it.owner("helloworld.Helloworld"), "helloworld");
-});
+t.test(
+  "a service that joins without an enrolment keeps its names when an enrolment of its name is deleted",
+  async (t) => {
+    const it = await openNames(t);
+    await it.deleteEnrolment("helloworld");
+    t.equal(it.owner("helloworld.Helloworld"), "helloworld");
+  },
+);
 
-t.test("a registration whose token was revoked in the meantime takes no name", async (t) => {
+t.test("a registration whose token was revoked in the meantime claims no name", async (t) => {
   const it = await openNames(t);
   await t.rejects(it.mesh.owners.claim("orders", ["p.Orders"], "00".repeat(32)), { code: Code.UNAUTHENTICATED });
   t.equal(it.owner("p.Orders"), undefined);
 });
 
-t.test("a service owns at most 1,000 names; what is more is served, and told", async (t) => {
+t.test("a service owns at most 1,000 names; further names are served, and reported as a problem", async (t) => {
   const it = await openNames(t);
   const names = Array.from({ length: MAX_GRPC_NAMES - 1 }, (_, index) => `p.Old${index}`);
   await it.mesh.owners.claim("orders", names);
@@ -162,7 +169,7 @@ t.test("a service owns at most 1,000 names; what is more is served, and told", a
 
 const RESERVED = ["portico.auth.v1.Auth", "portico.shop.Orders", "Portico.Auth", "GRPC.Health.Y"];
 
-t.test("Portico's names are refused, and gRPC's own in another case", async (t) => {
+t.test("names of Portico are refused, and names of gRPC in another case", async (t) => {
   const it = await openNames(t);
   for (const name of RESERVED) {
     const wrong = Instance.fromPartial({
@@ -179,16 +186,19 @@ t.test("Portico's names are refused, and gRPC's own in another case", async (t) 
   }
 });
 
-t.test("other names below grpc are a service's own, as those of grpc-go's interoperability tests are", async (t) => {
-  const it = await openNames(t);
-  await it.registered(
-    Instance.fromPartial({
-      ...{ service: "interop", id: "one", addresses: ["127.0.0.1:9000"], grpcServices: ["grpc.testing.Test"] },
-      descriptors: declaring("grpc.testing.Test"),
-    }),
-  );
-  t.equal(it.owner("grpc.testing.Test"), "interop");
-});
+t.test(
+  "a service may have other names below grpc, such as the names in grpc-go's interoperability tests",
+  async (t) => {
+    const it = await openNames(t);
+    await it.registered(
+      Instance.fromPartial({
+        ...{ service: "interop", id: "one", addresses: ["127.0.0.1:9000"], grpcServices: ["grpc.testing.Test"] },
+        descriptors: declaring("grpc.testing.Test"),
+      }),
+    );
+    t.equal(it.owner("grpc.testing.Test"), "interop");
+  },
+);
 
 t.test("a watch is sent all owners before any instance, then each change", async (t) => {
   const it = await openNames(t);

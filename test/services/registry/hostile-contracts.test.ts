@@ -1,4 +1,5 @@
-// Contracts that are large or hostile: what is refused, that the event loop goes on meanwhile, and how often one may change.
+// Large or hostile contracts: which are refused, that the event loop is not blocked, and how often
+// a contract may change.
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type DescriptorProto, DescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { pino } from "pino";
@@ -19,7 +20,9 @@ import { openMesh } from "./mesh.js";
 
 const silent = pino({ level: "silent" });
 
-/** Descriptors with the gRPC service a.S, whose method takes and gives the first message. */
+/**
+ * Descriptors with the gRPC service a.S. Its method has the first message as request and response.
+ */
 function described(
   messages: readonly MessageInitShape<typeof DescriptorProtoSchema>[],
   files = 1,
@@ -39,14 +42,14 @@ function described(
 const empty = (count: number, version = ""): MessageInitShape<typeof DescriptorProtoSchema>[] =>
   Array.from({ length: count }, (_, index) => ({ name: index === 0 ? "M0" : `M${index}${version}` }));
 
-/** Messages, each with a field of the next one's type. */
+/** Messages in a chain: each has a field of the next one's type. */
 const chain = (length: number): MessageInitShape<typeof DescriptorProtoSchema>[] =>
   Array.from({ length }, (_, index) => ({
     name: `M${index}`,
     field: index === length - 1 ? [] : [{ name: "next", number: 1, label: 1, type: 11, typeName: `.a.M${index + 1}` }],
   }));
 
-/** A message of so many levels, the innermost counted. */
+/** A message with the given number of nesting levels, including the innermost. */
 function nested(levels: number): DescriptorProto {
   let message = create(DescriptorProtoSchema, { name: "M0" });
   for (let level = 1; level < levels; level++)
@@ -57,7 +60,7 @@ function nested(levels: number): DescriptorProto {
 const read = ({ service, descriptors, grpcServices }: ReturnType<typeof greeter>) =>
   readContract(service, descriptors, grpcServices);
 
-t.test("the bounds of a contract, and what who registers is told", async (t) => {
+t.test("a contract above a limit is refused, and the error names the limit", async (t) => {
   t.throws(() => read(described(empty(60_000))), /60\d{3} elements; at most 50000 are accepted/);
   t.throws(
     () => read(described(empty(20_001))),
@@ -67,7 +70,7 @@ t.test("the bounds of a contract, and what who registers is told", async (t) => 
   t.doesNotThrow(() => read(described([nested(32)])));
 });
 
-t.test("the event loop goes on while a contract of 45,000 elements is read", async (t) => {
+t.test("the event loop is not blocked while a contract of 45,000 elements is read", async (t) => {
   const instance = described(empty(45_000), 5);
   const directory = new Directory({ owners: ownersInMemory(), log: silent });
   let turns = 0;
@@ -81,7 +84,7 @@ t.test("the event loop goes on while a contract of 45,000 elements is read", asy
   t.ok(turns >= 5, `${turns} turns, at least one for each file`);
 });
 
-t.test("a contract draws on the budget while it is read, and is refused where there is no memory", async (t) => {
+t.test("reading a contract reserves memory from the budget, and is refused if there is none", async (t) => {
   const instance = described(empty(5_000));
   const small = new Directory({
     owners: ownersInMemory(),
@@ -100,7 +103,7 @@ t.test("a contract draws on the budget while it is read, and is refused where th
   t.equal(budget.reserved, 0);
 });
 
-t.test("a contract changes at most 10 times a minute, which the operator is told once", async (t) => {
+t.test("a contract may change at most 10 times a minute, and the operator is notified once", async (t) => {
   const told: { service: string; reason: string }[] = [];
   const log = pino({ level: "warn" }, { write: (line) => told.push(JSON.parse(line)) });
   const directory = new Directory({ owners: ownersInMemory(), log });
@@ -117,7 +120,7 @@ t.test("a contract changes at most 10 times a minute, which the operator is told
   );
 });
 
-t.test("instances with one contract are one reading, at once, one after the other, and while others run", async (t) => {
+t.test("instances with one contract cost one reading, whether they join at once or one after the other", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: silent });
   const join = async (version: string, id: string) => {
     const instance = { ...described(empty(3, version)), id };
@@ -129,7 +132,7 @@ t.test("instances with one contract are one reading, at once, one after the othe
   t.equal(directory.services.get("greeter")?.length, 50);
 });
 
-t.test("a message of 9,000 fields, each of a type within it, is printed", async (t) => {
+t.test("a message of 9,000 fields, each of a nested type, is printed", async (t) => {
   const fields = Array.from({ length: 9_000 }, (_, index) => ({
     ...{ name: `f${index}`, number: index + 1, label: 1, type: 11, typeName: `.a.M0.N${index}` },
   }));
@@ -139,7 +142,7 @@ t.test("a message of 9,000 fields, each of a type within it, is printed", async 
   t.match(text, /N8999 f8999 = 9000;/);
 });
 
-t.test("messages that refer to each other in a chain of 5,000 are printed, in turns", async (t) => {
+t.test("messages that refer to each other in a chain of 5,000 are printed in steps", async (t) => {
   const { endpoints } = read(described(chain(5_000)));
   let steps = 0;
   const printing = printSteps(endpoints.map(({ method }) => method));
@@ -149,7 +152,7 @@ t.test("messages that refer to each other in a chain of 5,000 are printed, in tu
   t.ok(steps > 10_000, `${steps} steps: each message is found in one, and printed in one`);
 });
 
-t.test("a service registers messages in a chain of 5,000 over the network, and is described there", async (t) => {
+t.test("a service registers a chain of 5,000 messages over the network, and its contract is described", async (t) => {
   const mesh = await openMesh(t);
   const channel = mesh.connect();
   const registration = stream(channel, RegistryService.register, { metadata: await mesh.enrol("greeter") });
@@ -164,7 +167,7 @@ t.test("a service registers messages in a chain of 5,000 over the network, and i
   t.match((await describe("helloworld")).proto, /rpc Call\(CallRequest\)/, "other services are described after it");
 });
 
-/** All templates with a literal or `*` at each of so many places. */
+/** All templates with a literal or `*` at each of the given number of places. */
 const product = (places: number): string[] =>
   places === 0 ? ["/end"] : product(places - 1).flatMap((rest) => [`/a${rest}`, `/*${rest}`]);
 
@@ -174,7 +177,7 @@ const costOf = (templates: readonly string[]): number => {
   return cost.steps;
 };
 
-t.test("path templates cost by the ways that lead through them, not by their number", async (t) => {
+t.test("the cost of path templates depends on the paths through them, not on their number", async (t) => {
   t.ok(costOf(product(13)) > 8_192);
   t.ok(costOf(product(13)) > MAX_SEARCH);
   t.equal(costOf(Array.from({ length: 8_192 }, (_, index) => `/v1/shelves${index}/*`)), 4);

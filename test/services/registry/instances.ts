@@ -4,9 +4,9 @@ import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/pr
 import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { Instance, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 
-/** Descriptors of everything in proto/, some 200 KB. */
+/** Descriptors of everything in proto/, about 200 KB. */
 export const LARGE = descriptorsOf();
-/** Those of helloworld alone, 1 KB. */
+/** The descriptors of helloworld alone, 1 KB. */
 const SMALL = Buffer.from(
   toBinary(
     FileDescriptorSetSchema,
@@ -16,7 +16,10 @@ const SMALL = Buffer.from(
   ),
 );
 
-/** Descriptors that declare gRPC services of these full names, such as `shop.Orders`, each with an endpoint `Call`. */
+/**
+ * Descriptors that declare gRPC services with these full names, such as `shop.Orders`. Each has an
+ * endpoint `Call`.
+ */
 export function declaring(...grpcServices: string[]): Buffer {
   const file = grpcServices.map((grpcService, index) => {
     const scope = grpcService.slice(0, grpcService.lastIndexOf("."));
@@ -33,7 +36,7 @@ export function declaring(...grpcServices: string[]): Buffer {
   return Buffer.from(toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file })));
 }
 
-/** One of `greeter`, which serves what helloworld does. */
+/** An instance of `greeter`, which serves the same gRPC service as helloworld. */
 export function greeter(changes: Partial<Instance> = {}): Instance {
   return Instance.fromPartial({
     service: "greeter",
@@ -45,7 +48,7 @@ export function greeter(changes: Partial<Instance> = {}): Instance {
   });
 }
 
-/** A message of a watch, short: `+greeter/one -greeter/two complete`. */
+/** A message of a watch in short form: `+greeter/one -greeter/two complete`. */
 export function show({ joined, left, complete }: WatchResponse): string {
   const name = ({ service, id }: Instance) => `${service}/${id}`;
   const events = [...joined.map((one) => `+${name(one)}`), ...left.map((one) => `-${name(one)}`)];

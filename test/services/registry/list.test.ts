@@ -1,4 +1,4 @@
-/** What each caller is shown of the services, and of their contracts. */
+/** The services and contracts that each caller can see. */
 import t from "tap";
 import { type Metadata, NO_METADATA } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
@@ -15,7 +15,10 @@ const mesh = await openMesh(t);
 const channel = mesh.connect();
 const asAdmin = { metadata: mesh.admin };
 
-/** The endpoints that the cases are about; the authority's and the registry's each stand for all with their callers. */
+/**
+ * The endpoints in the test cases. Those of the authority and the registry each represent all
+ * endpoints with the same callers.
+ */
 const SAMPLE = [
   "auth:Auth.Login",
   "auth:Auth.WhoAmI",
@@ -40,7 +43,7 @@ async function createRule(id: string, scope: string, resource: string): Promise<
   await unary(channel, RulesService.create, { rule }, asAdmin);
 }
 
-// helloworld has 2 endpoints; greeter is the same, registered as another service.
+// helloworld has 2 endpoints. greeter has the same ones, registered as another service.
 await mesh.registry.add(greeter());
 await unary(channel, AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, asAdmin);
 await createRule("callers-see-one", "*", "service:helloworld:helloworld.call");
@@ -61,28 +64,31 @@ const ADMIN = ["auth:Auth.Login", "auth:Auth.WhoAmI", "auth:Rules.List", "regist
 const GREETER = ["greeter:Helloworld.Call", "greeter:Helloworld.Stream"];
 const HELLOWORLD = ["helloworld:Helloworld.Call", "helloworld:Helloworld.Stream"];
 
-t.test("under the default rule everyone sees every service, and what is public of auth and registry", async (t) => {
-  t.same(await shown(NO_METADATA), [...PUBLIC, ...GREETER, ...HELLOWORLD]);
-  await unary(channel, RulesService.delete, { id: "default" }, asAdmin);
-});
+t.test(
+  "under the default rule every caller sees all services, and the public endpoints of auth and registry",
+  async (t) => {
+    t.same(await shown(NO_METADATA), [...PUBLIC, ...GREETER, ...HELLOWORLD]);
+    await unary(channel, RulesService.delete, { id: "default" }, asAdmin);
+  },
+);
 
 const cases: readonly (readonly [name: string, metadata: Metadata, shown: readonly string[]])[] = [
-  ["nobody", NO_METADATA, PUBLIC],
+  ["an unauthenticated caller", NO_METADATA, PUBLIC],
   ["a bad token", bearer("pta_nonsense"), PUBLIC],
   ["an account, by its scopes", bob, [...ACCOUNT, ...GREETER, "helloworld:Helloworld.Call"]],
   ["an administrator, whatever the rules", mesh.admin, [...ADMIN, ...GREETER, ...HELLOWORLD]],
   ["an administrator of another namespace, by the rules there", elsewhere, ADMIN],
   ["a token in another namespace", [...bob, ["platform-namespace", "elsewhere"]], PUBLIC],
   [
-    "a limited key, its part only and what is public, though an administrator's",
+    "an administrator's limited key: its part and the public endpoints only",
     limited,
     [...PUBLIC, "helloworld:Helloworld.Call"],
   ],
-  ["an enrolled gateway, as nobody", mesh.gateway, PUBLIC],
+  ["an enrolled gateway, like an unauthenticated caller", mesh.gateway, PUBLIC],
 ];
 
 for (const [name, metadata, expected] of cases) {
-  t.test(`shown: ${name}`, async (t) => t.same(await shown(metadata), expected));
+  t.test(`visible to ${name}`, async (t) => t.same(await shown(metadata), expected));
 }
 
 t.test("an endpoint is listed with its resource, path, comment and shape", async (t) => {
@@ -114,7 +120,7 @@ t.test("an endpoint is listed with its resource, path, comment and shape", async
   t.match(rules?.join(" "), "/v1/auth/Login");
 });
 
-t.test("describing shows what the caller may call, and no more", async (t) => {
+t.test("a service's description shows only what the caller may call", async (t) => {
   const describe = (service: string, metadata: Metadata) =>
     unary(channel, RegistryService.describe, { service }, { metadata });
   const forBob = await describe("HelloWorld", bob);
@@ -127,22 +133,19 @@ t.test("describing shows what the caller may call, and no more", async (t) => {
   await t.rejects(describe("nonsense", mesh.admin), { code: Code.NOT_FOUND });
 });
 
-t.test(
-  "where instances differ, the newest's contract is shown, and when it leaves, that of the one before",
-  async (t) => {
-    const endpoints = async () => {
-      const { service } = await unary(channel, RegistryService.describe, { service: "greeter" }, asAdmin);
-      return [service?.instances, ...(service?.endpoints.map(({ resource }) => resource.split(".").at(-1)) ?? [])];
-    };
-    const leave = await mesh.registry.add(
-      greeter({
-        id: "newer",
-        descriptors: LARGE,
-        grpcServices: ["helloworld.Helloworld", "notes.Notes"],
-      }),
-    );
-    t.same(await endpoints(), [2, "Call", "Stream", "Create", "Read", "List", "Update", "Delete", "Events"]);
-    leave();
-    t.same(await endpoints(), [1, "Call", "Stream"]);
-  },
-);
+t.test("if instances differ, the newest one's contract is shown; when it leaves, the previous one's is", async (t) => {
+  const endpoints = async () => {
+    const { service } = await unary(channel, RegistryService.describe, { service: "greeter" }, asAdmin);
+    return [service?.instances, ...(service?.endpoints.map(({ resource }) => resource.split(".").at(-1)) ?? [])];
+  };
+  const leave = await mesh.registry.add(
+    greeter({
+      id: "newer",
+      descriptors: LARGE,
+      grpcServices: ["helloworld.Helloworld", "notes.Notes"],
+    }),
+  );
+  t.same(await endpoints(), [2, "Call", "Stream", "Create", "Read", "List", "Update", "Delete", "Events"]);
+  leave();
+  t.same(await endpoints(), [1, "Call", "Stream"]);
+});

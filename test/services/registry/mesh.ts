@@ -1,4 +1,7 @@
-/** A whole process of authority, registry and helloworld, as `portico server` has them, with a gRPC port. */
+/**
+ * A complete process with authority, registry and helloworld, like `portico server`, with a gRPC
+ * port.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -57,7 +60,8 @@ export async function openMesh(
     log,
     joinsOtherwise: (service) => registry.joinsOtherwise(service),
   });
-  // The guard asks the authority, which it guards: whoever is asked first waits for the other.
+  // The guard and the authority need each other, so calls of the guard wait until the authority is
+  // open.
   const guard: Guard = {
     admit: (credentials, endpoint) => opened.admit(credentials, endpoint),
     allows: (caller, namespace, endpoint) => opened.allows(caller, namespace, endpoint),
@@ -101,7 +105,7 @@ export async function openMesh(
     registry,
     owners: authority.grpcNames,
     inProcess,
-    /** Of the administrator of `default`. */
+    /** The token of the administrator of `default`. */
     admin,
     gateway,
     connect(target: Address = server.address) {
@@ -123,8 +127,8 @@ export async function openMesh(
       return bearer(tokens.accessToken);
     },
     /**
-     * What a gateway is sent, one change after the other, from the start, as `show` has it. The watch is the process's own,
-     * which a stop of its gRPC port leaves alone.
+     * The messages that a gateway gets, one change after the other, from the start, in the form of
+     * `show`. The watch runs in the process, so a stop of its gRPC port does not end it.
      */
     watch(t: Test): () => Promise<string> {
       const call = stream(inProcess, RegistryService.watch, { admission: SYSTEM });
@@ -134,7 +138,7 @@ export async function openMesh(
       const messages = call.responses[Symbol.asyncIterator]();
       return async () => show((await messages.next()).value!);
     },
-    /** Ends every connection, and listens again at the same address. */
+    /** Closes every connection, and listens again at the same address. */
     async restart() {
       const { address } = server;
       await server.close(0);

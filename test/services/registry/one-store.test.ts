@@ -1,4 +1,7 @@
-/** All instances of a service keep their data in one store: the registry refuses one that keeps it in another. */
+/**
+ * All instances of a service store their data in one store. The registry refuses an instance with
+ * another store.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -19,13 +22,13 @@ function openDirectory() {
     directory.join(greeter({ id, store, ...more }), { local: false, token: "token" });
 }
 
-t.test("instances on one store join, by whichever name each knows it", async (t) => {
+t.test("instances on one store join, even if they know the store by different names", async (t) => {
   const join = openDirectory();
   join("a", database);
   t.doesNotThrow(() => join("b", { ...database, name: "postgres://10.0.0.5/portico" }));
 });
 
-t.test("an instance on another store is refused, and told both stores and the setting", async (t) => {
+t.test("an instance on another store is refused, and the error has both stores and the setting", async (t) => {
   const join = openDirectory();
   join("a", database);
   t.throws(() => join("b", file), {
@@ -35,14 +38,14 @@ t.test("an instance on another store is refused, and told both stores and the se
   });
 });
 
-t.test("instances that keep nothing join beside any", async (t) => {
+t.test("instances that store nothing can join other instances", async (t) => {
   const join = openDirectory();
   join("a", database);
   join("b", undefined);
   t.throws(() => join("c", file), { code: Code.FAILED_PRECONDITION });
 });
 
-t.test("another store is taken once the instances on the first one have left", async (t) => {
+t.test("another store is accepted after the instances on the first one have left", async (t) => {
   const join = openDirectory();
   const leave = [join("a", database), join("b", database)];
   leave[0]?.();
@@ -63,7 +66,7 @@ t.test("services do not share stores with each other", async (t) => {
   t.doesNotThrow(() => join("a", file, { service: "other" }));
 });
 
-t.test("Portico's own services that use the store are those that say so", async (t) => {
+t.test("the built-in services that use the store are those that declare it", async (t) => {
   const users = Object.keys(BUILT_IN_SERVICES).filter((name) => {
     const folder = join("services", name);
     return readdirSync(folder).some((source) => /\.store[<(]/.test(readFileSync(join(folder, source), "utf8")));

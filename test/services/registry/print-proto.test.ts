@@ -11,7 +11,7 @@ const file = (name: string, types: string, syntax = 'syntax = "proto3"', imports
 interface Case {
   readonly name: string;
   readonly source: string;
-  /** What is printed; undefined: the source. */
+  /** The printed text; undefined if it equals the source. */
   readonly printed?: string;
 }
 
@@ -198,7 +198,7 @@ t.test("the printed contract is the .proto source, without what callers need not
   t.end();
 });
 
-t.test("only what the given methods reach is printed, each file a section that compiles", (t) => {
+t.test("only types that the given methods use are printed, and the section of each file compiles", (t) => {
   const types = 'syntax = "proto3";\npackage far;\nmessage Far {}\nmessage Hidden {}\n';
   const near = `syntax = "proto3";
 package near;

@@ -1,4 +1,5 @@
-// A configured target that cannot be reached is not counted as an instance; nothing listens on port 1.
+// A configured target that cannot be reached is not counted as an instance. Nothing listens on port
+// 1.
 
 import t from "tap";
 import { joinShop } from "../../scenarios/shop.js";
@@ -18,16 +19,16 @@ async function instances(): Promise<number | undefined> {
     ?.instances;
 }
 
-// Both join once the file with their contract has been read.
+// Both targets join when the file with their contract has been read.
 await until(async () => (await instances()) !== undefined);
 
-t.test("of a service with one dead target of two, one instance is listed", async (t) => {
+t.test("of two targets, one that cannot be reached is not counted", async (t) => {
   t.equal(await instances(), 1);
   const { body } = await call(`${http}/registry/describe`, { service: "shop" });
   t.match(body, { service: { instances: 1 } });
 });
 
-t.test("a target that goes is counted no more, and its service stays listed", async (t) => {
+t.test("a target that goes away is not counted any more, and its service stays listed", async (t) => {
   shop.forceShutdown();
   await t.resolves(until(async () => (await instances()) === 0));
 });

@@ -1,4 +1,7 @@
-/** Servers' reflection differs; each here answers in its own way, from the descriptors of one small service. */
+/**
+ * Servers implement reflection differently. Each server here responds in its own way, with the
+ * descriptors of one small service.
+ */
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
@@ -49,7 +52,7 @@ const failed = (errorCode: Code, errorMessage: string): Answer => ({
   value: { errorCode, errorMessage },
 });
 
-/** How a server answers a question, given all files by name. */
+/** How a server responds to a request, given all files by name. */
 type Manner = (question: Question, all: ReadonlyMap<string, FileDescriptorProto>) => Answer | "nothing";
 
 const oneByOne: Manner = ({ $case, value }, all) => {
@@ -60,14 +63,14 @@ const oneByOne: Manner = ({ $case, value }, all) => {
   return file ? described(file) : failed(Code.NOT_FOUND, `no file ${value}`);
 };
 
-/** Overrides what is answered to one kind of question. */
+/** Replaces the response to one kind of request. */
 const but =
   (kind: Question["$case"], manner: Manner): Manner =>
   (question, all) =>
     (question.$case === kind ? manner : oneByOne)(question, all);
 
 const understood: readonly (readonly [name: string, manner: Manner, version?: "v1alpha"])[] = [
-  ["one file an answer", oneByOne],
+  ["one file per response", oneByOne],
   [
     "all files at once, importers first",
     but("fileContainingSymbol", (_question, all) => described(...[...all.values()].reverse())),
@@ -93,8 +96,8 @@ const refused: readonly (readonly [name: string, manner: Manner | undefined, cod
     Code.INTERNAL,
     /not list its services: broken/,
   ],
-  ["an unfit answer", but("listServices", () => described()), Code.INTERNAL, /answers something else/],
-  ["no answer in it", but("listServices", () => undefined), Code.INTERNAL, /ended in the middle/],
+  ["a response of another kind", but("listServices", () => described()), Code.INTERNAL, /answers something else/],
+  ["an empty response", but("listServices", () => undefined), Code.INTERNAL, /ended in the middle/],
   [
     "a service that it cannot describe",
     but("fileContainingSymbol", () => failed(Code.NOT_FOUND, "unknown symbol")),
@@ -111,7 +114,7 @@ const refused: readonly (readonly [name: string, manner: Manner | undefined, cod
     /bytes that are no file descriptor/,
   ],
   [
-    "imports without end",
+    "endless imports",
     but("fileByFilename", ({ value }) =>
       described(create(FileDescriptorProtoSchema, { name: String(value), dependency: [`${value}x`] })),
     ),
@@ -119,7 +122,7 @@ const refused: readonly (readonly [name: string, manner: Manner | undefined, cod
     /sends too many descriptors|names too many files/,
   ],
   [
-    "imports without end, of which it has none",
+    "too many imports that it does not have",
     but("fileContainingSymbol", () =>
       described(
         create(FileDescriptorProtoSchema, { dependency: Array.from({ length: 2000 }, (_, n) => `${n}.proto`) }),
@@ -129,7 +132,7 @@ const refused: readonly (readonly [name: string, manner: Manner | undefined, cod
     /names too many files/,
   ],
   [
-    "more than 4 MiB in small answers",
+    "more than 4 MiB in small responses",
     but("fileByFilename", ({ value }) =>
       described(
         create(FileDescriptorProtoSchema, {
@@ -210,7 +213,7 @@ for (const [name, manner, code, told] of refused) {
   });
 }
 
-t.test("a server that does not answer is given up at the deadline", async (t) => {
+t.test("a server that does not respond is abandoned at the deadline", async (t) => {
   const channel = await serve(t, () => "nothing", "v1");
   await t.rejects(reflect(channel, performance.now() + 100, signal), { code: Code.DEADLINE_EXCEEDED });
 });

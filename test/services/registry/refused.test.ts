@@ -1,4 +1,4 @@
-/** What cannot register, and what it is told. */
+/** Instances that cannot register, and the errors that they get. */
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { pino } from "pino";
@@ -9,7 +9,7 @@ import type { Instance } from "../../../src/gen/portico/registry/v1/registry.js"
 import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter } from "./instances.js";
 
-/** A file `a.proto` with the message a.M and the service a.S, which has the methods. */
+/** A file `a.proto` with the message a.M and the service a.S with the given methods. */
 const file = (methods: readonly string[], changes: MessageInitShape<typeof FileDescriptorProtoSchema> = {}) =>
   create(FileDescriptorProtoSchema, {
     name: "a.proto",
@@ -23,7 +23,7 @@ const described = (...files: FileDescriptorProto[]): Partial<Instance> => ({
   grpcServices: ["a.S"],
   descriptors: Buffer.from(toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: files }))),
 });
-/** `field` of length-delimited type, with `content`. */
+/** The field with the given number and content, of length-delimited type. */
 const field = (number: number, content: Buffer) => {
   const length: number[] = [];
   for (let rest = content.length; ; rest >>>= 7) {
@@ -106,14 +106,14 @@ for (const [name, changes, told] of cases) {
   });
 }
 
-t.test("an instance that is refused leaves the one with its id in place", async (t) => {
+t.test("a refused instance does not replace the one with its ID", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   directory.join(greeter(), { local: false });
   t.throws(() => directory.join(greeter({ descriptors: Buffer.alloc(0) }), { local: false }));
   t.equal(directory.services.get("greeter")?.length, 1);
 });
 
-t.test("the process itself may serve auth and registry, and need not have an address", async (t) => {
+t.test("the authority's own process may serve auth and registry, and needs no address", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   for (const service of ["auth", "registry"]) directory.join(greeter({ service, addresses: [] }), { local: true });
   t.same([...directory.services.keys()], ["auth", "registry"]);
@@ -135,7 +135,7 @@ t.test("a registry has at most 10,000 instances", async (t) => {
   t.throws(() => directory.join(greeter(), { local: false }), { code: Code.RESOURCE_EXHAUSTED, message: /10000/ });
 });
 
-t.test("a registry has at most 256 MiB of descriptors, those of equal instances counted once", async (t) => {
+t.test("a registry has at most 256 MiB of descriptors, and equal descriptors are counted once", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const large = described(file(["Call"], { name: `${"x".repeat(4_000_000)}.proto` }));
   for (let count = 0; count < 67; count++) {

@@ -1,4 +1,4 @@
-/** How a service registers, over every kind of channel. */
+/** Registration over every kind of channel. */
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { Directory } from "../../../services/registry/directory.js";
@@ -22,7 +22,10 @@ async function watch(t: Test) {
   return next;
 }
 
-/** Registers; resolves when it holds, with what ends it and how it ended. */
+/**
+ * Registers an instance. Resolves when it is registered, with the call, and with a function that
+ * waits for its end.
+ */
 async function hold(channel: Channel, metadata: Metadata, instance: Instance) {
   const call = stream(channel, RegistryService.register, { metadata });
   call.send({ instance });
@@ -50,7 +53,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal((await two.ended()).done, true, "who ends its stream is told that all is well");
   });
 
-  t.test(`${kind}: another registration with the same id and token takes its place`, async (t) => {
+  t.test(`${kind}: another registration with the same ID and token replaces it`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const before = await hold(channel, enrolment, greeter());
     t.equal(await next(), "+greeter/one complete");
@@ -64,7 +67,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete");
   });
 
-  t.test(`${kind}: an id that another token holds cannot be taken`, async (t) => {
+  t.test(`${kind}: an ID that was registered with another token cannot be used`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const held = await hold(channel, enrolment, greeter());
     t.equal(await next(), "+greeter/one complete");
@@ -74,7 +77,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete", "it was there until it left");
   });
 
-  t.test(`${kind}: an id of the authority's own process cannot be taken`, async (t) => {
+  t.test(`${kind}: an ID of the authority's own process cannot be used`, async (t) => {
     const { channel, next } = await open(t);
     const enrolment = await mesh.enrol("helloworld");
     const taken = { code: Code.ALREADY_EXISTS };
@@ -94,7 +97,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete");
   });
 
-  t.test(`${kind}: a stream registers one instance`, async (t) => {
+  t.test(`${kind}: a stream registers only one instance`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const held = await hold(channel, enrolment, greeter());
     t.equal(await next(), "+greeter/one complete");
@@ -103,10 +106,16 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete");
   });
 
-  t.test(`${kind}: who may not register is told why, and nothing is registered`, async (t) => {
+  t.test(`${kind}: a caller that may not register gets the reason, and nothing is registered`, async (t) => {
     const { channel, enrolment, next } = await open(t);
     const cases: readonly (readonly [string, Metadata, Instance | undefined, Code, RegExp])[] = [
-      ["nobody", [], greeter(), Code.UNAUTHENTICATED, /^Unauthorized call made to registry:Registry\.Register$/],
+      [
+        "an unauthenticated caller",
+        [],
+        greeter(),
+        Code.UNAUTHENTICATED,
+        /^Unauthorized call made to registry:Registry\.Register$/,
+      ],
       ["an administrator", mesh.admin, greeter(), Code.PERMISSION_DENIED, /^Forbidden call .* by admin$/],
       [
         "another service",
@@ -165,7 +174,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
   });
 }
 
-t.test("an instance whose connection breaks is taken out", async (t) => {
+t.test("an instance whose connection breaks is deregistered", async (t) => {
   const next = await watch(t);
   const channel = mesh.connect();
   await hold(channel, await mesh.enrol("greeter"), greeter());
@@ -174,14 +183,14 @@ t.test("an instance whose connection breaks is taken out", async (t) => {
   t.equal(await next(), "-greeter/one complete");
 });
 
-t.test("a closing registry tells who is registered", async (t) => {
+t.test("a registry that closes ends the registrations", async (t) => {
   const held = await hold(mesh.connect(), await mesh.enrol("greeter"), greeter());
   mesh.registry.close();
   await t.rejects(held.ended(), { code: Code.UNAVAILABLE });
 });
 
 t.test(
-  "an instance that joins is a line of the log; one of the process itself is not, beside its banner",
+  "an instance that joins is logged; one of the authority's own process is not, because the banner names it",
   async (t) => {
     const lines: { msg: string; service: string; id: string }[] = [];
     const log = pino({ level: "info" }, { write: (line) => lines.push(JSON.parse(line)) });

@@ -19,7 +19,7 @@ function listen() {
     said.push(reason === undefined ? msg : `${msg}: ${reason}`);
     heard();
   };
-  /** Everything said, once there are so many lines. */
+  /** All log lines, once there are at least `lines`. */
   const until = async (lines: number) => {
     while (said.length < lines) {
       await new Promise<void>((resolve) => {
@@ -37,26 +37,29 @@ async function watch(t: Test) {
   return next;
 }
 
-t.test("registers, again when the connection is lost, and no more when closed; each is said once", async (t) => {
-  const { said, until, log } = listen();
-  const next = await watch(t);
-  const channel = mesh.connect();
-  const registration = register({ channel, metadata: await mesh.enrol("greeter"), instance: greeter(), log });
-  await registration.registered();
-  t.equal(await next(), "+greeter/one complete");
+t.test(
+  "registers, registers again after a lost connection, and not after it is closed; each change is logged once",
+  async (t) => {
+    const { said, until, log } = listen();
+    const next = await watch(t);
+    const channel = mesh.connect();
+    const registration = register({ channel, metadata: await mesh.enrol("greeter"), instance: greeter(), log });
+    await registration.registered();
+    t.equal(await next(), "+greeter/one complete");
 
-  const change = next();
-  await mesh.restart();
-  t.equal(await change, "-greeter/one complete");
-  t.equal(await next(), "+greeter/one complete");
+    const change = next();
+    await mesh.restart();
+    t.equal(await change, "-greeter/one complete");
+    t.equal(await next(), "+greeter/one complete");
 
-  await until(4);
-  registration.close();
-  t.equal(await next(), "-greeter/one complete");
-  // helloworld has the same gRPC service.
-  const problem = "the service is registered, and not served as declared";
-  t.match(said, ["registered", problem, /^not registered; trying again: /, "registered"]);
-});
+    await until(4);
+    registration.close();
+    t.equal(await next(), "-greeter/one complete");
+    // helloworld has the same gRPC service.
+    const problem = "the service is registered, and not served as declared";
+    t.match(said, ["registered", problem, /^not registered; trying again: /, "registered"]);
+  },
+);
 
 t.test("registers when it is ready, not before", async (t) => {
   const { said, log } = listen();
@@ -64,7 +67,7 @@ t.test("registers when it is ready, not before", async (t) => {
   const ready = deferred<undefined>();
   const metadata = await mesh.enrol("greeter");
   const registration = register({ channel: mesh.connect(), metadata, instance: greeter(), ready: ready.promise, log });
-  // An answer of the registry to a later request: by then the instance would be registered.
+  // A later request to the registry. When its response arrives, the instance would be registered.
   await unary(mesh.connect(), RegistryService.list, {});
   t.same(said, []);
   ready.resolve(undefined);
@@ -74,7 +77,7 @@ t.test("registers when it is ready, not before", async (t) => {
   t.equal(await next(), "-greeter/one complete");
 });
 
-t.test("tries until it may, and says once why not", async (t) => {
+t.test("repeats a refused registration until it is accepted, and logs the reason once", async (t) => {
   const { said, log } = listen();
   const next = await watch(t);
   const channel = mesh.connect();
@@ -101,7 +104,7 @@ t.test("tries until it may, and says once why not", async (t) => {
   allowed.close();
 });
 
-t.test("a registry that is not there is tried again, and closing ends that", async (t) => {
+t.test("repeats attempts to reach a registry that is absent until it is closed", async (t) => {
   const { until, log } = listen();
   const channel = mesh.connect({ host: "127.0.0.1", port: 1 });
   const registration = register({ channel, metadata: bearer("x"), instance: greeter(), log });

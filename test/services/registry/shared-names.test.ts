@@ -1,4 +1,5 @@
-// What the registry tells of services that declare a path or a gRPC service that another one has too.
+// What the registry reports about services that declare a path or a gRPC service that another
+// service declares too.
 import { pino } from "pino";
 import t from "tap";
 import { NO_METADATA } from "../../../src/call/metadata.js";
@@ -21,13 +22,16 @@ const library = (service: string, changes: Partial<Instance> = {}): Instance =>
     ...changes,
   });
 
-/** What `portico services` has of a service. */
+/** The problems of a service that `portico services` shows. */
 async function problemsOf(service: string, metadata = mesh.admin): Promise<string[]> {
   const { services } = await unary(channel, RegistryService.list, {}, { metadata });
   return services.find(({ name }) => name === service)?.problems ?? [];
 }
 
-/** Registers the instance as its process would. @returns the problems that its log has */
+/**
+ * Registers the instance like its process.
+ * @returns the problems in its log
+ */
 async function registered(instance: Instance): Promise<{ told: string[]; close: () => void }> {
   const told: string[] = [];
   const write = (line: string) => {
@@ -42,31 +46,37 @@ async function registered(instance: Instance): Promise<{ told: string[]; close: 
 
 const FAULT = /Library\.Shadow: GET \/lib\/\{nothing\}: /;
 
-t.test("a service that joins is told of its own annotations, and of paths and names of others", async (t) => {
-  const first = await registered(library("books"));
-  t.teardown(first.close);
-  t.equal(first.told.length, 2);
-  t.match(first.told[0], FAULT, "an annotation that cannot be used");
-  t.match(first.told[1], /GET \/console\/\{name\} is below \/console, which is Portico's own$/);
+t.test(
+  "a service that joins gets the problems of its own annotations, and of paths and names that others declare",
+  async (t) => {
+    const first = await registered(library("books"));
+    t.teardown(first.close);
+    t.equal(first.told.length, 2);
+    t.match(first.told[0], FAULT, "an annotation that cannot be used");
+    t.match(first.told[1], /GET \/console\/\{name\} is below \/console, which is Portico's own$/);
 
-  const second = await registered(library("archive"));
-  t.match(second.told[0], FAULT);
-  t.match(second.told[2], /^the gRPC name library\.Library belongs to books: .* header Portico-Service: archive only/);
-  t.ok(second.told.includes("GET /lib/shelves/* is a path of books too; it calls archive"));
-  t.ok(second.told.length <= 20, "and there is a bound");
+    const second = await registered(library("archive"));
+    t.match(second.told[0], FAULT);
+    t.match(
+      second.told[2],
+      /^the gRPC name library\.Library belongs to books: .* header Portico-Service: archive only/,
+    );
+    t.ok(second.told.includes("GET /lib/shelves/* is a path of books too; it calls archive"));
+    t.ok(second.told.length <= 20, "and there is a bound");
 
-  t.ok((await problemsOf("books")).includes("GET /lib/shelves/* is a path of archive too; it calls archive"));
-  second.close();
-  await until(async () => (await problemsOf("books")).length === 2);
-});
+    t.ok((await problemsOf("books")).includes("GET /lib/shelves/* is a path of archive too; it calls archive"));
+    second.close();
+    await until(async () => (await problemsOf("books")).length === 2);
+  },
+);
 
-t.test("a prefix keeps paths apart", async (t) => {
+t.test("a prefix separates paths", async (t) => {
   t.teardown(await mesh.registry.add(library("one")));
   t.teardown(await mesh.registry.add(library("two", { bindingPrefix: "/two" })));
   t.notOk((await problemsOf("two")).some((problem) => problem.includes("is a path of one")));
 });
 
-t.test("nothing is told any more when the other has gone, with its last instance", async (t) => {
+t.test("the problem is gone when the last instance of the other service has left", async (t) => {
   t.teardown(await mesh.registry.add(library("one")));
   const leaveFirst = await mesh.registry.add(library("two"));
   const leaveLast = await mesh.registry.add(library("two", { id: "two" }));
@@ -78,7 +88,7 @@ t.test("nothing is told any more when the other has gone, with its last instance
   t.notOk(await isTold());
 });
 
-t.test("who may not see the other service is not told of it", async (t) => {
+t.test("a caller that may not see the other service does not see the problem", async (t) => {
   t.teardown(await mesh.registry.add(greeter()));
   const rule = {
     id: "hidden",

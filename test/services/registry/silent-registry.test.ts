@@ -1,4 +1,4 @@
-// A service does not wait for ever for a registry that takes its registration and never answers.
+// A service does not wait forever for a registry that takes its registration and never responds.
 import { EventEmitter, once } from "node:events";
 import { mock } from "node:test";
 import { pino } from "pino";
@@ -36,7 +36,7 @@ class Silent extends EventEmitter<{ opened: []; over: [] }> {
   }
 }
 
-t.test("a registry that does not answer is given up after 10 s, and tried again", async (t) => {
+t.test("a registry that does not respond is abandoned after 10 s, and tried again", async (t) => {
   const silent = new Silent();
   const guard = new TableGuard();
   guard.callers.set("known", caller("", { enrolment: "greeter" }));

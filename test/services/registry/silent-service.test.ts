@@ -1,4 +1,5 @@
-// A registry does not wait for ever for a service that opens its registration and never says what it is.
+// A registry does not wait forever for a service that opens a registration stream and sends
+// nothing.
 import { mock } from "node:test";
 import { pino } from "pino";
 import t from "tap";
@@ -14,7 +15,7 @@ import { dispatcherOf } from "../../rpc/serve.js";
 import { TableGuard } from "../../rpc/table-guard.js";
 import { ownersInMemory } from "../../support/name-owners.js";
 
-t.test("a service that says nothing is refused after 10 s", async (t) => {
+t.test("a service that sends nothing is refused after 10 s", async (t) => {
   const connect = (target: GrpcTarget) => new Http2Channel(target);
   const log = pino({ level: "silent" });
   const registry = createRegistry({ guard: new TableGuard(), external: [], owners: ownersInMemory(), connect, log });

@@ -1,4 +1,5 @@
-// A registry does not wait for ever for a configured service that takes its questions and never answers.
+// A registry does not wait forever for an external service that accepts requests and never
+// responds.
 import { EventEmitter, once } from "node:events";
 import { mock } from "node:test";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
@@ -11,10 +12,10 @@ import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { replaceClock } from "../../support/clock.js";
 import { ownersInMemory } from "../../support/name-owners.js";
 
-/** How much later than asked for a call may be ended, in milliseconds. */
+/** The maximum delay with which a call ends after its deadline, in milliseconds. */
 const LATE = 32;
 
-t.test("a target that does not answer is given up after 10 s, and asked again", async (t) => {
+t.test("a target that does not respond is abandoned after 10 s, and tried again", async (t) => {
   const target = new EventEmitter<{ asked: []; left: [] }>();
   const server = new Server();
   server.addService(ServerReflectionService, {

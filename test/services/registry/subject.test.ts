@@ -1,4 +1,4 @@
-// A contract says under which subject its service is listed.
+// A contract declares the subject under which its service is listed.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,10 @@ function readOptions(extension: string): string {
   return `syntax = "proto3"; package portico.options.v1; import "google/protobuf/descriptor.proto"; ${extension}`;
 }
 
-/** What is read from a service with this import and body, where `options.proto` is as given. */
+/**
+ * The subject of a service with this import and body.
+ * @param options the content of `options.proto`
+ */
 function read(t: Test, imports: string, body: string, options = OWN): string {
   const folder = t.testdir();
   mkdirSync(join(folder, "portico/options/v1"), { recursive: true });

@@ -14,11 +14,11 @@ function setUp() {
   return { directory, gone, watch, next: async () => show((await watch.next()).value!) };
 }
 
-t.test("a watch of nothing is complete at once", async (t) => {
+t.test("a watch of an empty registry is complete at once", async (t) => {
   t.equal(await setUp().next(), "complete");
 });
 
-t.test("a watch is sent everything in the order of joining, then each change", async (t) => {
+t.test("a watch gets all instances in the order of joining, then each change", async (t) => {
   const { directory, next } = setUp();
   const leave = directory.join(greeter({ id: "one" }), local);
   directory.join(greeter({ id: "two" }), local);
@@ -30,7 +30,7 @@ t.test("a watch is sent everything in the order of joining, then each change", a
   t.equal(await waiting, "+greeter/one complete");
 });
 
-t.test("what joined again comes after what joined before", async (t) => {
+t.test("an instance that joined again comes after those that joined before", async (t) => {
   const { directory, next } = setUp();
   directory.join(greeter({ id: "one" }), local);
   directory.join(greeter({ id: "two" }), local);
@@ -42,7 +42,7 @@ t.test("what joined again comes after what joined before", async (t) => {
   t.equal(await next(), "+greeter/one +greeter/two complete");
 });
 
-t.test("a slow watch is sent how things are, not how they came about", async (t) => {
+t.test("a slow watch gets the current state, not every change that led to it", async (t) => {
   const { directory, next } = setUp();
   t.equal(await next(), "complete");
   directory.join(greeter(), local)();
@@ -51,7 +51,7 @@ t.test("a slow watch is sent how things are, not how they came about", async (t)
   t.equal(await next(), "+greeter/one -greeter/two complete");
 });
 
-t.test("more than fits in a message comes in several, complete with the last", async (t) => {
+t.test("changes that do not fit into one message come in several, and the last one is complete", async (t) => {
   const { directory, next } = setUp();
   const fitting = Math.floor((256 * 1024) / (LARGE.length + 512));
   const ids = Array.from({ length: 2 * fitting + 3 }, (_, index) => `id${index}`);
@@ -63,7 +63,7 @@ t.test("more than fits in a message comes in several, complete with the last", a
   t.equal(messages.length, Math.ceil(ids.length / fitting));
 });
 
-t.test("a watch that falls too far behind is cut, and what it held is let go", async (t) => {
+t.test("a watch that falls too far behind is ended, and its memory is released", async (t) => {
   const { directory, watch, next } = setUp();
   const leave = directory.join(greeter({ id: "stays" }), local);
   t.equal(await next(), "+greeter/stays complete");
@@ -72,7 +72,7 @@ t.test("a watch that falls too far behind is cut, and what it held is let go", a
   leave();
 });
 
-t.test("there are only so many watches at once; one that ends makes room", async (t) => {
+t.test("the number of watches is limited, and a watch that ends makes room for another", async (t) => {
   const { directory, gone, next } = setUp();
   await next();
   for (let open = 1; open < 1_000; open++) await directory.watch(new AbortController().signal).next();
@@ -82,7 +82,7 @@ t.test("there are only so many watches at once; one that ends makes room", async
   t.match(await another(), { done: false });
 });
 
-t.test("a watch ends when its caller has gone, also while it waits", async (t) => {
+t.test("a watch ends when its caller has gone, even while it waits", async (t) => {
   const { gone, watch, next } = setUp();
   await next();
   const waiting = watch.next();
