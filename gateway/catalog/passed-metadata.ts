@@ -1,8 +1,8 @@
 /**
  * Which headers of requests reach a service as metadata, and which of its metadata reach clients as
  * headers. The service or its configuration names them: `"metadata": ["x-tenant"]`. With `"*"` all
- * pass, except the headers of HTTP, of Portico and of the dialects. Some never pass, because with them a
- * client could speak in the gateway's name, or a service could act on the gateway's origin.
+ * pass, except the headers of HTTP, of Portico and of the dialects. Some never pass, because with
+ * them a client could speak in the gateway's name, or a service could act on the gateway's origin.
  */
 
 import { isBinaryName, type Metadata, NO_METADATA } from "../../src/call/metadata.js";
