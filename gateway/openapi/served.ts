@@ -1,7 +1,7 @@
 /**
  * The OpenAPI documents of the services in the catalog, as the gateway serves them:
  *
- *     /openapi                    the list of documents (in spec/ and also here: index.json)
+ *     /openapi                    the list of documents; also at /openapi/index.json, as in spec/
  *     /openapi/<service>.json     the document of one service
  *     /openapi/fields             the field names of all endpoints, for the search on the pages
  *
