@@ -23,7 +23,7 @@ interface BoundService {
 }
 
 /** Maximum problems that are reported of a service at once. */
-const MAX_TOLD = 20;
+const MAX_REPORTED = 20;
 
 export class BindingTable {
   readonly #trie = new PathTrie<BoundTarget>(
@@ -61,8 +61,8 @@ export class BindingTable {
     }
     if (bound.length > 0 || problems.length > 0) this.#services.set(service, { bound, problems });
     const reported = problems.filter((problem) => !before.has(problem));
-    if (reported.length <= MAX_TOLD) return reported;
-    return [...reported.slice(0, MAX_TOLD), `and ${reported.length - MAX_TOLD} more`];
+    if (reported.length <= MAX_REPORTED) return reported;
+    return [...reported.slice(0, MAX_REPORTED), `and ${reported.length - MAX_REPORTED} more`];
   }
 
   delete(service: string): void {

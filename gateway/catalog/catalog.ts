@@ -128,17 +128,17 @@ export class Catalog implements WatchListener {
   }
 
   onArrival({ joined }: WatchResponse): Arrival {
-    const held: CatalogContract[] = [];
+    const acquired: CatalogContract[] = [];
     const parsing: Promise<void>[] = [];
     for (const instance of joined) {
       const contract = this.#tryAcquire(instance);
       if (contract === undefined) continue;
-      held.push(contract);
+      acquired.push(contract);
       const ahead = parseAhead(contract, instance.bindingPrefix);
       if (ahead !== undefined) parsing.push(ahead);
     }
     const release = (): void => {
-      for (const contract of held) this.#contracts.release(contract);
+      for (const contract of acquired) this.#contracts.release(contract);
     };
     return { ready: parsing.length === 0 ? undefined : Promise.all(parsing), release };
   }

@@ -78,7 +78,7 @@ class Schema {
     return this.#compile(type);
   }
 
-  /** @param findOther like in `CodecOptions` */
+  /** @param findOther see `CodecOptions` */
   compile(findOther: CodecOptions["findOther"]): (type: CodecType) => MessageCodec {
     return compileCodecs(this.types, { ...this.#options, findOther });
   }

@@ -105,7 +105,7 @@ export class TypeLearner {
   /**
    * Runs `work` with a message. If types are missing, it asks for them instead, and the caller must
    * call it again with the next round.
-   * @param deadlineMonotonicMs like in `complete`
+   * @param deadlineMonotonicMs see `complete`
    * @returns undefined if `work` is done
    */
   attempt(work: () => void, round: number, channel: Channel, deadlineMonotonicMs?: number): Promise<void> | undefined {
@@ -189,8 +189,11 @@ export class TypeLearner {
     for (const name of names) {
       const type = read?.getMessage(name);
       // A known type stays known while the server cannot be asked.
-      const kept = read === undefined ? this.#remembered.get(name)?.type : undefined;
-      this.#remembered.set(name, { type: type ?? kept, until: now + (type === undefined ? UNKNOWN_MS : KNOWN_MS) });
+      const knownBefore = read === undefined ? this.#remembered.get(name)?.type : undefined;
+      this.#remembered.set(name, {
+        type: type ?? knownBefore,
+        until: now + (type === undefined ? UNKNOWN_MS : KNOWN_MS),
+      });
     }
   }
 }

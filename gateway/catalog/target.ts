@@ -189,7 +189,7 @@ export interface Route {
   readonly target: Target;
   /** Whether the path has the form `/v1/…`: POST only, and never without a valid token. */
   readonly versioned: boolean;
-  /** Like `forbidsKnown` in Credentials. */
+  /** See `forbidsKnown` of Credentials. */
   readonly forbidsKnown?: boolean;
   /** The body, if it had to be received to find the route. */
   readonly body?: readonly Uint8Array[];

@@ -29,7 +29,7 @@ import { openApiSteps, summaryOfService } from "./document.js";
 export interface ServedDocumentsOptions {
   readonly catalog: { readonly routes: Routes };
   readonly guard: Guard;
-  /** Like in the catalog's codecs. */
+  /** The same as in the catalog's codecs. */
   readonly omitZeros?: boolean;
   /**
    * The gateway's address in the documents. Default: the address from which a document was read.
@@ -38,7 +38,7 @@ export interface ServedDocumentsOptions {
 }
 
 /** Maximum documents in memory. Callers who may call the same endpoints share a document. */
-const MAX_KEPT = 32;
+const MAX_CACHED = 32;
 
 export class ServedDocuments implements BuiltInRoutes {
   readonly roots: BuiltInRoutes["roots"] = ["/openapi"];
@@ -50,8 +50,8 @@ export class ServedDocuments implements BuiltInRoutes {
    * By service and by which of its endpoints are shown. An entry is valid as long as the service
    * has these targets.
    */
-  readonly #kept = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: Promise<string> }>(
-    MAX_KEPT,
+  readonly #cache = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: Promise<string> }>(
+    MAX_CACHED,
   );
 
   constructor({ catalog, guard, omitZeros, publicUrl = "/" }: ServedDocumentsOptions) {
@@ -99,14 +99,14 @@ export class ServedDocuments implements BuiltInRoutes {
   #compiled(service: string, shown: readonly Target[], { types }: Target): Promise<string> {
     const targets = this.#routes.targetsOf(service) ?? shown;
     const key = `${service} ${targets.map((target) => (shown.includes(target) ? 1 : 0)).join("")}`;
-    const kept = this.#kept.get(key);
-    if (kept?.targets === targets) return kept.document;
+    const cached = this.#cache.get(key);
+    if (cached?.targets === targets) return cached.document;
     const endpoints = shown.map(({ endpoint }) => endpoint);
     const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
     const [server, omitZeros] = [this.#server, this.#omitZeros];
     const document = inTurns(openApiSteps({ service, endpoints, types, bindings, server, omitZeros }));
-    this.#kept.set(key, { targets, document });
-    document.catch(() => this.#kept.delete(key));
+    this.#cache.set(key, { targets, document });
+    document.catch(() => this.#cache.delete(key));
     return document;
   }
 

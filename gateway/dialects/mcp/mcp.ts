@@ -268,17 +268,17 @@ export class Mcp implements Dialect {
     if (typeof name !== "string") throw badParams("params.name must be the name of a tool");
     if (!isObject(given)) throw badParams("params.arguments must be an object");
     const text = memberText(message.paramsText, "arguments") ?? "{}";
-    const ofFinder = (result: string): BareResponse => ({
+    const finderResponse = (result: string): BareResponse => ({
       status: 200,
       body: resultText(id, objectResult(result, members)),
     });
     switch (name) {
       case SEARCH: {
         const found = search(stringOf({ query: "", ...given }, "query"), sender, this.#options);
-        return found.then((endpoints) => ofFinder(JSON.stringify(endpoints)));
+        return found.then((endpoints) => finderResponse(JSON.stringify(endpoints)));
       }
       case DESCRIBE:
-        return ofFinder(describedTool(this.#callable(stringOf(given, "name"), sender), this.#options));
+        return finderResponse(describedTool(this.#callable(stringOf(given, "name"), sender), this.#options));
       case CALL: {
         if (!isObject(given.arguments ?? {})) throw badParams("params.arguments.arguments must be an object");
         return this.#routeTo(stringOf(given, "name"), memberText(text, "arguments") ?? "{}", received);

@@ -68,11 +68,12 @@ function lacks(key: string): RpcError {
 function checkHeaders({ id, method, params }: RpcMessage, rawHeaders: readonly string[]): void {
   // The revision defines no headers for notifications.
   if (id === undefined) return;
-  const ofMethod = single(rawHeaders, "mcp-method");
-  if (ofMethod !== method) throw mismatch("Mcp-Method", ofMethod, method);
+  const methodHeader = single(rawHeaders, "mcp-method");
+  if (methodHeader !== method) throw mismatch("Mcp-Method", methodHeader, method);
   if (method !== "tools/call") return;
-  const ofName = single(rawHeaders, "mcp-name");
-  if (ofName === undefined || decoded(ofName) !== params.name) throw mismatch("Mcp-Name", ofName, params.name);
+  const nameHeader = single(rawHeaders, "mcp-name");
+  if (nameHeader === undefined || decoded(nameHeader) !== params.name)
+    throw mismatch("Mcp-Name", nameHeader, params.name);
 }
 
 const BASE64 = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;

@@ -30,7 +30,7 @@ export function discovered(members: Members): string {
 
 /**
  * The text of the result of `initialize`. It promises no notifications of changed lists, because
- * these revisions cannot send them over HTTP without a session.
+ * over HTTP these revisions have no way to send them.
  */
 export function initialized(message: RpcMessage): string {
   const protocolVersion = negotiated(message);

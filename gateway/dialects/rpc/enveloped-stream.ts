@@ -51,7 +51,7 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
   #begun = false;
   #sink: BodySink | undefined;
   /** Frames that came before the response began. */
-  #held: Uint8Array[] = [];
+  #pending: Uint8Array[] = [];
   #trailers: readonly string[] | undefined;
   /** The client does not read at present. */
   #full = false;
@@ -179,9 +179,9 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
 
   open(sink: BodySink): void {
     this.#sink = sink;
-    const held = this.#held;
-    this.#held = [];
-    for (const frame of held) this.#full = !sink.write(frame);
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const frame of pending) this.#full = !sink.write(frame);
     if (this.#over) sink.end(this.#trailers);
     else if (!this.#full) this.#call.resume();
   }
@@ -244,7 +244,7 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
   #write(frame: Uint8Array): void {
     const bytes = this.#format.isText ? encodeBase64(frame) : frame;
     this.#count.bytes += bytes.length;
-    if (this.#sink === undefined) this.#held.push(bytes);
+    if (this.#sink === undefined) this.#pending.push(bytes);
     else this.#full = !this.#sink.write(bytes);
     if (this.#sink === undefined || this.#full) this.#call.pause();
   }

@@ -39,7 +39,7 @@ export async function listResources(signal?: AbortSignal): Promise<string[]> {
   return resources.filter((resource) => !SELF_GOVERNED.test(resource));
 }
 
-/** The calls that would be decided differently after a change of the rules. */
+/** The callers and resources for which a change of the rules changes the decision. */
 export async function preview(
   change: Pick<Request<"auth/Rules/Preview">, "create" | "delete">,
   signal: AbortSignal,

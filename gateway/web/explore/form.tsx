@@ -184,14 +184,14 @@ interface Row {
 }
 
 function MapForm({ field, path, value, onChange }: FieldFormProps) {
-  const kept = useRef<readonly Row[]>([]);
+  const rowsRef = useRef<readonly Row[]>([]);
   // Rows store what an object cannot: equal keys while one is being typed, and the order of keys
   // that are numbers.
-  if (!isSame(objectOf(kept.current), asObject(value))) kept.current = rowsOf(asObject(value));
-  const rows = kept.current;
+  if (!isSame(objectOf(rowsRef.current), asObject(value))) rowsRef.current = rowsOf(asObject(value));
+  const rows = rowsRef.current;
   const empty = emptyOf({ ...field, cardinality: "one" });
   const set = (next: readonly Row[]) => {
-    kept.current = next;
+    rowsRef.current = next;
     onChange(next.length === 0 ? undefined : objectOf(next));
   };
   const add = () => set([...rows, newRow(freeKey(rows), empty)]);

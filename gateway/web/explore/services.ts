@@ -38,7 +38,7 @@ export async function listServices(signedIn: boolean, signal: AbortSignal): Prom
   }));
 }
 
-/** Portico's own services; all others belong to the operator. */
+/** Services of Portico itself, as opposed to services that it serves for others. */
 const OWN: ReadonlySet<string> = new Set(["auth", "registry"]);
 
 export function isOwn({ name }: Service): boolean {
@@ -51,10 +51,10 @@ export function pageOf(service: string, endpoint?: string): string {
   return `/explore/${segments.map(encodeURIComponent).join("/")}`;
 }
 
-const kept = new Map<string, Promise<OpenApi>>();
+const documents = new Map<string, Promise<OpenApi>>();
 // What a document shows depends on the caller.
 session.follow(() => {
-  kept.clear();
+  documents.clear();
   fields = undefined;
 });
 
@@ -64,12 +64,12 @@ export function documentPath(service: string): string {
 
 /** The OpenAPI document of a service. @throws {ApiError} */
 export function documentOf(service: string): Promise<OpenApi> {
-  const known = kept.get(service);
+  const known = documents.get(service);
   if (known !== undefined) return known;
   const loading = read<OpenApi>(documentPath(service));
-  kept.set(service, loading);
+  documents.set(service, loading);
   // A failure is not stored, so the next call tries again.
-  loading.catch(() => kept.delete(service));
+  loading.catch(() => documents.delete(service));
   return loading;
 }
 

@@ -41,8 +41,8 @@ function systemTheme(): Theme {
 
 function chosen(): Theme | undefined {
   try {
-    const kept = localStorage.getItem(KEY);
-    return kept === "light" || kept === "dark" ? kept : undefined;
+    const stored = localStorage.getItem(KEY);
+    return stored === "light" || stored === "dark" ? stored : undefined;
   } catch {
     return undefined;
   }

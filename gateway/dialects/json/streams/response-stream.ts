@@ -53,7 +53,7 @@ export class ResponseStream implements BodyStream, StreamCallListener {
   #begun = false;
   #sink: BodySink | undefined;
   /** Frames that came before the response began: a message, or the end. */
-  #held: (string | Uint8Array)[] = [];
+  #pending: (string | Uint8Array)[] = [];
   /** The client does not read at present. */
   #full = false;
   #over = false;
@@ -90,9 +90,9 @@ export class ResponseStream implements BodyStream, StreamCallListener {
 
   open(sink: BodySink): void {
     this.#sink = sink;
-    const held = this.#held;
-    this.#held = [];
-    for (const chunk of held) this.#full = !sink.write(chunk);
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const chunk of pending) this.#full = !sink.write(chunk);
     if (this.#over) this.#close(sink);
     else if (!this.#full) this.#call.resume();
   }
@@ -154,7 +154,7 @@ export class ResponseStream implements BodyStream, StreamCallListener {
 
   #write(chunk: string | Uint8Array): void {
     this.#bytes += typeof chunk === "string" ? Buffer.byteLength(chunk) : chunk.length;
-    if (this.#sink === undefined) this.#held.push(chunk);
+    if (this.#sink === undefined) this.#pending.push(chunk);
     else this.#full = !this.#sink.write(chunk);
     if (this.#sink === undefined || this.#full) this.#call.pause();
   }

@@ -95,7 +95,7 @@ async function openHttp2({ port }: Scene, path: string, { method, headers, body 
   const stream = session.request({ ...pseudo, ...others }, { endStream: sent === undefined });
   if (sent !== undefined) stream.end(sent);
   stream.on("close", () => session.close());
-  stream.on("error", () => {}); // Like above.
+  stream.on("error", () => {}); // See above.
   const [{ ":status": status, ...received }] = await once(stream, "response");
   const isComplete = (): boolean => stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted;
   return { status, headers: received, response: stream, text: () => textOf(stream), isComplete };

@@ -207,7 +207,7 @@ for (const [title, path, ask, status] of refused) {
   });
 }
 
-t.test("a WebSocket takes messages like for any stream", async (t) => {
+t.test("an upload endpoint takes messages over a WebSocket, as any stream does", async (t) => {
   const { socket, frames, closed } = await dial(it, PATH);
   socket.send(JSON.stringify({ contentType: "text/plain", data: "aGVsbG8=" }));
   socket.send("");
