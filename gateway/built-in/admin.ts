@@ -1,4 +1,7 @@
-/** The operator's port: metrics and health of the process, apart from the port that callers and web pages reach. */
+/**
+ * The operator's port: metrics and health of the process. It is separate from the port that callers
+ * and web pages reach.
+ */
 import type { BuiltInRoot } from "../../src/contract/names.js";
 import type { Metrics } from "../../src/metrics.js";
 import { toErrorReply } from "../http/error-object.js";
@@ -15,14 +18,20 @@ interface AdminOptions {
   readonly hosts: Hosts;
 }
 
-/** No page of another origin may call, whatever PORTICO_CORS says, which is about callers of services. */
+/**
+ * Cross-origin pages may not call here. PORTICO_CORS does not apply, because it is about callers of
+ * services.
+ */
 const cors = new Cors([]);
 
 const METRICS: BuiltInRoot = "/metrics";
-/** The roots of this port. What they name is reserved at the HTTP port, too, so that a path means one thing. */
+/**
+ * The roots of this port. Their names are reserved at the HTTP port, too, so that a path has one
+ * meaning.
+ */
 export const ADMIN_ROOTS: readonly BuiltInRoot[] = [METRICS, "/livez", "/readyz"];
 
-/** Answers `/metrics`, `/livez` and `/readyz`. */
+/** Responds at `/metrics`, `/livez` and `/readyz`. */
 export function createAdminHandler({ metrics, health, hosts }: AdminOptions): RequestHandler {
   const reply = (request: GatewayRequest): AdminReply | Promise<AdminReply> => {
     const { method, target, headers, error } = request;

@@ -1,8 +1,10 @@
 /**
- * Serves the services of the configuration at the gRPC port of this process: each call goes to an instance of the service, its
- * messages as the bytes that they are. The dispatcher has the guard admit the call, as it does for services of this process.
+ * Serves the external services of the configuration at the gRPC port of this process. Each call
+ * goes to an instance of the service, and the bytes of its messages are not changed. The dispatcher
+ * asks the guard to admit the call, as it does for services of this process.
  *
- * Services that registered have a gRPC port of their own, and are told of their callers by a signed context.
+ * Registered services do not need this: they have a gRPC port of their own, and learn from a caller
+ * assertion who calls.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { first, type Metadata, requestIdOf } from "../../src/call/metadata.js";
@@ -20,12 +22,16 @@ import { SERVICE } from "./grpc.js";
 
 type Messages = AsyncIterable<Uint8Array>;
 
-/** Finds the method that forwards the calls of a gRPC path; undefined where no configured service has it. */
+/**
+ * Finds the method that forwards the calls of a gRPC path; undefined if no configured service has
+ * the path.
+ */
 export function forwardTo(routes: Routes): FindMethod {
   // A target lives until its service changes.
   const methods = new WeakMap<Target, ServedMethod>();
   return (path, metadata) => {
-    // By the owner of the name, as at the HTTP port: also where that is a service which is not forwarded to.
+    // The owner of the name decides, as at the HTTP port, even if the owner is a service to which
+    // this function does not forward.
     const target = routes.findRpc(path, first(metadata, SERVICE))?.target;
     if (target === undefined || !isConfigured(target)) return undefined;
     const known = methods.get(target);
@@ -61,7 +67,7 @@ function methodOf(target: Target): ServedMethod {
   };
 }
 
-/** One call at the service that answers it. */
+/** One call to the service. */
 class ForwardedCall {
   readonly responses: MessageQueue<Uint8Array>;
   readonly #target: Target;
@@ -96,7 +102,10 @@ class ForwardedCall {
     this.#call.end();
   }
 
-  /** Sends the caller's messages as fast as the service takes them. Where the caller fails, the dispatcher ends the call. */
+  /**
+   * Sends the caller's messages as fast as the service takes them. If the caller fails, the
+   * dispatcher ends the call.
+   */
   async sendAll(messages: Messages): Promise<void> {
     try {
       for await (const message of messages) {
@@ -112,7 +121,10 @@ class ForwardedCall {
     }
   }
 
-  /** @throws {StatusError} (rejects) what the service answered, or UNIMPLEMENTED where it sent another number of messages */
+  /**
+   * @throws {StatusError} (rejects) the service's error, or UNIMPLEMENTED if it sent no response or
+   * several
+   */
   async onlyResponse(): Promise<Uint8Array> {
     const received: Uint8Array[] = [];
     for await (const message of this.responses) if (received.length < 2) received.push(message);
@@ -144,7 +156,9 @@ function startOf({ endpoint, identity, metadata: passed }: Target, context: Buil
   };
 }
 
-/** What a broken protocol is at the HTTP port is an HTTP status; here it is what gRPC names for it. */
+/**
+ * The HTTP port reports a broken protocol by an HTTP status. Here it is the matching gRPC status.
+ */
 function grpcError({ endpoint }: Target, status: Parameters<typeof toCallError>[1]): StatusError {
   const error = toCallError(endpoint.service, status);
   return error instanceof HttpError ? new StatusError(status.code, error.message) : error;

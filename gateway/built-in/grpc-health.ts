@@ -1,7 +1,9 @@
 /**
- * gRPC health checking at the HTTP port (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). The empty name stands
- * for the gateway: SERVING while `/readyz` is 200. The name of a gRPC service is SERVING while an instance of it can be reached.
- * A caller learns nothing of services of which it may call no endpoint.
+ * gRPC health checking at the HTTP port
+ * (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). The empty name means the
+ * gateway, which is SERVING while `/readyz` is 200. The name of a gRPC service is SERVING while one
+ * of its instances can be reached. A caller learns nothing about a service if it may call none of
+ * its endpoints.
  */
 import { Code, StatusError } from "../../src/errors.js";
 import {
@@ -16,13 +18,13 @@ import type { HealthRoutes } from "./health.js";
 
 /** How soon a watch reports a change, in milliseconds. */
 const WATCH_MS = 1_000;
-/** Most watches that are open in a process. */
+/** Maximum open watches in a process. */
 const MAX_WATCHES = 10_000;
 
 export interface GrpcHealthOptions {
   readonly services: GrpcServices;
   readonly health: Pick<HealthRoutes, "isReady" | "isLeaving">;
-  /** Who calls, as the guard knows the caller now. */
+  /** The caller, as the guard knows it at the moment of the call. */
   readonly viewerOf: (context: Context) => Promise<ReflectionViewer>;
 }
 
@@ -30,7 +32,7 @@ export class GrpcHealth {
   readonly part: ServicePart;
   readonly #options: GrpcHealthOptions;
   #watches = 0;
-  /** Resolves when all watches are to look again. */
+  /** Resolves when all watches must check the status again. */
   #next: Promise<void> | undefined;
 
   constructor(options: GrpcHealthOptions) {
@@ -50,7 +52,7 @@ export class GrpcHealth {
     });
   }
 
-  /** Undefined for a name that the viewer does not see. */
+  /** Undefined for a name that the viewer may not see. */
   #statusOf(name: string, viewer: ReflectionViewer): Serving | undefined {
     const { services, health } = this.#options;
     if (name === "") return health.isReady ? Serving.SERVING : Serving.NOT_SERVING;
@@ -75,7 +77,7 @@ export class GrpcHealth {
         if (status !== reported) yield { status };
         reported = status;
         if (health.isLeaving) return;
-        await this.#nextLook();
+        await this.#nextCheck();
       }
     } finally {
       this.#watches--;
@@ -83,19 +85,19 @@ export class GrpcHealth {
   }
 
   /** One timer for all watches. */
-  #nextLook(): Promise<void> {
+  #nextCheck(): Promise<void> {
     this.#next ??= new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         this.#next = undefined;
         resolve();
       };
-      setTimeout(look, WATCH_MS).unref();
+      setTimeout(check, WATCH_MS).unref();
     });
     return this.#next;
   }
 }
 
-/** A channel that is idle has been left by a server that answered. */
+/** A channel is idle only after its server responded, so an idle channel counts as reachable. */
 function isReachable({ targets }: GrpcService): boolean {
   return targets.some(({ channel: { state } }) => state === "ready" || state === "idle");
 }

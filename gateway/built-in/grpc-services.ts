@@ -1,4 +1,7 @@
-/** The gRPC services that can be called at the HTTP port, and which of them a caller sees: those with an endpoint it may call. */
+/**
+ * The gRPC services that can be called at the HTTP port. A caller sees only those with an endpoint
+ * that it may call.
+ */
 import { type Admission, type Guard, isVisible } from "../../src/call/admission.js";
 import type { BuiltInRoot } from "../../src/contract/names.js";
 import { FileIndex, type Sees } from "../../src/rpc/file-index.js";
@@ -6,9 +9,15 @@ import type { CatalogContract } from "../catalog/contracts.js";
 import type { Routes } from "../catalog/routes.js";
 import type { Target } from "../catalog/target.js";
 
-/** The name under which the gateway's own endpoints are decided, logged and counted. No service may take it. */
+/**
+ * The name by which the gateway's own endpoints are decided, logged and counted. No service may
+ * take it.
+ */
 export const BUILT_IN_SERVICE = "gateway";
-/** No path begins so: their paths are those of gRPC. The name is reserved all the same. */
+/**
+ * The endpoints have only gRPC paths, so no path begins with this root. The name is reserved
+ * nevertheless.
+ */
 export const BUILT_IN_SERVICE_ROOTS: readonly BuiltInRoot[] = [`/${BUILT_IN_SERVICE}`];
 
 /** One gRPC service of a service. */
@@ -20,11 +29,14 @@ export interface GrpcService {
   readonly targets: Target[];
 }
 
-/** Who asks, and where it asks for one service alone, for which. */
+/** The caller that asks, and the service that it asks for; `only` is undefined if it names none. */
 export type ReflectionViewer = Pick<Admission, "caller" | "namespace"> & { readonly only: string | undefined };
 
 interface Known {
-  /** By full name, in the order of the names; several where several services have one of that name. */
+  /**
+   * By full name, sorted by name. A list has several entries if several services have a gRPC
+   * service of that name.
+   */
   readonly byName: ReadonlyMap<string, readonly GrpcService[]>;
   /** The descriptors, in the order of the services' names. */
   readonly files: FileIndex<GrpcService>;
@@ -33,7 +45,7 @@ interface Known {
 export class GrpcServices {
   readonly #routes: Routes;
   readonly #guard: Pick<Guard, "allows">;
-  /** Read when it is first needed after a change of the catalog. */
+  /** Made when it is first needed after a change of the catalog. */
   #known: Known | undefined;
 
   constructor(routes: Routes, guard: Pick<Guard, "allows">) {
@@ -60,7 +72,7 @@ export class GrpcServices {
 
   seenBy(viewer: ReflectionViewer): Sees<GrpcService> {
     return ({ name, service, targets }) => {
-      // Without the header Portico-Service a name leads to its owner alone.
+      // Without the header Portico-Service a name leads only to its owner.
       const isMeant = viewer.only === undefined ? this.#routes.rpc.isFirst(name, service) : viewer.only === service;
       const isAsked = isMeant || service === BUILT_IN_SERVICE;
       return isAsked && targets.some(({ endpoint }) => isVisible(this.#guard, viewer, endpoint));
@@ -99,7 +111,10 @@ function grpcServicesOf(targets: readonly Target[]): GrpcService[] {
   return [...found.values()];
 }
 
-/** Adds the descriptors of a service; of several contracts, as while it is updated, those of the newest first. */
+/**
+ * Adds the descriptors of a service. If it has several contracts, as during an update, the
+ * descriptors of the newest come first.
+ */
 function addFiles(
   files: FileIndex<GrpcService>,
   targets: readonly Target[],

@@ -1,7 +1,7 @@
 /**
- * Health and reflection in gRPC, which the gateway answers itself, in every dialect that has gRPC's paths. They pass the same
- * stages as calls to services. Everyone may call them, since load balancers have no token; what they tell is what the
- * caller may call.
+ * Health and reflection in gRPC. The gateway serves them itself, in every dialect with gRPC paths.
+ * They pass the same stages as calls to services. Everyone may call them, because load balancers
+ * have no token. The responses contain only what the caller may call.
  */
 import type { Guard } from "../../src/call/admission.js";
 import { first } from "../../src/call/metadata.js";
@@ -31,7 +31,7 @@ export interface BuiltInGrpcOptions {
   readonly log: Logger;
 }
 
-/** The header that says which service is meant where several have a gRPC service of one name. */
+/** The header that names the service if several have a gRPC service of the same name. */
 export const SERVICE = "portico-service";
 
 /** Serves health and reflection at their gRPC paths. */
@@ -43,7 +43,8 @@ export function serveBuiltInGrpc({ routes, guard, health, limits, log }: BuiltIn
   const endpoints = contract.endpoints.map((endpoint) => ({ ...endpoint, callers: Callers.PUBLIC }));
   const [anyEndpoint] = endpoints as [Endpoint];
 
-  // Asked again for each message: a stream that everyone may open goes on when its caller loses a scope.
+  // Called again for each message. A stream that everyone may open continues when its caller loses
+  // a scope.
   const viewerOf = async ({ metadata, namespace }: Context): Promise<ReflectionViewer> => {
     const authorization = first(metadata, "authorization");
     const token = authorization === undefined ? undefined : bearerOf(authorization);

@@ -1,20 +1,24 @@
 /**
- * `/livez` says that the process runs, `/readyz` whether it can answer calls: while it is 503, a load balancer sends nothing.
- * A process that answers calls, and has something that its operator must mend, is degraded: 200, with the reasons.
+ * `/livez` says that the process runs, `/readyz` whether it can serve calls. While `/readyz` is
+ * 503, a load balancer sends no requests. A process that serves calls, but has a problem that its
+ * operator must fix, is degraded: 200, with the reasons.
  */
 import { toErrorReply } from "../http/error-object.js";
 import { HttpError } from "../http/errors.js";
 import type { BareResponse, BuiltInRoutes } from "../http/message.js";
 
-/** What the process needs, by name, and whether it is there. */
+/** What the process needs, by name, and whether it is available. */
 export type Needs = Readonly<Record<string, () => boolean>>;
 
 type HealthReply = BareResponse & { readonly body: string };
 
 interface HealthOptions {
-  /** Why it is not ready, in words for the operator, which may name addresses. */
+  /** Why it is not ready, in a text for the operator, which may name addresses. */
   readonly why?: (() => string | undefined) | undefined;
-  /** What the operator must mend although calls are answered; whoever reaches the port may read it. */
+  /**
+   * Problems that the operator must fix although calls are served. Everyone who reaches the port
+   * may read them.
+   */
   readonly errors?: (() => readonly string[]) | undefined;
 }
 
@@ -29,7 +33,7 @@ export class HealthRoutes implements BuiltInRoutes {
     this.#options = options;
   }
 
-  /** The process is about to stop: it is not ready from now on. */
+  /** Called when the process is about to stop. From then on it is not ready. */
   leave(): void {
     this.#leaving = true;
   }
@@ -48,12 +52,15 @@ export class HealthRoutes implements BuiltInRoutes {
     return Object.keys(this.#needs).filter((name) => !this.#needs[name]?.());
   }
 
-  /** The reply at `/livez` and `/readyz` of a port that anyone may reach; undefined at any other path. */
+  /**
+   * The response at `/livez` and `/readyz` of a port that anyone may reach; undefined at any other
+   * path.
+   */
   reply(path: string): HealthReply | undefined {
     return this.#reply(path, () => undefined);
   }
 
-  /** The same for the admin port: it says why the process is not ready. */
+  /** The same for the admin port, where the response says why the process is not ready. */
   replyToOperator(path: string): HealthReply | undefined {
     return this.#reply(path, this.#options.why ?? (() => undefined));
   }

@@ -1,9 +1,10 @@
 /**
- * The web pages: one HTML document at every path of theirs, which draws the page that the path names, and the files that it
- * loads, named by their hash. All files are compressed by the build and read before the first request.
+ * The web pages. The same HTML document is served at each of their paths, and draws the page that
+ * the path names. The files that it loads have the hash of their content in their names. The build
+ * compresses all files, and they are read before the first request.
  *
- * The pages hold a caller's token, so only our own code may run in them: no inline script, no script of another origin, and
- * no frame around them (https://www.w3.org/TR/CSP3/).
+ * The pages hold a caller's token, so only Portico's own code may run in them: no inline script, no
+ * script of another origin, and no frame around them (https://www.w3.org/TR/CSP3/).
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -23,7 +24,7 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  // So text cannot become markup or code by mistake.
+  // These two prevent that text becomes markup or code by mistake.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
@@ -35,7 +36,7 @@ const DOCUMENT_HEADERS: readonly string[] = [
   ...["Cross-Origin-Resource-Policy", "same-origin"],
 ];
 
-/** The name of a file has the hash of its content, so the file never changes. */
+/** The name of a file contains the hash of its content, so the file never changes. */
 const FOREVER: readonly string[] = ["Cache-Control", "public, max-age=31536000, immutable"];
 
 const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
@@ -45,7 +46,10 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
   [".svg", "image/svg+xml"],
 ]);
 
-/** The content codings of each file, best first, with the extension that the build gives the compressed file. */
+/**
+ * The content codings of each file, the best first, with the extension of the compressed file that
+ * the build makes.
+ */
 const EXTENSIONS = new Map<Coding, string>([
   ["br", ".br"],
   ["gzip", ".gz"],
@@ -59,7 +63,7 @@ interface File {
 }
 
 export interface PagesOptions {
-  /** Where scripts/build-web.mjs has put the files: `dist/console`. */
+  /** The folder into which scripts/build-web.mjs puts the files: `dist/console`. */
   readonly folder: string;
 }
 
@@ -68,7 +72,7 @@ export class Pages implements BuiltInRoutes {
   readonly #document: File;
   readonly #etag: string;
   readonly #assets: ReadonlyMap<string, File>;
-  /** For `explore` and for `console`, a header that has the browser fetch the files at once. */
+  /** For `explore` and for `console`, a header that makes the browser fetch the files at once. */
   readonly #preload: ReadonlyMap<string, readonly string[]>;
 
   /** @throws {Error} when the folder lacks a file that the build puts there */
@@ -90,7 +94,7 @@ export class Pages implements BuiltInRoutes {
   }
 
   #documentReply(part: string, rawHeaders: readonly string[]): BareResponse {
-    // Weak: the bytes differ with the coding, the document does not.
+    // The tag is weak, because the bytes depend on the content coding, but the document does not.
     const etag = `W/"${this.#etag}"`;
     const own = [...DOCUMENT_HEADERS, ...(this.#preload.get(part) ?? []), "ETag", etag, "Cache-Control", "no-cache"];
     if (matches(listOf(rawHeaders, "if-none-match"), etag))

@@ -1,8 +1,10 @@
 /**
- * Counts calls by namespace and endpoint, and reports the counts to the authority every ten seconds.
+ * Counts calls by namespace and endpoint, and reports the counts to the authority every ten
+ * seconds.
  *
- * A report that does not reach the authority is sent again unchanged under its sequence number, so that it counts once; calls
- * made meanwhile wait for the next report. So there are never more than two reports in memory.
+ * A report that does not reach the authority is sent again unchanged with the same sequence number,
+ * so that it counts only once. Calls in the meantime wait for the next report. So there are never
+ * more than two reports in memory.
  */
 import { randomUUID } from "node:crypto";
 import type { Endpoint } from "../../src/contract/endpoint.js";
@@ -13,27 +15,30 @@ import { BOUNDS, boundOf } from "../../src/metrics.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { type CallOptions, unary } from "../../src/rpc/client.js";
 
-/** Between reports, and the time that a report may take, in milliseconds. */
+/** Interval of reports, and maximum duration of a report, in milliseconds. */
 const INTERVAL_MS = 10_000;
-const ANSWER_MS = 5_000;
-/** The time of the last report, when the gateway stops. */
-const LAST_ANSWER_MS = 1_000;
-/** Most endpoints counted at a time, over all namespaces: as many as the authority accepts in a report. */
+const REPORT_TIMEOUT_MS = 5_000;
+/** Maximum duration of the last report, when the gateway stops. */
+const LAST_REPORT_TIMEOUT_MS = 1_000;
+/**
+ * Maximum endpoints that are counted at a time, in all namespaces together. The authority accepts
+ * as many in one report.
+ */
 const MAX_ENDPOINTS = 10_000;
 
 export interface UsageOptions {
-  /** To the authority. */
+  /** The channel to the authority. */
   readonly channel: Channel;
   readonly metadata?: CallOptions["metadata"];
   readonly admission?: CallOptions["admission"];
   readonly log: Logger;
-  /** Between reports, in milliseconds; default 10 s. */
+  /** Interval of reports in milliseconds; default 10 s. */
   readonly intervalMs?: number | undefined;
 }
 
 interface EndpointCounts {
   readonly service: string;
-  /** Without the service, `Helloworld.Call`. */
+  /** The name without the service, `Helloworld.Call`. */
   readonly endpoint: string;
   clientErrors: number;
   serverErrors: number;
@@ -55,12 +60,13 @@ export class Usage {
 
   constructor(options: UsageOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.report(ANSWER_MS), options.intervalMs ?? INTERVAL_MS).unref();
+    this.#timer = setInterval(() => void this.report(REPORT_TIMEOUT_MS), options.intervalMs ?? INTERVAL_MS).unref();
   }
 
   /**
-   * Counts a call that was answered (`CallCounter`). A refused call is counted only in a namespace where calls were admitted
-   * before, so that invented names take no memory, and in `default` where the request names none.
+   * Counts a call that got a response (`CallCounter`). A refused call is counted only in a
+   * namespace where calls were admitted before, so that invented names use no memory. A refused
+   * call that names no namespace counts in `default`.
    */
   record(
     endpoint: Endpoint,
@@ -78,7 +84,9 @@ export class Usage {
     counted.byTime[boundOf(seconds)]!++;
   }
 
-  /** Sends the counts to the authority. Resolves when the authority has them, or cannot be reached. */
+  /**
+   * Sends the counts to the authority. Resolves when the authority has them, or cannot be reached.
+   */
   report(timeoutMs: number): Promise<void> {
     this.#sending ??= this.#send(timeoutMs).finally(() => {
       this.#sending = undefined;
@@ -86,12 +94,12 @@ export class Usage {
     return this.#sending;
   }
 
-  /** Reports the last counts, if the authority answers at once. */
+  /** Reports the last counts, if the authority responds at once. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#sending;
-    await this.report(LAST_ANSWER_MS);
-    if (!this.#failing) await this.report(LAST_ANSWER_MS); // The counts made while an older report waited.
+    await this.report(LAST_REPORT_TIMEOUT_MS);
+    if (!this.#failing) await this.report(LAST_REPORT_TIMEOUT_MS); // The counts since the report that was waiting.
   }
 
   #addNamespace(namespace: string | undefined): Map<string, EndpointCounts> | undefined {
@@ -132,7 +140,7 @@ export class Usage {
     }
   }
 
-  /** The counts since the last report. An endpoint without any is forgotten. */
+  /** The counts since the last report. An endpoint without calls is forgotten. */
   #take(): Tally[] {
     const tallies: Tally[] = [];
     for (const [namespace, endpoints] of this.#namespaces) {
@@ -147,7 +155,7 @@ export class Usage {
   }
 }
 
-/** Moves the counts into a tally; undefined where there are none. */
+/** Moves the counts into a tally; undefined if all counts are 0. */
 function tallyOf(namespace: string, counted: EndpointCounts): Tally | undefined {
   const { service, endpoint, clientErrors, serverErrors, byTime } = counted;
   if (byTime.every((calls) => calls === 0)) return undefined;

@@ -1,6 +1,7 @@
 /**
- * The paths that services have by `google.api.http` annotations, their bindings. All services share one space of paths: of two
- * bindings with the same method and shape, the one of the service whose name sorts first is called, at every gateway alike.
+ * The paths that services have by `google.api.http` annotations, and their bindings. All services
+ * share one set of paths. If two bindings have the same method and shape, the gateway calls the one
+ * of the service whose name sorts first. So all gateways call the same one.
  */
 
 import { builtInOverlapOf, isBuiltInRoute } from "../../src/contract/built-in-routes.js";
@@ -17,19 +18,19 @@ export interface BoundTarget extends TemplateEntry {
 
 interface BoundService {
   readonly bound: readonly BoundTarget[];
-  /** What was told about them the last time. */
+  /** The problems of its bindings that were reported the last time. */
   readonly problems: readonly string[];
 }
 
-/** Most problems that are told of a service at once. */
-const MAX_TOLD = 20;
+/** Maximum problems that are reported of a service at once. */
+const MAX_REPORTED = 20;
 
 export class BindingTable {
   readonly #trie = new PathTrie<BoundTarget>(
     (one, other) => one.target.endpoint.service < other.target.endpoint.service,
   );
   readonly #services = new Map<string, BoundService>();
-  /** Those whose template has literals alone, by their path in lower case. */
+  /** The bindings whose template has only literals, by their path in lower case. */
   readonly #literal = new Map<string, BoundTarget>();
 
   get isEmpty(): boolean {
@@ -38,9 +39,9 @@ export class BindingTable {
 
   /**
    * Adds the bindings of a service, or replaces all of them at once.
-   * @param prefix before each path, such as `/api`
-   * @param isRoute whether a path, in lower case, is one of an endpoint's own
-   * @returns what is wrong with its bindings and was not so before, for the operator
+   * @param prefix text in front of each path, such as `/api`
+   * @param isRoute whether a lower-case path is the path of an endpoint in the JSON dialect
+   * @returns new problems of its bindings, for the operator
    */
   set(service: string, targets: readonly Target[], prefix: string, isRoute: (path: string) => boolean): string[] {
     const before = new Set(this.#services.get(service)?.problems);
@@ -60,8 +61,8 @@ export class BindingTable {
     }
     if (bound.length > 0 || problems.length > 0) this.#services.set(service, { bound, problems });
     const reported = problems.filter((problem) => !before.has(problem));
-    if (reported.length <= MAX_TOLD) return reported;
-    return [...reported.slice(0, MAX_TOLD), `and ${reported.length - MAX_TOLD} more`];
+    if (reported.length <= MAX_REPORTED) return reported;
+    return [...reported.slice(0, MAX_REPORTED), `and ${reported.length - MAX_REPORTED} more`];
   }
 
   delete(service: string): void {
@@ -73,12 +74,12 @@ export class BindingTable {
     this.#services.delete(service);
   }
 
-  /** The binding for a method and a path as sent. Portico's own paths have none. */
+  /** The binding for a method and a path as sent. Built-in routes have no binding. */
   find(httpMethod: string, path: string): PathMatch<BoundTarget> | undefined {
     return isBuiltInRoute(path) ? undefined : this.#trie.find(httpMethod, path);
   }
 
-  /** The bindings of an endpoint that are called at their paths. */
+  /** The bindings by which an endpoint can be called. */
   of({ service, name }: Target["endpoint"]): Binding[] {
     const all = this.#services.get(service)?.bound ?? [];
     return all.flatMap(({ target, binding }) => (target.endpoint.name === name ? [binding] : []));
@@ -89,12 +90,15 @@ export class BindingTable {
     return isBuiltInRoute(path) ? new Set() : this.#trie.methodsOf(path);
   }
 
-  /** The binding whose only path this is, in lower case. */
+  /** The binding whose template has only literals and is this path, in lower case. */
   at(path: string): BoundTarget | undefined {
     return this.#literal.get(path);
   }
 
-  /** Adds a binding. @returns which other one of the same method and shape there is, in words */
+  /**
+   * Adds a binding. @returns a text that names another binding of the same method and shape, if
+   * there is one
+   */
   #add(entry: BoundTarget): string | undefined {
     const entries = this.#trie.add(entry);
     const path = literalPathOf(entry);
@@ -108,14 +112,14 @@ export class BindingTable {
   }
 }
 
-/** The bindings of an endpoint. Without the annotation its types are not parsed. */
+/** The bindings of an endpoint. Without the annotation the endpoint's types are not parsed. */
 export function bindingsFor({ endpoint }: Pick<Target, "endpoint">, prefix: string): MethodBindings {
   return endpoint.annotated ? bindingsOf(endpoint.method, prefix) : NONE;
 }
 
 const NONE: MethodBindings = { bindings: [], problems: [] };
 
-/** Why a binding is not called at some of its paths. */
+/** Why some paths of a binding do not lead to it. */
 function partlyHidden({ httpMethod, template }: BoundTarget): string | undefined {
   return builtInOverlapOf(template, httpMethod)?.text;
 }

@@ -1,10 +1,12 @@
 /**
- * The catalog: which services exist, which endpoints they have, and the channels that lead to them. It follows the
- * registries of all authorities, and keeps what it knows while they are away, so that calls go on.
+ * The catalog: which services exist, which endpoints they have, and the channels to them. It
+ * follows the registries of all authorities. While a registry cannot be reached, the catalog keeps
+ * what it knows, so that calls continue.
  *
- * Instances register with each authority. So an instance is there while any registry names it, and a registry that has just
- * started, and does not know all of them yet, takes none away. One that leaves is gone as soon as no registry that is
- * followed at the moment names it.
+ * Instances register with each authority. The catalog keeps an instance while any registry names
+ * it. So a registry that has just started and does not know all instances yet removes none. When an
+ * instance leaves, the catalog removes it as soon as no registry that it can follow at present
+ * names it.
  *
  * This room knows no request and no socket.
  */
@@ -33,24 +35,27 @@ import { Routes } from "./routes.js";
 import type { Owners } from "./rpc-routes.js";
 
 export interface CatalogOptions extends InstanceConnectOptions, ContractsOptions, WatchOptions {
-  /** Leads to the registry, where there is one. */
+  /** The channel to the registry, if there is one. */
   readonly channel: Channel;
-  /** Those with the registries, where there are several. */
+  /** The authorities with the registries, if there are several. */
   readonly authorities?: Authorities | undefined;
-  /** Resolves a host name; default: as this machine does. */
+  /** Resolves a host name. Default: the resolver of the operating system. */
   readonly lookup?: Lookup;
-  /** Between two rounds of name resolution, in milliseconds; default 5 s. */
+  /** Interval of name resolution in milliseconds; default 5 s. */
   readonly lookMs?: number;
   readonly log: Logger;
 }
 
 const RESOLVE_MS = 5_000;
-/** Every name is resolved again in each sixth round; in the others only names whose addresses cannot be reached. */
+/**
+ * Each sixth round resolves every name again. The other rounds resolve only names whose addresses
+ * cannot be reached.
+ */
 const ROUNDS = 6;
 
 export class Catalog implements WatchListener {
   readonly routes = new Routes();
-  /** Resolves when it is ready. */
+  /** Resolves when the catalog is ready. */
   readonly arrived: Promise<void>;
   readonly #options: CatalogOptions;
   readonly #contracts: Contracts;
@@ -80,24 +85,27 @@ export class Catalog implements WatchListener {
     watchAll();
   }
 
-  /** Whether each registry has named all its instances once, or cannot be reached, and one of them has. */
+  /**
+   * Whether each registry has named all its instances once or cannot be reached, and at least one
+   * has named them.
+   */
   get ready(): boolean {
     return this.#ready;
   }
 
-  /** By the authority's name, why its registry cannot be followed. */
+  /** Why a registry cannot be followed, by the authority's name. */
   get errors(): ReadonlyMap<string, Error> {
     const errors = new Map<string, Error>();
     for (const [{ name }, { fault: error }] of this.#watches) if (error !== undefined) errors.set(name, error);
     return errors;
   }
 
-  /** By service, how many calls were refused because its instances have too many. */
+  /** How many calls were refused because a service's instances have too many calls, by service. */
   *refused(): Iterable<readonly [service: string, refused: number]> {
     for (const [service, { refused }] of this.#services) yield [service, refused];
   }
 
-  /** Stops following, and closes every channel. */
+  /** Stops following the registries, and closes every channel. */
   close(): void {
     this.#closing.abort();
     clearInterval(this.#resolving);
@@ -120,23 +128,26 @@ export class Catalog implements WatchListener {
   }
 
   onArrival({ joined }: WatchResponse): Arrival {
-    const held: CatalogContract[] = [];
+    const acquired: CatalogContract[] = [];
     const parsing: Promise<void>[] = [];
     for (const instance of joined) {
-      const contract = this.#tryReserve(instance);
+      const contract = this.#tryAcquire(instance);
       if (contract === undefined) continue;
-      held.push(contract);
+      acquired.push(contract);
       const ahead = parseAhead(contract, instance.bindingPrefix);
       if (ahead !== undefined) parsing.push(ahead);
     }
     const release = (): void => {
-      for (const contract of held) this.#contracts.release(contract);
+      for (const contract of acquired) this.#contracts.release(contract);
     };
     return { ready: parsing.length === 0 ? undefined : Promise.all(parsing), release };
   }
 
-  /** The contract of an instance; undefined for one that `#join` will leave out. */
-  #tryReserve(instance: Instance): CatalogContract | undefined {
+  /**
+   * The contract of an instance; undefined if it cannot be read, because `#join` will then leave
+   * the instance out.
+   */
+  #tryAcquire(instance: Instance): CatalogContract | undefined {
     try {
       return this.#contracts.hold(instance);
     } catch {
@@ -167,7 +178,7 @@ export class Catalog implements WatchListener {
     this.#onArrived();
   }
 
-  /** All registries read one log, so the one that has read more of it is right. */
+  /** All registries read the same log, so the registry with the higher revision is right. */
   #setOwners(): void {
     let best: KnownOwners | undefined;
     for (const { owners } of this.#watches.values()) {
@@ -178,7 +189,7 @@ export class Catalog implements WatchListener {
     this.routes.rpc.owners = best.byService;
   }
 
-  /** @returns whether anything is different from before */
+  /** @returns whether anything has changed */
   #join(instance: Instance): boolean {
     const { service, id } = instance;
     const before = this.#services.get(service)?.get(id);
@@ -210,7 +221,7 @@ export class Catalog implements WatchListener {
     return instances;
   }
 
-  /** Removes an instance that no registry names. @returns whether it was there */
+  /** Removes an instance unless a registry names it. @returns whether it was removed */
   #leaveUnlessNamed(key: string): boolean {
     if ([...this.#watches.values()].some(({ names }) => names.has(key))) return false;
     const slash = key.indexOf("/");

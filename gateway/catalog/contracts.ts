@@ -1,6 +1,6 @@
 /**
- * The contracts of all instances. Many instances have the same contract, and many services the same descriptors, so each is
- * read once and counted by its users.
+ * The contracts of all instances. Many instances have the same contract, and many services have the
+ * same descriptors. So each is read once, and its users are counted.
  */
 import { createHash } from "node:crypto";
 import type { Registry } from "@bufbuild/protobuf";
@@ -20,11 +20,11 @@ import { type ReadTypes, TypeLearner } from "./learned-types.js";
 export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices"> &
   Partial<Pick<Instance, "reflected">>;
 
-/** What instances of one service have in common whose messages mean the same. */
+/** The contract of instances of one service whose messages have the same meaning. */
 export class CatalogContract {
-  /** Asks for types that the contract lacks; undefined where its servers have no reflection. */
+  /** Asks for types that the contract lacks; undefined if its servers have no reflection. */
   learner: TypeLearner | undefined;
-  /** How many instances and links hold it. */
+  /** How many instances and links use it. */
   uses = 0;
   #compile: ((type: CodecType) => MessageCodec) | undefined;
   #any: MessageCodec | undefined;
@@ -43,21 +43,24 @@ export class CatalogContract {
     return learner.codec(this.#compile(type));
   }
 
-  /** Of google.protobuf.Any, by which details of errors are written. */
+  /** The codec of google.protobuf.Any, which writes the details of errors. */
   get any(): MessageCodec {
     this.#any ??= this.codec(AnySchema);
     return this.#any;
   }
 }
 
-/** Descriptors, whose types are parsed at the first call: of many services most are not called for long. */
+/**
+ * Descriptors. Their types are parsed at the first call, because most of many services are not
+ * called for a long time.
+ */
 class Schema {
-  /** Of the descriptors, and of how their JSON is written. */
+  /** The hash of the descriptors and of the options for their JSON. */
   readonly hash: string;
   readonly descriptors: DescriptorSet;
   readonly #options: CodecOptions;
   #compile: ((type: CodecType) => MessageCodec) | undefined;
-  /** How many contracts hold it. */
+  /** How many contracts use it. */
   uses = 0;
 
   constructor(hash: string, descriptors: DescriptorSet, options: CodecOptions) {
@@ -75,13 +78,16 @@ class Schema {
     return this.#compile(type);
   }
 
-  /** @param findOther as of `CodecOptions` */
+  /** @param findOther see `CodecOptions` */
   compile(findOther: CodecOptions["findOther"]): (type: CodecType) => MessageCodec {
     return compileCodecs(this.types, { ...this.#options, findOther });
   }
 }
 
-/** By the bytes that arrived: they are looked for when they arrive, and again when the instance joins. */
+/**
+ * The hashes of descriptors, by the bytes that arrived. A hash is needed when the bytes arrive, and
+ * again when the instance joins.
+ */
 const hashes = new WeakMap<Uint8Array, string>();
 
 function hashOf(descriptors: Uint8Array): string {
@@ -94,28 +100,35 @@ function hashOf(descriptors: Uint8Array): string {
 }
 
 export interface ContractsOptions {
-  /** Whether responses leave out zero and empty fields without presence; default false. Portico's own services never do. */
+  /**
+   * Whether responses leave out zero and empty fields without presence; default false. The
+   * authority and the registry never do.
+   */
   readonly omitZeros?: boolean | undefined;
-  /** Most bytes of a request message; default 4 MiB. */
+  /** Maximum bytes of a request message; default 4 MiB. */
   readonly maxMessage?: number | undefined;
-  /** Without it types that a contract lacks stay unknown. */
+  /** Reads types that a contract lacks. Without it they stay unknown. */
   readonly readTypes?: ReadTypes | undefined;
 }
 
-/** Most elements that are parsed at the first call, and endpoints whose paths are read, in one go: some 20 ms. */
+/**
+ * Maximum elements that the first call parses at once, and maximum endpoints whose paths are read
+ * at once. It takes about 20 ms.
+ */
 const MAX_LAZY_ELEMENTS = 5_000;
 const MAX_LAZY_PATHS = 200;
 
 /**
- * Parses the types of a contract, and the paths of its endpoints, in turns.
- * @param prefix before each path
- * @returns undefined where that takes a few milliseconds: then it is done when it is needed
+ * Parses the types of a contract, and the paths of its endpoints, in steps, so that other calls do
+ * not wait.
+ * @param prefix text in front of each path
+ * @returns undefined if parsing takes a few milliseconds: then it is done when it is needed
  */
 export function parseAhead(contract: CatalogContract, prefix: string): Promise<void> | undefined {
   const isLong = contract.schema.descriptors.unparsedElements > MAX_LAZY_ELEMENTS;
   const annotated = contract.endpoints.filter((endpoint) => endpoint.annotated);
   if (!isLong && annotated.length <= MAX_LAZY_PATHS) return undefined;
-  // What is at fault is told at the first use.
+  // An error is reported at the first use of the contract.
   return inTurns(parseSteps(contract, annotated, prefix)).catch(() => {});
 }
 
@@ -137,7 +150,7 @@ export class Contracts {
   }
 
   /**
-   * The contract, for one more user, who must release it.
+   * Returns the contract for one more user, who must release it.
    * @throws {Error} when the bytes are no descriptors, or lack one of the gRPC services
    */
   hold({ service, descriptors, grpcServices, reflected }: Announced): CatalogContract {

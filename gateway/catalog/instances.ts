@@ -1,4 +1,7 @@
-/** The instances of one service: their channels, the contract at the end of each channel, and the routes made from these. */
+/**
+ * The instances of one service: their channels, the contract at the end of each channel, and the
+ * routes made from the contracts.
+ */
 
 import { hostNameOf, type ResolvedNames } from "../../src/address/resolved-names.js";
 import { passes } from "../../src/contract/metadata-names.js";
@@ -14,9 +17,11 @@ import { type IdentityForm, targetsOf } from "./target.js";
 
 export interface InstanceConnectOptions {
   /**
-   * Opens a channel to an instance's address, `in-process:<id>` for an instance without one: a new channel each time, which
-   * the catalog closes. An address is only what an instance says of itself: anyone enrolled may announce any address.
-   * @param options `verify` is asked of each connection before it takes calls; `ip` is the address of the name to connect to
+   * Opens a channel to an instance's address, or to `in-process:<id>` for an instance without an
+   * address. It opens a new channel each time, which the catalog closes. An address is only a
+   * statement of the instance: any enrolled process may announce any address.
+   * @param options `verify` is called for each connection before it takes calls; `ip` is the
+   * address of the host name to connect to
    */
   readonly connect: (
     address: string,
@@ -24,8 +29,8 @@ export interface InstanceConnectOptions {
     options: { readonly verify: Verify | undefined; readonly ip: string | undefined },
   ) => Channel;
   /**
-   * Reads the contract of the server at the other end of a connection; undefined where it is the known one. Rejects where it
-   * cannot be read: then the connection takes no calls.
+   * Reads the contract of the server at the other end of a connection; undefined if it is the known
+   * one. Rejects if it cannot be read: then the connection takes no calls.
    */
   readonly readContract: (connection: Channel, known: Announced) => Promise<Announced | undefined>;
 }
@@ -40,22 +45,22 @@ export interface InstancesOptions extends InstanceConnectOptions {
   readonly closing: AbortSignal;
 }
 
-/** An instance that the registry has announced, its contract read. */
+/** An instance that the registry has announced, and whose contract has been read. */
 export interface KnownInstance {
   readonly service: string;
   readonly id: string;
   readonly addresses: ReadonlySet<string>;
   readonly identity: IdentityForm;
-  /** Names of metadata that passes between it and its callers. */
+  /** Names of the metadata that passes between the instance and its callers. */
   readonly metadata: readonly string[];
   readonly reflected: boolean;
-  /** Before the paths of its bindings. */
+  /** Text in front of the paths of its bindings. */
   readonly bindingPrefix: string;
-  /** As announced. */
+  /** The announced contract. */
   readonly contract: CatalogContract;
 }
 
-/** Reads what the registry announces. @throws {Error} when its descriptors cannot be used */
+/** Reads an announcement of the registry. @throws {Error} when its descriptors cannot be used */
 export function toKnownInstance(instance: Instance, contracts: Contracts): KnownInstance {
   const { service, id, addresses, reflected, metadata, bindingPrefix } = instance;
   const contract = contracts.hold(instance);
@@ -64,7 +69,7 @@ export function toKnownInstance(instance: Instance, contracts: Contracts): Known
   return { service, id, addresses: reachable, identity, metadata, reflected, bindingPrefix, contract };
 }
 
-/** Whether an instance is announced as it was before. */
+/** Whether two announcements of an instance are equal. */
 export function isSame(one: KnownInstance, other: KnownInstance): boolean {
   return (
     one.contract === other.contract &&
@@ -76,7 +81,7 @@ export function isSame(one: KnownInstance, other: KnownInstance): boolean {
   );
 }
 
-/** An address, and one of the IP addresses of its host name where that has several. */
+/** An address, and one of the IP addresses of its host name if it has several. */
 interface Place {
   readonly address: string;
   readonly ip: string | undefined;
@@ -87,7 +92,10 @@ interface Link {
   readonly channel: Channel;
   /** The contract with which the instance was announced when the channel was opened. */
   readonly announced: CatalogContract;
-  /** The contract of the channel's connection: the announced one, until another was read there. */
+  /**
+   * The contract of the channel's connection: the announced one, until the server's contract was
+   * read and differed.
+   */
   contract: CatalogContract;
   /** Why the contract could not be read the last time. */
   readError: string | undefined;
@@ -124,7 +132,7 @@ export class ServiceInstances {
     for (const host of hostNamesOf(instance)) void this.#options.names.resolve(host);
   }
 
-  /** Removes an instance; gives the one that was removed. */
+  /** Removes an instance. @returns the removed instance */
   delete(id: string): KnownInstance | undefined {
     const known = this.#instances.get(id);
     if (known === undefined) return undefined;
@@ -141,7 +149,10 @@ export class ServiceInstances {
     return [...this.#instances.values()].some((instance) => hostNamesOf(instance).includes(host));
   }
 
-  /** Resolves the host names of places that cannot be reached, or `all`; adds each to `seen`. */
+  /**
+   * Resolves the host names of places that cannot be reached, or of all places if `all` is true.
+   * Adds each host name to `seen`.
+   */
   resolveNames(all: boolean, seen: Set<string>): void {
     for (const { id, addresses } of this.#instances.values()) {
       for (const place of this.#placesOf(addresses)) {
@@ -153,7 +164,10 @@ export class ServiceInstances {
     }
   }
 
-  /** Opens and closes channels, and makes the routes anew, after instances or their addresses have changed. */
+  /**
+   * Opens and closes channels and makes the routes again, after instances or their addresses have
+   * changed.
+   */
   rebuild(): void {
     const { contracts, routes, service } = this.#options;
     const before = this.#links;
@@ -171,7 +185,7 @@ export class ServiceInstances {
     this.#balancer.update(channels, (channel) => contracts.get(channel));
   }
 
-  /** The links of an instance: those that fit are kept, the others opened. */
+  /** The links of an instance. Existing links that still fit are reused, the others are opened. */
   #linksOf(instance: KnownInstance): [string, Link][] {
     const { id, addresses, contract } = instance;
     return this.#placesOf(addresses).flatMap((place): [string, Link][] => {
@@ -209,8 +223,10 @@ export class ServiceInstances {
   }
 
   /**
-   * Reads the contract of a new connection's server, by which the connection is called from now on.
-   * @returns false where it differs from the contract before: messages encoded by that must not be sent
+   * Reads the contract of the server of a new connection. Calls on the connection use it from now
+   * on.
+   * @returns false if it differs from the contract before: messages encoded by the earlier contract
+   * must not be sent
    */
   async #verify(connection: Channel, link: Link, id: string): Promise<boolean> {
     const { service, contracts, readContract, log, closing } = this.#options;
@@ -242,7 +258,10 @@ export class ServiceInstances {
     }
   }
 
-  /** Makes the routes from the contracts of all instances, the newest first; where these exclude each other, from one alone. */
+  /**
+   * Makes the routes from the contracts of all instances, the newest first. If the contracts
+   * contradict each other, it uses only one of them.
+   */
   #route(): void {
     const { service, routes, log } = this.#options;
     const instances = [...this.#instances.values()];
@@ -278,19 +297,25 @@ function keyOf(id: string, { address, ip }: Place): string {
   return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
 }
 
-/** By the way in which the registry says that an instance joined. */
+/** The form, according to how the instance joined. */
 function identityFormOf({ service, joined, identity }: Instance): IdentityForm {
   if (SELF_GOVERNED.has(service)) return joined === Joined.WITH_AUTHORITY ? "token" : "none";
   if (joined === Joined.WITH_AUTHORITY || joined === Joined.ENROLMENT) return "context";
   return joined === Joined.CONFIGURATION && identity ? "names" : "none";
 }
 
-/** The form that fits every instance, since the metadata is made before the balancer chooses one. */
+/**
+ * The form that fits every instance, because the metadata is made before the balancer chooses an
+ * instance.
+ */
 function commonIdentityForm([first, ...others]: readonly KnownInstance[]): IdentityForm {
   return first !== undefined && others.every(({ identity }) => identity === first.identity) ? first.identity : "none";
 }
 
-/** The names of metadata that pass for every instance, since the metadata is made before the balancer chooses one. */
+/**
+ * The names of metadata that may pass for every instance, because the metadata is made before the
+ * balancer chooses an instance.
+ */
 function commonMetadata(instances: readonly KnownInstance[]): readonly string[] {
   const lists = instances.map(({ metadata }) => new Set(metadata));
   const named = new Set(instances.flatMap(({ metadata }) => metadata));

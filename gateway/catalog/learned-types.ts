@@ -1,7 +1,8 @@
 /**
- * Types of google.protobuf.Any that a service's contract does not have. Those that everyone may send are built in; others are
- * asked for by reflection, where the contract was read by that, while the call that needs them waits. What stays unknown is
- * written, and read, as bytes in base64 (src/json).
+ * Types of google.protobuf.Any that a service's contract lacks. The standard types, which any
+ * service may send, are built in. If the contract was read by reflection, the gateway also asks for
+ * other types by reflection, while the call that needs them waits. A value of an unknown type is
+ * written and read as bytes in base64 (src/json).
  */
 import type { DescMessage, Registry } from "@bufbuild/protobuf";
 import type { MessageCodec } from "../../src/json/codec.js";
@@ -11,22 +12,31 @@ import { MissingTypesError } from "../http/errors.js";
 import { standardType } from "../http/standard-types.js";
 
 /**
- * Reads types from a server at the end of a channel. Rejects where that cannot be done; types that the server does not know are
- * left out.
+ * Reads types from the server at the end of a channel. Rejects if that is not possible. Types that
+ * the server does not know are missing in the result.
  */
 export type ReadTypes = (channel: Channel, names: readonly string[]) => Promise<Registry>;
 
-/** Most types that are asked for together, and most times that one message has types asked for: they may nest. */
+/**
+ * Maximum types that are asked for at once. Types may be nested, so one message may need several
+ * rounds: the second limit.
+ */
 const MAX_ASKED = 16;
 const MAX_ROUNDS = 2;
-/** Most names of types that are remembered for a contract, known or not. */
+/** Maximum type names that are remembered for a contract, known and unknown. */
 const MAX_NAMES = 1_000;
-/** How long a type is used, and how long one is taken for unknown, before it is asked for again; in milliseconds. */
+/**
+ * How long a known type and an unknown type are remembered before the gateway asks again, in
+ * milliseconds.
+ */
 const KNOWN_MS = 600_000;
 const UNKNOWN_MS = 60_000;
-/** Most conversations that wait for another one to end. */
+/** Maximum requests to the server that wait for another one to end. */
 const MAX_WAITING = 16;
-/** How long a call without a deadline waits for types, in milliseconds: longer than all these conversations take. */
+/**
+ * How long a call without a deadline waits for types, in milliseconds. All these requests together
+ * take less.
+ */
 const MAX_WAIT_MS = 60_000;
 
 const TYPE_NAME = /^[A-Za-z_][\w]*(?:\.[A-Za-z_][\w]*)*$/;
@@ -38,11 +48,14 @@ interface Remembered {
   readonly until: number;
 }
 
-/** What a gateway has learned of the types that the servers of one contract send. */
+/** The types that the gateway has learned from the servers of one contract. */
 export class TypeLearner {
   readonly #read: ReadTypes;
   readonly #remembered = new BoundedMap<string, Remembered>(MAX_NAMES);
-  /** The names that the message being read or written needs, while types may be asked for. */
+  /**
+   * The names of unknown types in the message that is being read or written; undefined while types
+   * must not be asked for.
+   */
   #missing: Set<string> | undefined;
   #running: Promise<void> | undefined;
   #waiting = 0;
@@ -51,7 +64,7 @@ export class TypeLearner {
     this.#read = read;
   }
 
-  /** A type that the contract lacks; undefined where it is not known, or not yet. */
+  /** A type that the contract lacks; undefined if it is unknown, or not known yet. */
   find(name: string): DescMessage | undefined {
     const known = standardType(name);
     if (known !== undefined) return known;
@@ -61,7 +74,7 @@ export class TypeLearner {
     return remembered?.type;
   }
 
-  /** A codec that has types asked for within `complete` and `attempt`. */
+  /** A codec that reports missing types to `complete` and `attempt`. */
   codec(codec: MessageCodec): MessageCodec {
     return {
       read: (json) => this.#checked(() => codec.read(json)),
@@ -71,7 +84,10 @@ export class TypeLearner {
     };
   }
 
-  /** @throws {MissingTypesError} where types are to be asked for, whether the codec did without them or not */
+  /**
+   * @throws {MissingTypesError} if types must be asked for, even if the codec succeeded without
+   * them
+   */
   #checked<T>(convert: () => T): T {
     const missing = this.#missing;
     if (missing === undefined) return convert();
@@ -87,9 +103,10 @@ export class TypeLearner {
   }
 
   /**
-   * Does something with a message, unless types are missing: then they are asked for, and it is to be done again in the next round.
-   * @param deadlineMonotonicMs as of `complete`
-   * @returns undefined where it is done
+   * Runs `work` with a message. If types are missing, it asks for them instead, and the caller must
+   * call it again with the next round.
+   * @param deadlineMonotonicMs see `complete`
+   * @returns undefined if `work` is done
    */
   attempt(work: () => void, round: number, channel: Channel, deadlineMonotonicMs?: number): Promise<void> | undefined {
     if (round === MAX_ROUNDS) {
@@ -103,9 +120,10 @@ export class TypeLearner {
   }
 
   /**
-   * Does something with messages: where types are missing, once more after they were asked for. It must change nothing before
-   * its messages have been read or written.
-   * @param deadlineMonotonicMs in milliseconds of `performance.now()`; what is not known by then is done without
+   * Runs `work` with messages. If types are missing, it asks for them and runs `work` again. So
+   * `work` must change nothing before its messages have been read or written.
+   * @param deadlineMonotonicMs in milliseconds of `performance.now()`; after it, `work` runs
+   * without the types that are still unknown
    */
   async complete<T>(work: () => T, channel: Channel, deadlineMonotonicMs?: number): Promise<Awaited<T>> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -116,7 +134,7 @@ export class TypeLearner {
     return await work();
   }
 
-  /** The same, where no types are missing. @returns undefined where some are */
+  /** Like `complete`, but synchronous. @returns undefined if types are missing */
   completeAtOnce<T>(work: () => T): T | undefined {
     const outcome = this.#try(work);
     return outcome instanceof MissingTypesError ? undefined : outcome;
@@ -135,7 +153,10 @@ export class TypeLearner {
     }
   }
 
-  /** Waits for `#learn`, at most until the deadline. The server is asked on: other calls need the types too. */
+  /**
+   * Waits for `#learn`, at most until the deadline. The request to the server continues after it,
+   * because other calls need the types too.
+   */
   async #learnBy(deadlineMonotonicMs: number | undefined, names: readonly string[], channel: Channel): Promise<void> {
     const left =
       deadlineMonotonicMs === undefined ? MAX_WAIT_MS : Math.min(deadlineMonotonicMs - performance.now(), MAX_WAIT_MS);
@@ -148,7 +169,7 @@ export class TypeLearner {
     clearTimeout(timer);
   }
 
-  /** Asks the server for types, one conversation at a time. Never rejects. */
+  /** Asks the server for types, one request at a time. Never rejects. */
   async #learn(names: readonly string[], channel: Channel): Promise<void> {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting++;
@@ -167,9 +188,12 @@ export class TypeLearner {
     const now = performance.now();
     for (const name of names) {
       const type = read?.getMessage(name);
-      // A type that was known stays so while the server cannot be asked.
-      const kept = read === undefined ? this.#remembered.get(name)?.type : undefined;
-      this.#remembered.set(name, { type: type ?? kept, until: now + (type === undefined ? UNKNOWN_MS : KNOWN_MS) });
+      // A known type stays known while the server cannot be asked.
+      const knownBefore = read === undefined ? this.#remembered.get(name)?.type : undefined;
+      this.#remembered.set(name, {
+        type: type ?? knownBefore,
+        until: now + (type === undefined ? UNKNOWN_MS : KNOWN_MS),
+      });
     }
   }
 }

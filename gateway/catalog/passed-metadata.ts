@@ -1,31 +1,35 @@
 /**
- * Which headers of requests reach a service as metadata, and which of its metadata reach clients as headers: those that the
- * service names, or its configuration, `"metadata": ["x-tenant"]`, and with `"*"` all but those that belong to HTTP, to Portico
- * or to a dialect. Some pass never: by them a client could speak in the gateway's name, or a service act on the gateway's origin.
+ * Which headers of requests reach a service as metadata, and which of its metadata reach clients as
+ * headers. The service or its configuration names them: `"metadata": ["x-tenant"]`. With `"*"` all
+ * pass, except the headers of HTTP, of Portico and of the dialects. Some never pass, because with
+ * them a client could speak in the gateway's name, or a service could act on the gateway's origin.
  */
 
 import { isBinaryName, type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import { mayPass, passes } from "../../src/contract/metadata-names.js";
 import { HttpError } from "../http/errors.js";
 
-/** Most values of a service's headers or trailers that pass, and most bytes of their names and values. */
+/**
+ * Maximum values of a service's headers or trailers that pass, and maximum bytes of their names and
+ * values.
+ */
 const MAX_VALUES = 64;
 const MAX_BYTES = 8 * 1024;
 
-/** Most values of a header whose name ends in `-bin`. */
+/** Maximum values of a header whose name ends in `-bin`. */
 const MAX_BINARY = 256;
 
 const TEXT = /^[ -~]*$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
 export class PassedMetadata {
-  /** Whether any may pass. */
+  /** Whether any metadata may pass. */
   readonly isAny: boolean;
   readonly #names: ReadonlySet<string>;
 
   /**
-   * @param names in lower case, or `*`; those that must not pass have no effect
-   * @param isOwn whether they are for the gateway itself, to which any may pass
+   * @param names in lower case, or `*`; names that must not pass have no effect
+   * @param isOwn whether the metadata is for the gateway itself, to which all may pass
    */
   constructor(names: readonly string[], isOwn = false) {
     this.#names = new Set(names.filter((name) => name === "*" || isOwn || mayPass(name)));
@@ -35,7 +39,7 @@ export class PassedMetadata {
   /**
    * The headers of a request that pass, as metadata.
    * @param rawHeaders name, value, name, value …
-   * @throws {HttpError} 400 for a value that no metadata can have, 431 for too many of them
+   * @throws {HttpError} 400 for a value that is not valid in metadata, 431 for too many values
    */
   read(rawHeaders: readonly string[]): Metadata {
     const metadata: Metadata[number][] = [];
@@ -50,7 +54,10 @@ export class PassedMetadata {
     return metadata;
   }
 
-  /** The metadata of a service that passes: the first of it, up to a bound, and no value that no header can have. */
+  /**
+   * The metadata of a service that passes: the first values up to the limits, without values that
+   * are not valid in a header.
+   */
   select(metadata: Metadata): Metadata {
     if (!this.isAny || metadata.length === 0) return NO_METADATA;
     const selected: Metadata[number][] = [];
@@ -67,8 +74,9 @@ export class PassedMetadata {
 }
 
 /**
- * Values may be joined by commas.
- * @throws {HttpError} 431 where they are more than a gRPC service takes, 400 for one that is not base64
+ * Reads a binary header. Its values may be joined by commas.
+ * @throws {HttpError} 431 for more values than a gRPC service takes, 400 for a value that is not
+ * base64
  */
 function bytesOf(name: string, value: string): Metadata {
   const values = value.split(",", MAX_BINARY + 1);

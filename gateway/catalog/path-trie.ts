@@ -1,15 +1,19 @@
 /**
- * Finds the path template that a path matches: a trie by segments. At each segment a literal goes before `*`, and `*` before
- * `**`; a template with a verb goes before those without. So a path has one meaning, whatever the order of the templates, and
- * the cost of a lookup depends on how many ways lead through the templates, which is bounded, and not on how many there are.
+ * Finds the path template that matches a path, with a trie of segments. At each segment a literal
+ * is tried before `*`, and `*` before `**`. A template with a verb is tried before those without.
+ * So a path has one meaning, whatever the order of the templates. The cost of a lookup does not
+ * depend on the number of templates. It depends on the number of paths through the trie that can
+ * match, and that number is limited.
  *
  *     /v1/shelves/{id}:move    "v1" → "shelves" → * → ends: move
- *     /v1/{name=**}/revisions  "v1" → ** → "revisions" → ends   (what follows ** from the last to the first)
+ *     /v1/{name=**}/revisions  "v1" → ** → "revisions" → ends
+ *
+ * The segments after `**` are stored from the last to the first.
  */
 import { decodePart, type PathTemplate, REST } from "../../src/contract/path-template.js";
 import { MAX_SEARCH } from "../../src/contract/search-cost.js";
 
-/** A template with the methods of HTTP that are its own. */
+/** A template with the HTTP methods to which it applies. */
 export interface TemplateEntry {
   readonly template: PathTemplate;
   /** `*` for every method. */
@@ -22,26 +26,27 @@ export interface PathMatch<T> {
   readonly parts: readonly string[];
 }
 
-/** Longest path, in characters, and most of its segments. Longer ones match nothing. */
+/** Maximum characters and segments of a path. A longer path matches nothing. */
 const MAX_PATH = 8_192;
 const MAX_PARTS = 256;
-/** Most colons of a last segment after which a verb is looked for. */
+/** Maximum colons in the last segment that are tried as the start of a verb. */
 const MAX_COLONS = 8;
 
 /**
- * Most nodes that one lookup visits; a path that takes more matches nothing. The templates of one contract take at most
- * MAX_SEARCH (src/contract/search-cost.ts), so this is for what many services have together.
+ * Maximum nodes that one lookup visits. If a path needs more, it matches nothing. The templates of
+ * one contract need at most MAX_SEARCH (src/contract/search-cost.ts), so this limit is for the
+ * templates of many services together.
  */
 const MAX_VISITS = 4 * MAX_SEARCH;
 
-/** What ends at a node: by verb and method. Of several, the first one is called. */
+/** The entries that end at a node, by verb and method. The first of a list is called. */
 type Ends<T> = Map<string, Map<string, T[]>>;
 
-/** Its maps are made only where they are needed: most nodes have one of them. */
+/** The maps are made only when they are needed, because most nodes have only one of them. */
 class Node<T> {
   literals: Map<string, Node<T>> | undefined;
   one: Node<T> | undefined;
-  /** Where what follows `**` begins, the last one first. */
+  /** The node after `**`. The segments after `**` are stored from the last to the first. */
   rest: Node<T> | undefined;
   ends: Ends<T> | undefined;
 
@@ -56,7 +61,7 @@ export class PathTrie<T extends TemplateEntry> {
   readonly #verbs = new Map<string, number>();
   readonly #before: (one: T, other: T) => boolean;
 
-  /** @param before whether an entry goes before another of the same method and shape */
+  /** @param before whether an entry precedes another one of the same method and shape */
   constructor(before: (one: T, other: T) => boolean) {
     this.#before = before;
   }
@@ -65,7 +70,10 @@ export class PathTrie<T extends TemplateEntry> {
     return this.#root.isEmpty;
   }
 
-  /** Adds an entry. @returns all of the same method and shape, in their order: the first is the one that is found */
+  /**
+   * Adds an entry. @returns all entries of the same method and shape, in their order: the first one
+   * is found
+   */
   add(entry: T): readonly T[] {
     const { template, httpMethod } = entry;
     const { verb } = template;
@@ -74,7 +82,7 @@ export class PathTrie<T extends TemplateEntry> {
     const byMethod = node.ends.get(verb) ?? new Map<string, T[]>();
     node.ends.set(verb, byMethod);
     const entries = byMethod.get(httpMethod) ?? [];
-    // From the end: those of one service come one after the other.
+    // It searches from the end, because the entries of one service are added one after the other.
     let at = entries.length;
     while (at > 0 && this.#before(entry, entries[at - 1] as T)) at--;
     entries.splice(at, 0, entry);
@@ -112,7 +120,7 @@ export class PathTrie<T extends TemplateEntry> {
     return undefined;
   }
 
-  /** The methods with which a path matches some template; empty where it matches none. */
+  /** The methods with which a path matches some template; empty if it matches none. */
   methodsOf(path: string): ReadonlySet<string> {
     const methods = new Set<string>();
     const visits = { left: MAX_VISITS };
@@ -125,7 +133,10 @@ export class PathTrie<T extends TemplateEntry> {
     return methods;
   }
 
-  /** The segments and the verb of a path, in each way in which it may be read: the longest verb first, at last without one. */
+  /**
+   * The segments and the verb of a path, for each possible start of a verb: the longest verb first,
+   * the path without a verb last.
+   */
   *#readings(path: string): Generator<[parts: string[], verb: string]> {
     if (path.length > MAX_PATH || !path.startsWith("/")) return;
     const parts = path.slice(1).split("/", MAX_PARTS + 1);
@@ -141,7 +152,7 @@ export class PathTrie<T extends TemplateEntry> {
   }
 }
 
-/** The node of a template; undefined where there is none and it must not be made. */
+/** The node of a template. If there is none and `make` is false, it returns undefined. */
 function walk<T>(root: Node<T>, { segments }: PathTemplate, make: boolean): Node<T> | undefined {
   let node: Node<T> | undefined = root;
   for (const [key, isRest] of steps(segments)) {
@@ -161,14 +172,17 @@ function walk<T>(root: Node<T>, { segments }: PathTemplate, make: boolean): Node
   return node;
 }
 
-/** The edges from the root to a template's node: a literal, or `*` without one; what follows `**` backwards. */
+/**
+ * The edges from the root to a template's node: a literal, or undefined for `*`. The edges after
+ * `**` come in reverse order.
+ */
 function* steps(segments: PathTemplate["segments"]): Generator<[literal: string | undefined, isRest: boolean]> {
   const rest = segments.indexOf(REST);
   const ordered = rest < 0 ? segments : [...segments.slice(0, rest + 1), ...segments.slice(rest + 1).reverse()];
   for (const segment of ordered) yield [typeof segment === "string" ? segment : undefined, segment === REST];
 }
 
-/** Removes the nodes of a template that nothing needs any more. */
+/** Removes the nodes of a template that no other template uses. */
 function prune<T>(root: Node<T>, { segments, verb }: PathTemplate): void {
   const path: [node: Node<T>, literal: string | undefined, isRest: boolean][] = [];
   let node = root;
@@ -186,21 +200,27 @@ function prune<T>(root: Node<T>, { segments, verb }: PathTemplate): void {
   }
 }
 
-/** One reading of a path, to be searched for in the trie. */
+/** One way to read a path, for a search in the trie. */
 interface Search<T> {
   readonly parts: readonly string[];
-  /** The parts decoded; undefined for one that cannot be. */
+  /** The decoded parts; undefined for a part that cannot be decoded. */
   readonly literals: readonly (string | undefined)[];
-  /** Looks at what ends at a node where the parts end. */
+  /**
+   * Called with the entries at a node where the parts end. The search goes on while it returns
+   * undefined.
+   */
   readonly take: (ends: Ends<T>) => T | undefined;
 }
 
-/** Nodes that a lookup may visit before it gives up. */
+/** Nodes that a lookup may still visit before it gives up. */
 interface Visits {
   left: number;
 }
 
-/** Searches the nodes that the parts from `at` on lead to, the most specific first, until `take` gives something. */
+/**
+ * Searches the nodes to which the parts from `at` on lead, the most specific first, until `take`
+ * returns an entry.
+ */
 function search<T>(node: Node<T>, path: Search<T>, at: number, visits: Visits): T | undefined {
   if (--visits.left < 0) return undefined;
   if (at === path.parts.length) {
@@ -216,7 +236,10 @@ function search<T>(node: Node<T>, path: Search<T>, at: number, visits: Visits): 
   return node.rest && searchRest(node.rest, path, at, path.parts.length - 1, visits);
 }
 
-/** The same behind `**`: by the parts from `last` back to `at`, the more of them the more specific. */
+/**
+ * The same search after `**`, with the parts from `last` back to `at`. It tries the path with the
+ * most parts first, because it is the most specific.
+ */
 function searchRest<T>(node: Node<T>, path: Search<T>, at: number, last: number, visits: Visits): T | undefined {
   if (--visits.left < 0) return undefined;
   if (last >= at) {

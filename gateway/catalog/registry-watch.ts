@@ -1,7 +1,7 @@
 /**
- * The watch on one authority's registry, and the names of the instances that it knows. While the registry is away, its names
- * stay. A registry that comes back knows at first only the instances that have registered again, so one that it does not
- * name then has some time to do so.
+ * The watch on one authority's registry, and the names of the instances that this registry knows.
+ * While the registry is away, its names stay. A registry that comes back knows only the instances
+ * that have registered again. So the other instances have some time to register again.
  */
 
 import type { AuthorityLink } from "../../src/access/follow/authorities.js";
@@ -17,62 +17,68 @@ const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5000;
 const GRACE_MS = 10_000;
 
-/** What is done for news before they are acted on. */
+/** The preparations for news of the registry before the catalog applies it. */
 export interface Arrival {
-  /** Resolves when they can be acted on; undefined for at once. */
+  /** Resolves when the news can be applied; undefined if it can be applied at once. */
   readonly ready: Promise<unknown> | undefined;
-  /** To be called when they have been. */
+  /** Must be called when the news has been applied. */
   release(): void;
 }
 
-/** Told what the registry announces. */
+/** Is notified of what the registry announces. */
 export interface WatchListener {
-  /** News have come, and will be given to `onNews` once it is ready for them. */
+  /** News has arrived. `onNews` gets it when `ready` of the result has resolved. */
   onArrival(news: WatchResponse): Arrival;
   onNews(watch: RegistryWatch, news: WatchResponse): void;
-  /** Instances that it does not name any more, by their keys. */
+  /** Called with the keys of the instances that the registry does not name any more. */
   onGone(watch: RegistryWatch, keys: readonly string[]): void;
-  /** It has named all its instances, or cannot be followed. */
+  /** Called when the registry has named all its instances, or cannot be followed. */
   onTurn(watch: RegistryWatch): void;
 }
 
 export interface WatchOptions {
-  /** The enrolment token, where the registry is another process. */
+  /** The enrolment token, if the registry is in another process. */
   readonly metadata?: Metadata | undefined;
   readonly admission?: typeof SYSTEM | undefined;
-  /** How long an instance that the registry does not know after an interruption has to register again; default 10 s. */
+  /**
+   * How long an instance has to register again, if the registry does not know it after an
+   * interruption; default 10 s.
+   */
   readonly graceMs?: number;
 }
 
-/** Whose each gRPC name is, as one registry says. */
+/** The owner of each gRPC name, according to one registry. */
 export interface KnownOwners {
-  /** The revision of the authority's log that last changed it: of two, the higher one is right. */
+  /**
+   * The revision of the authority's log that last changed the owners. The registry with the higher
+   * revision is right.
+   */
   readonly revision: number;
   readonly byService: Owners;
 }
 
-/** What an instance is known by, among those of all registries. */
+/** The key of an instance, unique among the instances of all registries. */
 export function keyOf({ service, id }: Pick<Instance, "service" | "id">): string {
   return `${service}/${id}`;
 }
 
 export class RegistryWatch {
-  /** Keys of the instances that it knows, or knew when it was last reached. */
+  /** Keys of the instances that the registry knows, or knew when it was last reached. */
   readonly names = new Set<string>();
-  /** Whose each gRPC name is, by service; undefined before it has said so. */
+  /** The gRPC names that each service owns; undefined before the registry has sent them. */
   owners: KnownOwners | undefined;
-  /** Whether it is followed now, and has named all its instances. */
+  /** Whether the registry is followed now, and has named all its instances. */
   isComplete = false;
-  /** Whether it has named all its instances once, or could not be reached. */
+  /** Whether the registry has named all its instances once, or could not be reached. */
   hasResponded = false;
-  /** Why it cannot be followed now. */
+  /** Why the registry cannot be followed now. */
   fault: Error | undefined;
   #isFollowed = false;
   readonly #authority: AuthorityLink;
   readonly #options: WatchOptions;
   readonly #listener: WatchListener;
   readonly #closing = new AbortController();
-  /** Names of an earlier watch that the present one has not sent yet. */
+  /** Keys from an earlier watch that the present one has not sent yet. */
   #stale = new Set<string>();
   /** Owners as the present watch has sent them. */
   #sentOwners = new Map<string, readonly string[]>();
@@ -104,7 +110,10 @@ export class RegistryWatch {
     clearTimeout(this.#grace);
   }
 
-  /** Forgets an instance that has left another registry, unless this one has sent it since it was reached again. */
+  /**
+   * Forgets an instance that has left another registry, unless this registry has named it since it
+   * was last reached again.
+   */
   forgetUnlessSent(key: string): void {
     if (!this.#isFollowed || this.#stale.has(key)) this.#forget(key);
   }

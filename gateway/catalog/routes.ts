@@ -1,9 +1,10 @@
 /**
- * One map from every path of every endpoint, in lower case, to the endpoint. A second lookup finds a path in other letters or
- * percent-encoded.
+ * One map from every path of every endpoint, in lower case, to the endpoint. A second lookup finds
+ * a path that has upper-case letters or is percent-encoded.
  *
- * A path has one meaning or none: percent-encoded unreserved characters are decoded once (RFC 3986 §6.2.2.2), and nothing else
- * is repaired, neither dot segments, empty segments and trailing slashes, nor `%2F`.
+ * A path has one meaning or none. Percent-encoded unreserved characters are decoded once (RFC 3986
+ * §6.2.2.2). Nothing else is repaired: not dot segments, not empty segments, not trailing slashes,
+ * not `%2F`.
  */
 import { Callers, type Endpoint, pathOf } from "../../src/contract/endpoint.js";
 import { NAME, RESERVED_NAMES } from "../../src/contract/names.js";
@@ -14,7 +15,7 @@ import { BindingTable } from "./bindings.js";
 import { RpcRoutes } from "./rpc-routes.js";
 import type { Route, Target } from "./target.js";
 
-/** A path of unreserved characters, for which no decoding is needed (RFC 3986 §2.3). */
+/** A path of unreserved characters, which needs no decoding (RFC 3986 §2.3). */
 const PLAIN = /^\/[A-Za-z0-9._~/-]*$/;
 const UNRESERVED = /[A-Za-z0-9._~-]/;
 const PERCENT = /%(?:([0-9A-Fa-f]{2})|)/g;
@@ -22,12 +23,12 @@ const PERCENT = /%(?:([0-9A-Fa-f]{2})|)/g;
 const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/;
 
 export class Routes {
-  /** The paths that services have by annotations. */
+  /** The paths that services have by `google.api.http` annotations. */
   readonly bindings = new BindingTable();
-  /** The paths that they have in gRPC. */
+  /** The gRPC paths of the services. */
   readonly rpc = new RpcRoutes();
   readonly #routes = new Map<string, Route>();
-  /** The gateway's own, by exact gRPC path. */
+  /** The endpoints of the gateway itself, by exact gRPC path. */
   readonly #own = new Map<string, Route>();
   readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
   readonly #listeners: (() => void)[] = [];
@@ -39,9 +40,10 @@ export class Routes {
 
   /**
    * Adds a service, or replaces all its routes at once.
-   * @param prefix before the paths of its bindings, such as `/api`
-   * @returns what is wrong with its bindings and was not so before, for the operator
-   * @throws {Error} for a malformed or reserved name, or two endpoints with one path; then nothing has changed
+   * @param prefix text in front of the paths of its bindings, such as `/api`
+   * @returns new problems of its bindings, for the operator
+   * @throws {Error} for a malformed or reserved name, or two endpoints with one path; then nothing
+   * has changed
    */
   set(service: string, targets: readonly Target[], prefix = ""): string[] {
     if (!NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
@@ -72,7 +74,7 @@ export class Routes {
     this.#services.delete(service);
   }
 
-  /** Which binding of another service the path of an endpoint hides, in words. */
+  /** A text that names the binding of another service that the path of an endpoint hides. */
   #hiddenAt(service: string, path: string): string | undefined {
     const other = this.bindings.at(path)?.target.endpoint;
     if (other === undefined || other.service === service) return undefined;
@@ -89,12 +91,15 @@ export class Routes {
     return this.#services.get(service)?.targets;
   }
 
-  /** The route of a path as sent, if any. @throws {HttpError} 400 when no URI has such a path */
+  /**
+   * The route of a path as sent, if any. @throws {HttpError} 400 for a path that is not valid in a
+   * URI
+   */
   find(path: string): Route | undefined {
     return this.#routes.get(path) ?? this.#routes.get(canonical(path));
   }
 
-  /** The service that has the path, as far as that is found without decoding it. */
+  /** The service that has the path, if it can be found without decoding the path. */
   serviceAt(method: string, path: string): string | undefined {
     const rpc = this.rpc.find(path);
     const route = this.#routes.get(path) ?? rpc?.first ?? rpc?.routes[0] ?? this.#routes.get(path.toLowerCase());
@@ -103,17 +108,18 @@ export class Routes {
   }
 
   /**
-   * The route of a gRPC path as sent, `/helloworld.Helloworld/Call`: of the service that is asked for, else of the one that the
-   * gRPC name belongs to; of a name that belongs to nobody, where one service alone has it, of that one.
-   * @throws {StatusError} NOT_FOUND where only other services have it, or several have a name that is nobody's; UNAVAILABLE
-   *   where the service that is meant has no instance
+   * The route of a gRPC path as sent, `/helloworld.Helloworld/Call`. It belongs to the requested
+   * service. If none was requested, it belongs to the owner of the gRPC name. If the name has no
+   * owner, it belongs to the only service that has the name.
+   * @throws {StatusError} NOT_FOUND if only other services have it, or if several have a name
+   * without an owner; UNAVAILABLE if the service has no instance
    */
   findRpc(path: string, asked: string | undefined): Route | undefined {
     const first = asked === undefined ? this.rpc.find(path)?.first : undefined;
     return first ?? this.#findOther(path, asked);
   }
 
-  /** As `findRpc`, for a path that does not lead to the owner of its name. */
+  /** Like `findRpc`, for a path that does not lead to the owner of its name. */
   #findOther(path: string, asked: string | undefined): Route | undefined {
     const { routes: found = [] } = this.rpc.find(path) ?? {};
     const grpcService = path.slice(1, path.lastIndexOf("/"));
@@ -130,7 +136,7 @@ export class Routes {
     throw new StatusError(Code.NOT_FOUND, message);
   }
 
-  /** The endpoints of the gateway itself, which have a gRPC path alone, and are of no service. */
+  /** The endpoints of the gateway itself. They have only a gRPC path, and belong to no service. */
   set own(targets: readonly Target[]) {
     for (const target of targets) this.#own.set(target.endpoint.path, { target, versioned: false });
   }
@@ -149,7 +155,10 @@ export class Routes {
     return this.#own.get(path);
   }
 
-  /** For a path without a route: the service that its first segment names, and the route's path that is most like it. */
+  /**
+   * For a path without a route: the service that its first segment names, and the most similar path
+   * of a route.
+   */
   near(path: string): { readonly service: string | undefined; readonly path: string | undefined } {
     const [, versioned = "", name = "", rest = ""] = /^(\/v1(?=\/))?\/([^/]*)\/?(.*)$/s.exec(path.toLowerCase()) ?? [];
     const service = this.#services.has(name) ? name : undefined;
@@ -166,7 +175,10 @@ export class Routes {
   }
 }
 
-/** The path whose method is named like the last part of `rest`, where that names another gRPC service or none. */
+/**
+ * The path whose method has the name in the last part of `rest`. It corrects a `rest` that names
+ * another gRPC service or none.
+ */
 function nearestByMethod(rest: string, shapes: readonly string[]): string | undefined {
   const methods = shapes.map(lastPart);
   const meant = nearest(lastPart(rest), methods);
@@ -177,7 +189,7 @@ function lastPart(shape: string): string {
   return shape.slice(Math.max(shape.lastIndexOf("/"), shape.lastIndexOf(".")) + 1);
 }
 
-/** The path in lower case, with percent-encoded unreserved characters decoded, once. */
+/** The path in lower case, with percent-encoded unreserved characters decoded once. */
 function canonical(path: string): string {
   if (PLAIN.test(path)) return path.toLowerCase();
   if (!PATH.test(path)) throw new HttpError(400, "The request target must be a path: / and characters a URI may have");
@@ -214,7 +226,7 @@ function routesOf(service: string, targets: readonly Target[]): Map<string, Rout
   return routes;
 }
 
-/** `helloworld.call`, `helloworld/call`, and where the gRPC service may be left out, `call`. */
+/** `helloworld.call`, `helloworld/call`, and also `call` if the gRPC service may be left out. */
 function pathsOf({ segments: { endpoint } }: Endpoint, short: boolean): string[] {
   const dot = endpoint.lastIndexOf(".");
   const [grpcService, method] = [endpoint.slice(0, dot), endpoint.slice(dot + 1)];
@@ -222,7 +234,10 @@ function pathsOf({ segments: { endpoint } }: Endpoint, short: boolean): string[]
   return short ? [...paths, method] : paths;
 }
 
-/** The full name of the gRPC service whose name may be left out; undefined where instances differ about which that is. */
+/**
+ * The full name of the gRPC service whose name may be left out; undefined if the contracts of
+ * instances name different ones.
+ */
 function mainOf(targets: readonly Target[]): string | undefined {
   const short = targets.filter(({ endpoint }) => endpoint.shortPath);
   const names = new Set(short.map(({ endpoint }) => endpoint.grpcService));

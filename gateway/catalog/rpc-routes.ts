@@ -1,8 +1,9 @@
 /**
- * The paths of gRPC, `/helloworld.Helloworld/Call`, which gRPC-Web and Connect have, too. Several services may have a gRPC
- * service of one name. Its paths lead to the service that the name belongs to; to the others leads the header Portico-Service.
- * The authority keeps whose each name is, so it is known also while the owner has no instance. A name that belongs to nobody leads
- * to the one service that has it.
+ * The paths of gRPC, `/helloworld.Helloworld/Call`. gRPC-Web and Connect use the same paths.
+ * Several services may have a gRPC service of the same name. Its paths lead to the service that
+ * owns the name. The header Portico-Service leads to the others. The authority stores the owner of
+ * each name, so the gateway knows it even while the owner has no instance. A name without an owner
+ * leads to the only service that has it.
  */
 import { Callers } from "../../src/contract/endpoint.js";
 import { isReservedGrpcName } from "../../src/contract/names.js";
@@ -10,13 +11,13 @@ import type { Route, Target } from "./target.js";
 
 /** The routes of a gRPC path. */
 export interface RpcPath {
-  /** One for each service that has it. */
+  /** One route for each service that has the path. */
   readonly routes: readonly Route[];
-  /** The one that is called without the header Portico-Service; undefined where none is. */
+  /** The route for a call without the header Portico-Service; undefined if there is none. */
   readonly first: Route | undefined;
 }
 
-/** By service, its gRPC names. */
+/** The gRPC names that each service owns, by service. */
 export type Owners = ReadonlyMap<string, readonly string[]>;
 
 const NO_ROUTES: readonly Route[] = [];
@@ -26,19 +27,19 @@ export class RpcRoutes {
   readonly #paths = new Map<string, RpcPath>();
   /** The paths of each gRPC service, by its name in lower case. */
   readonly #pathsOf = new Map<string, Set<string>>();
-  /** By name in lower case, as owners are told apart. */
+  /** Owners by gRPC name in lower case, because names that differ only in case have one owner. */
   #owners: ReadonlyMap<string, string> = new Map();
 
   find(path: string): RpcPath | undefined {
     return this.#paths.get(path);
   }
 
-  /** The service that a gRPC name belongs to. */
+  /** The service that owns a gRPC name. */
   ownerOf(grpcService: string): string | undefined {
     return this.#owners.get(grpcService.toLowerCase());
   }
 
-  /** Whether a service is reached by a gRPC name of its own without the header Portico-Service. */
+  /** Whether a gRPC name of a service leads to this service without the header Portico-Service. */
   isFirst(grpcService: string, service: string): boolean {
     return (this.ownerOf(grpcService) ?? service) === service;
   }
@@ -46,7 +47,7 @@ export class RpcRoutes {
   /** Adds an endpoint of a service. */
   add(target: Target): void {
     const { path, callers, grpcService, service } = target.endpoint;
-    // Whatever a registry says: calls to these names carry passwords.
+    // Checked whatever a registry says, because calls to these names carry passwords.
     if (callers === Callers.ENROLLED || isReservedGrpcName(grpcService, service)) return;
     const name = grpcService.toLowerCase();
     const paths = this.#pathsOf.get(name) ?? new Set<string>();
@@ -63,7 +64,7 @@ export class RpcRoutes {
     );
   }
 
-  /** Whose names are whose from now on. */
+  /** Replaces the owners of all names. */
   set owners(owners: Owners) {
     const before = this.#owners;
     this.#owners = new Map(

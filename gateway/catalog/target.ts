@@ -1,6 +1,7 @@
 /**
- * What the gateway calls: an endpoint with its codecs and the channel that leads to the instances which have it. While a
- * service is updated its instances may have different contracts; then an endpoint has a target for each contract.
+ * What the gateway calls: an endpoint with its codecs and the channel to the instances that have
+ * it. While a service is updated, its instances may have different contracts. Then an endpoint has
+ * a target for each contract.
  */
 import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../src/contract/endpoint.js";
@@ -14,12 +15,16 @@ import type { CatalogContract } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 
 /**
- * How a service learns who calls: the authority by the bearer token; a service that registered by a signed context; one that
- * joined by configuration by the names of account and namespace where its configuration asks for them, else not at all.
+ * How a service learns who calls. The authority gets the bearer token. A registered service gets a
+ * caller assertion. An external service gets the names of the account and the namespace if its
+ * configuration asks for them, and otherwise nothing.
  */
 export type IdentityForm = "token" | "context" | "names" | "none";
 
-/** The endpoints of all contracts. `contracts` are newest first: each endpoint is that of the newest contract that has it. */
+/**
+ * The endpoints of all contracts. `contracts` are sorted from the newest on: each endpoint is taken
+ * from the newest contract that has it.
+ */
 export function targetsOf(
   contracts: readonly CatalogContract[],
   balancer: Balancer,
@@ -33,7 +38,7 @@ export function targetsOf(
       const target = new Target(endpoint, channel, identity, contract, metadata);
       const { endpoint: name } = endpoint.segments;
       const known = found.get(name);
-      // Two of one contract that differ by case alone are refused by the routes.
+      // The routes reject two endpoints of one contract whose names differ only in case.
       if (known?.some((other) => other.contract === contract)) found.set(endpoint.name, [target]);
       else if (known === undefined) found.set(name, [target]);
       else known.push(target);
@@ -48,7 +53,7 @@ export function targetsOf(
   });
 }
 
-/** The targets of one endpoint by each contract that instances have. */
+/** The targets of one endpoint, one for each contract that instances have. */
 export class Alternatives {
   readonly #targets: readonly Target[];
   readonly #balancer: Balancer;
@@ -58,12 +63,15 @@ export class Alternatives {
     this.#balancer = balancer;
   }
 
-  /** Of the newest contract. */
+  /** The target of the newest contract. */
   get newest(): Target {
     return this.#targets[0] as Target;
   }
 
-  /** The target of the instance whose turn it is, except those tried; undefined when none is left. */
+  /**
+   * The target of the instance that is next in turn, without the tried targets; undefined when none
+   * is left.
+   */
   next(tried: readonly Target[]): Target | undefined {
     const left = this.#targets.filter((target) => !tried.includes(target));
     const contract = this.#balancer.turn(left.map((target) => target.contract));
@@ -71,9 +79,15 @@ export class Alternatives {
   }
 }
 
-/** Its types are parsed and its codecs compiled at their first use: many endpoints of many services are never called. */
+/**
+ * Types are parsed and codecs compiled at their first use, because many endpoints of many services
+ * are never called.
+ */
 export class Target {
-  /** The targets of the same endpoint by other contracts, this one included; undefined where all instances have one contract. */
+  /**
+   * The targets of the same endpoint in all contracts, with this one; undefined if all instances
+   * have one contract.
+   */
   alternatives: Alternatives | undefined;
   #input: DescMessage | undefined;
   #output: DescMessage | undefined;
@@ -111,7 +125,7 @@ export class Target {
     return this.contract.codec(field);
   }
 
-  /** Whether its answers hold what the contract declares as secret. */
+  /** Whether its responses contain fields that the contract declares secret. */
   get hasSecrets(): boolean {
     return holdsSecrets(this.output);
   }
@@ -121,19 +135,25 @@ export class Target {
     return this.contract.any;
   }
 
-  /** Does something with messages, as `TypeLearner.complete`. */
+  /** Runs `work` with messages, like `TypeLearner.complete`. */
   async complete<T>(work: () => T, deadlineMonotonicMs: number | undefined): Promise<Awaited<T>> {
     const { learner } = this.contract;
     return await (learner === undefined ? work() : learner.complete(work, this.channel, deadlineMonotonicMs));
   }
 
-  /** The same, where no types have to be asked for. @returns undefined where they have: then nothing has been done */
+  /**
+   * Like `complete`, but synchronous. @returns undefined if types are missing; then nothing has
+   * been done
+   */
   completeAtOnce<T>(work: () => T): T | undefined {
     const { learner } = this.contract;
     return learner === undefined ? work() : learner.completeAtOnce(work);
   }
 
-  /** Passes a message of a stream on, unless types have to be asked for first; resolves when that has been done. */
+  /**
+   * Passes on a message of a stream. If types are missing, it asks for them instead, and resolves
+   * when the server has responded.
+   */
   attempt(pass: () => void, round: number, deadlineMonotonicMs: number | undefined): Promise<void> | undefined {
     const { learner } = this.contract;
     if (learner === undefined) {
@@ -143,7 +163,7 @@ export class Target {
     return learner.attempt(pass, round, this.channel, deadlineMonotonicMs);
   }
 
-  /** Resolves when the types of an error's details have been asked for; undefined where none is missing. */
+  /** Asks for the types of an error's details; undefined if none is missing. */
   completeDetails(details: readonly Any[], deadlineMonotonicMs: number | undefined): Promise<void> | undefined {
     if (details.length === 0 || this.contract.learner === undefined) return undefined;
     const write = (): true => {
@@ -164,13 +184,13 @@ export class Target {
   }
 }
 
-/** What a path leads to. */
+/** The endpoint of a path. */
 export interface Route {
   readonly target: Target;
-  /** Whether the path is of the shape `/v1/…`: POST only, and never without a valid token. */
+  /** Whether the path has the form `/v1/…`: POST only, and never without a valid token. */
   readonly versioned: boolean;
-  /** As in Credentials. */
+  /** See `forbidsKnown` of Credentials. */
   readonly forbidsKnown?: boolean;
-  /** The body, where it had to be received to find the route. */
+  /** The body, if it had to be received to find the route. */
   readonly body?: readonly Uint8Array[];
 }

@@ -1,6 +1,7 @@
 /**
- * All dialects, and how the one of a request is found: gRPC, gRPC-Web and Connect by the content type, and Connect also by its
- * header Connect-Protocol-Version or by the query of a GET; all others by the path.
+ * All dialects, and how the dialect of a request is found. The content type selects gRPC, gRPC-Web
+ * and Connect. The header Connect-Protocol-Version or the query of a GET can also select Connect.
+ * The path selects all other dialects.
  *
  * A dialect knows no socket.
  */
@@ -27,7 +28,7 @@ export function dialectsOf(options: McpOptions): Dialects {
       for (const isText of protocol === grpcWeb ? [false, true] : [false]) {
         const dialect = new Enveloped({ protocol, codec, isText, maxMessage });
         byContentType.set(dialect.contentType, dialect);
-        // Without a codec protobuf is meant.
+        // Without a suffix such as `+json`, the codec is protobuf.
         if (codec === PROTO && protocol !== connectStream) {
           byContentType.set(dialect.contentType.replace("+proto", ""), dialect);
         }

@@ -19,8 +19,9 @@ export function unpadded(bytes: Uint8Array): string {
 }
 
 /**
- * The reply with the service's metadata as headers, its trailers too: a reply that is no stream begins when the call has ended,
- * and pages cannot read the trailers of HTTP (https://fetch.spec.whatwg.org/#responses).
+ * Adds the service's metadata to a response as headers, its trailers too. A response that is no
+ * stream begins after the call has ended, and web pages cannot read HTTP trailers
+ * (https://fetch.spec.whatwg.org/#responses).
  */
 export function withMetadata(reply: BareResponse, response: ResponseMetadata): BareResponse {
   if (response === NO_RESPONSE_METADATA) return reply;

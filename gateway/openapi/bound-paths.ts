@@ -1,7 +1,7 @@
 /**
- * The paths that a service has by `google.api.http` annotations, with their operations. A path of OpenAPI has no wildcards, so
- * each is written out with a parameter for each, as Google's discovery documents do (`flatPath`):
- * `/v1/{name=shelves/*}` becomes `/v1/shelves/{shelvesId}`.
+ * The paths that a service has by `google.api.http` annotations, with their operations. OpenAPI
+ * paths have no wildcards, so each wildcard becomes a parameter, as in Google's discovery documents
+ * (`flatPath`): `/v1/{name=shelves/*}` becomes `/v1/shelves/{shelvesId}`.
  */
 import type { DescField } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
@@ -14,13 +14,16 @@ import { isHttpBody } from "../dialects/json/message.js";
 import { ANY_BYTES, jsonContent, operation, responses } from "./operations.js";
 import { queryParameters } from "./parameters.js";
 
-/** The methods of which OpenAPI can describe an operation. */
+/** The methods for which OpenAPI can describe an operation. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "PUT", "POST", "DELETE", "HEAD", "PATCH"]);
 
 export class BoundPaths {
   readonly #schemas: Schemas;
   readonly #items = new Map<string, Record<string, unknown>>();
-  /** By the path with all parameters alike: two paths of a document must not differ in the names of parameters alone. */
+  /**
+   * Keyed by the path without the names of its parameters, because two paths of a document must not
+   * differ only in these names.
+   */
   readonly #paths = new Map<string, { readonly path: string; readonly names: readonly string[] }>();
   readonly #counts = new Map<string, number>();
 
@@ -28,7 +31,7 @@ export class BoundPaths {
     this.#schemas = schemas;
   }
 
-  /** Adds the operation of a binding, unless its path has one for the method. */
+  /** Adds the operation of a binding, unless its path has an operation for the method. */
   add(endpoint: Endpoint, binding: Binding): void {
     const { httpMethod, body, template } = binding;
     const method = httpMethod === "*" ? (body === undefined ? "GET" : "POST") : httpMethod;
@@ -64,19 +67,19 @@ export class BoundPaths {
   }
 }
 
-/** A stream of requests can be the raw bytes of a body, but nothing else. */
+/** HTTP can carry a stream of requests only as the raw bytes of a body. */
 function isCallable({ shape, method: { input } }: Endpoint, { body }: Binding): boolean {
   if (shape === "unary" || shape === "server_streaming") return true;
   const message = body === "*" ? input : body?.message;
   return shape === "client_streaming" && message !== undefined && isHttpBody(message);
 }
 
-/** A wildcard of a template, and so a parameter of the path. */
+/** A wildcard of a template, which becomes a parameter of the path. */
 interface Wildcard {
   /** Its index among the template's segments. */
   readonly index: number;
   readonly name: string;
-  /** The variable that it is in, and the field that this sets. */
+  /** The variable that contains the wildcard, and the field that the variable sets. */
   readonly variable: Variable | undefined;
   readonly field: DescField | undefined;
   readonly isRest: boolean;
@@ -95,7 +98,7 @@ function wildcardsOf({ template, variables }: Binding): Wildcard[] {
   });
 }
 
-/** Names with a number behind those that came before. */
+/** Appends a number to each name that occurred before. */
 function distinct(names: readonly string[]): string[] {
   return names.map((name, index) => {
     const before = names.slice(0, index).filter((other) => other === name).length;
@@ -124,7 +127,7 @@ function parameterOf(name: string, { variable, field, isRest }: Wildcard, schema
   return { name, in: "path", required: true, ...described(part, comment, slashes), schema };
 }
 
-/** The fields that come from the query: those that neither the path nor the body sets. */
+/** The fields that come from the query, because neither the path nor the body sets them. */
 function queryOf({ method: { input } }: Endpoint, { body, variables }: Binding, schemas: Schemas): JsonSchema[] {
   if (body === "*") return [];
   const bound = new Set(variables.map((fields) => fields.map(({ jsonName }) => jsonName).join(".")));

@@ -1,14 +1,15 @@
 /**
- * Components of every OpenAPI document: the request headers that the gateway reads, its response headers, and the error object.
+ * Components of every OpenAPI document: the request headers that the gateway reads, its response
+ * headers, and the error object.
  */
 import { NAME } from "../../src/contract/names.js";
 import type { JsonSchema } from "../../src/json/schema/scalars.js";
 
 /** Request headers of every operation. */
 export const COMMON_HEADERS = [refer("Grpc-Timeout"), refer("X-Request-Id")];
-/** Request header where the token does not name the namespace: of unversioned paths. */
+/** Request header of unversioned paths, where the token does not name the namespace. */
 export const NAMESPACE_HEADER = refer("Platform-Namespace");
-/** Request header of operations that answer with a stream of events. */
+/** Request header of operations whose response is a stream of events. */
 export const STREAM_HEADER = refer("Last-Event-ID");
 
 function refer(name: string): JsonSchema {
@@ -79,7 +80,7 @@ export const ERROR_RESPONSES: Readonly<Record<string, JsonSchema>> = {
   default: { $ref: "#/components/responses/Failure" },
 };
 
-/** Error responses, and the response to a client that has had a stream to its end, by name. */
+/** Error responses, and the response to a client that has received a stream to its end, by name. */
 export const RESPONSES: Readonly<Record<string, JsonSchema>> = {
   Complete: {
     description: "Nothing: the browser has had all of the stream, and should not come back.",

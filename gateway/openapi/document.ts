@@ -1,6 +1,7 @@
 /**
- * The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0) of a service: its endpoints and messages with their comments,
- * at the gateway's paths. It is made from descriptors alone, so that the gateway serves the same document that spec/ holds.
+ * The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0) of a service: its endpoints and
+ * messages with their comments, at the gateway's paths. It is made only from descriptors, so the
+ * gateway serves the same document as the one in spec/.
  *
  * This room calls no service.
  */
@@ -19,9 +20,12 @@ export interface DocumentOptions extends SchemasOptions {
   readonly service: string;
   /** The endpoints to document: at least one, and none that only enrolled callers may call. */
   readonly endpoints: readonly Endpoint[];
-  /** The paths of an endpoint by `google.api.http` annotations; default those that its contract declares. */
+  /**
+   * The paths of an endpoint by `google.api.http` annotations. Default: the paths that its contract
+   * declares.
+   */
   readonly bindings?: ((endpoint: Endpoint) => readonly Binding[]) | undefined;
-  /** The gateway's address; `/` means the address that the document was read from. */
+  /** The gateway's address; `/` means the address from which the document was read. */
   readonly server: string;
 }
 
@@ -30,7 +34,10 @@ export function openApi(options: DocumentOptions, space?: number): string {
   return exact(JSON.stringify(atOnce(documentSteps(options)).document, null, space));
 }
 
-/** The same without indentation, in steps: a path, a field or a value of an enum in each. */
+/**
+ * The document as JSON without indentation, made in steps. Each step makes a path, a field or an
+ * enum value.
+ */
 export function* openApiSteps(options: DocumentOptions): Steps<string> {
   const { document, pathsText } = yield* documentSteps(options);
   const { paths: _, components, ...rest } = document;
@@ -48,8 +55,8 @@ function member(name: string, text: string): string {
 }
 
 /**
- * The text of an object, a member in each step.
- * @param levels down to which objects within it have their members in steps, too
+ * The text of an object, with one step per member.
+ * @param levels how many levels of nested objects also have one step per member
  */
 function* objectSteps(object: JsonSchema, levels = 1): Steps<string> {
   const members: string[] = [];
@@ -71,7 +78,7 @@ interface Document {
   readonly components: { readonly schemas: JsonSchema } & JsonSchema;
 }
 
-/** The document, and the text of its paths, by which its components are found. */
+/** The document, and the text of its paths, in which the used components are found. */
 function* documentSteps(options: DocumentOptions): Steps<{ document: Document; pathsText: string }> {
   const { service, endpoints, server, bindings = ({ method }) => bindingsOf(method).bindings } = options;
   const ordered = mainFirst(service, endpoints);
@@ -131,7 +138,10 @@ const BEARER: JsonSchema = {
   description: "An access token or an API key. Paths below `/v1` always need a valid one; elsewhere the rules decide.",
 };
 
-/** Sorts endpoints: those of the gRPC service named like the service first, then the others by gRPC service. */
+/**
+ * Sorts endpoints: first the gRPC service that is named like the service, then the others by gRPC
+ * service.
+ */
 function mainFirst(service: string, endpoints: readonly Endpoint[]): Endpoint[] {
   const rank = (endpoint: Endpoint) => {
     const grpcService = grpcServiceOf(endpoint);
@@ -157,7 +167,10 @@ function tagsOf(endpoints: readonly Endpoint[]): JsonSchema[] {
   }));
 }
 
-/** Writes 2^63 and 2^64 with all digits: JavaScript prints zeros at the end, which parsers with 64-bit integers read as other numbers. */
+/**
+ * Writes 2^63 and 2^64 with all digits. JavaScript writes zeros at the end, and parsers with 64-bit
+ * integers read these as other numbers.
+ */
 function exact(json: string): string {
   return json.replace(/("(?:minimum|exclusiveMaximum)": ?)(-?\d{19,20})\b/g, (_, name: string, bound: string) => {
     return `${name}${BigInt(Number(bound))}`;

@@ -1,6 +1,7 @@
 /**
- * Examples of messages. The comment of a field gives its value in the words "such as `Ada`"; without them the value is made
- * up. Messages nested deeper than MAX_DEPTH are left out, and those of more than MAX_FIELDS fields.
+ * Examples of messages. The comment of a field gives its value in the words "such as `Ada`".
+ * Without these words the value is invented. Messages nested deeper than MAX_DEPTH are left out,
+ * and messages with more than MAX_FIELDS fields.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
@@ -9,16 +10,19 @@ import type { Direction } from "../../src/json/schema/scalars.js";
 import { hasOwnForm, wrapped } from "../../src/json/types.js";
 
 const MAX_DEPTH = 3;
-/** After this many members of an example, messages nested in it are left out. */
+/** Maximum members of an example before the messages nested in it are left out. */
 const MAX_MEMBERS = 30;
-/** Most fields of a message that has an example: a document repeats it for each path of an endpoint. */
+/**
+ * Maximum fields of a message with an example. A document repeats the example for each path of an
+ * endpoint.
+ */
 const MAX_FIELDS = 500;
 
 interface Size {
   members: number;
 }
 
-/** An example of a message in JSON; undefined where none can be made up. */
+/** An example of a message in JSON; undefined if none can be invented. */
 export function exampleOf(type: DescMessage, direction: Direction): unknown {
   return ownForm(type) ?? (hasOwnForm(type) ? undefined : objectOf(type, direction, 1, { members: 0 }));
 }
@@ -27,7 +31,8 @@ function objectOf(type: DescMessage, direction: Direction, depth: number, size: 
   if (type.fields.length > MAX_FIELDS) return undefined;
   const members = type.fields.flatMap((field): [string, unknown][] => {
     if (field.oneof !== undefined && field.oneof.fields[0] !== field) return [];
-    // A secret that is published in a document is no secret, unless the contract's author gives an example, as of a code.
+    // A secret must not be published in a document, except when the contract's author gives an
+    // example.
     const isKept = isSecret(field) && suchAs(field) === undefined;
     if (direction === "input" && (field.deprecated || isKept)) return [];
     size.members++;
@@ -38,7 +43,7 @@ function objectOf(type: DescMessage, direction: Direction, depth: number, size: 
   return Object.fromEntries(members);
 }
 
-/** @param depth the depth of a message in the field; undefined where messages are left out */
+/** @param depth the depth of a message in the field; undefined if messages are left out */
 function fieldExample(field: DescField, direction: Direction, depth: number | undefined, size: Size): unknown {
   const one = singleExample(field, direction, depth, size);
   if (field.fieldKind === "list") return one === undefined ? [] : [one];
@@ -92,7 +97,10 @@ function scalarExample(scalar: ScalarType, given: string): string | number | boo
   }
 }
 
-/** An example of a type whose JSON is no object of its fields. An Any has none: the types that it may hold are the service's. */
+/**
+ * An example of a type whose JSON is not an object of its fields. An Any has no example, because
+ * only the service knows which types it may contain.
+ */
 function ownForm(type: DescMessage): unknown {
   const inner = wrapped(type);
   if (inner !== undefined) return scalarExample(inner.scalar!, "");

@@ -30,19 +30,25 @@ export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, 
 }
 
 export interface PathForm {
-  /** Whether the path begins with `/v1`: never without a valid token, and where it is the endpoint's own, POST only. */
+  /**
+   * Whether the path begins with `/v1`. Such a path always needs a valid token. If it is not a path
+   * of an annotation, it accepts only POST.
+   */
   readonly versioned: boolean;
-  /** Whether it is of a `google.api.http` annotation, so that no WebSocket is opened there. */
+  /** Whether the path comes from a `google.api.http` annotation. Such a path opens no WebSocket. */
   readonly bound?: true;
-  /** Suffix that keeps the operation IDs of the endpoint's paths apart. */
+  /** Suffix that makes the operation IDs of the endpoint's paths distinct. */
   readonly id: string;
 }
 
 /** What the operations at all paths have in common. */
 interface Shared {
   readonly body: { readonly requestBody: JsonSchema };
-  readonly answers: { readonly responses: JsonSchema };
-  /** Undefined where there is no GET: its message without parameters is `{}`, which not every type can be. */
+  readonly result: { readonly responses: JsonSchema };
+  /**
+   * Undefined if the endpoint has no GET. A GET without parameters sends `{}`, which is not valid
+   * for every type.
+   */
   readonly query: readonly JsonSchema[] | undefined;
   readonly socket: JsonSchema;
 }
@@ -51,7 +57,7 @@ function sharedOf(endpoint: Endpoint, schemas: Schemas): Shared {
   const { input } = endpoint.method;
   return {
     body: { requestBody: requestBody(endpoint, schemas) },
-    answers: { responses: responses(endpoint, schemas) },
+    result: { responses: responses(endpoint, schemas) },
     query: takesObject(input) ? queryParameters(input, schemas) : undefined,
     socket: endpoint.shape === "unary" ? {} : webSocket(endpoint, schemas),
   };
@@ -59,26 +65,26 @@ function sharedOf(endpoint: Endpoint, schemas: Schemas): Shared {
 
 function plainItem(
   endpoint: Endpoint,
-  { body, answers, query, socket }: Shared,
+  { body, result, query, socket }: Shared,
   { versioned, id }: PathForm,
 ): JsonSchema {
-  const post = { ...body, ...answers };
+  const post = { ...body, ...result };
   if (versioned) return { ...socket, post: operation(endpoint, { versioned, id }, post) };
   return {
     ...socket,
-    ...(query && !endpoint.postOnly && { get: operation(endpoint, { versioned, id: `${id}-get` }, answers, query) }),
+    ...(query && !endpoint.postOnly && { get: operation(endpoint, { versioned, id: `${id}-get` }, result, query) }),
     post: operation(endpoint, { versioned, id: `${id}-post` }, post),
   };
 }
 
-function socketItem(endpoint: Endpoint, { body, answers, socket }: Shared, { versioned, id }: PathForm): JsonSchema {
+function socketItem(endpoint: Endpoint, { body, result, socket }: Shared, { versioned, id }: PathForm): JsonSchema {
   const opened = {
     101: { description: "The WebSocket is open." },
     ...ERROR_RESPONSES,
     426: { $ref: "#/components/responses/UpgradeRequired" },
   };
   const takesBytes = endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
-  const post = { ...body, ...answers };
+  const post = { ...body, ...result };
   return {
     ...socket,
     get: operation(endpoint, { versioned, id: versioned ? "-socket" : `${id}-get` }, { responses: opened }),
@@ -86,12 +92,15 @@ function socketItem(endpoint: Endpoint, { body, answers, socket }: Shared, { ver
   };
 }
 
-/** `Helloworld.Call` */
+/** The name without the service, such as `Helloworld.Call`. */
 function localName({ service, name }: Endpoint): string {
   return name.slice(service.length + 1);
 }
 
-/** The messages of a WebSocket in both directions, one a text frame: an extension, since OpenAPI cannot describe it. */
+/**
+ * The messages of a WebSocket in both directions, one per text frame. It is an extension, because
+ * OpenAPI cannot describe WebSockets.
+ */
 function webSocket({ method: { input, output } }: Endpoint, schemas: Schemas): JsonSchema {
   return {
     "x-websocket": { sends: schemas.message(input, "input"), receives: schemas.message(output, "output") },
@@ -117,7 +126,7 @@ export function operation(
   ];
   const tokenNeeded = versioned || (callers !== undefined && callers !== Callers.PUBLIC);
   return {
-    // Names of endpoints have no hyphen, so the suffixes keep the IDs unique.
+    // Endpoint names have no hyphen, so the suffixes keep the IDs unique.
     operationId: `${localName(endpoint)}${id}`,
     tags: [grpcServiceOf(endpoint)],
     summary: summary || name,
@@ -130,7 +139,7 @@ export function operation(
     ...deprecation(endpoint),
     "x-resource": resource,
     ...(endpoint.destructive && { "x-destructive": true }),
-    // What the contract promises of a second call with the same request.
+    // What the contract promises about a second call with the same request.
     ...(level !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN && {
       "x-idempotency-level": MethodOptions_IdempotencyLevel[level],
     }),
@@ -145,7 +154,10 @@ function firstSentence(comment: string): string {
   return /^(.*?)\.(?=\s|$)/s.exec(summary)?.[1] ?? summary;
 }
 
-/** Who may call an endpoint of the authority or the registry, which declare it themselves. */
+/**
+ * Who may call an endpoint of the authority or the registry. The contracts of these two declare it
+ * themselves.
+ */
 function callersInWords(callers: Callers | undefined): string {
   if (callers === undefined) return "";
   if (callers === Callers.PUBLIC) return "Everyone may call it.";
@@ -168,7 +180,7 @@ const BOUND_STREAM_WORDS: Readonly<Record<Endpoint["shape"], string>> = {
   bidi_streaming: "",
 };
 
-/** OpenAPI cannot express that parameters exclude each other. */
+/** A text, because OpenAPI cannot express that parameters exclude each other. */
 function oneofWords({ method: { input } }: Endpoint, query: readonly JsonSchema[]): string {
   const excludes = input.oneofs.some(({ fields }) => fields.length > 1);
   return excludes && query.length > 0 ? "Of parameters of which at most one may be given, more are refused." : "";
@@ -185,7 +197,10 @@ function requestBody({ method: { input } }: Endpoint, schemas: Schemas): JsonSch
   };
 }
 
-/** Whether `{}` is a message of the type. Of the types with a JSON form of their own only some take an object. */
+/**
+ * Whether `{}` is a message of the type. Only some of the types with a JSON form of their own
+ * accept an object.
+ */
 function takesObject(type: DescMessage): boolean {
   return !hasOwnForm(type) || TAKES_OBJECT.has(type.typeName);
 }
@@ -198,7 +213,7 @@ export function jsonContent(type: DescMessage, schemas: Schemas, direction: "inp
   return { schema: schemas.message(type, direction), ...(example !== undefined && { example }) };
 }
 
-/** @param field the one field of the response that is answered; default all */
+/** @param field the field of the response that is sent; default: the whole response */
 export function responses(endpoint: Endpoint, schemas: Schemas, field?: DescField): JsonSchema {
   const { method, shape } = endpoint;
   const output = field === undefined ? method.output : field.message;
@@ -228,7 +243,10 @@ function response({ method: { output }, shape }: Endpoint, schemas: Schemas, fie
   return { description: "The answer.", headers, content };
 }
 
-/** The content of a stream. Its messages are described by an extension: JSON Schema can describe a line, but no body of lines. */
+/**
+ * The content of a stream. An extension describes its messages, because JSON Schema can describe a
+ * line, but not a body of lines.
+ */
 function streams(message: JsonSchema, sample: unknown): JsonSchema {
   const failure = { $ref: `#/components/schemas/${ERROR}` };
   const example = JSON.stringify(sample);

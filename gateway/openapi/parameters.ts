@@ -1,6 +1,7 @@
 /**
- * The fields of a message as query parameters (src/json/read/query.ts): `inner.text=x` for a nested field, a repeated name for
- * a list, `counts[key]=1` for a map. Lists and maps of messages have no such form.
+ * The fields of a message as query parameters (src/json/read/query.ts): `inner.text=x` for a nested
+ * field, a repeated name for a list, `counts[key]=1` for a map. Lists and maps of messages cannot
+ * be query parameters.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { commentOf } from "../../src/contract/comments.js";
@@ -9,10 +10,13 @@ import { type JsonSchema, mapKeySchema } from "../../src/json/schema/scalars.js"
 import { hasOwnForm, isRequired, wrapped } from "../../src/json/types.js";
 import { suchAs } from "./examples.js";
 
-/** Deepest nested message whose fields become parameters, since each level may multiply their number. */
+/**
+ * Maximum depth of a message whose fields become parameters, because each level may multiply their
+ * number.
+ */
 const MAX_DEPTH = 3;
 const MAX_PARAMETERS = 50;
-/** Fields that are looked at: a message is looked at again wherever it is nested. */
+/** Maximum fields that are examined. A message is examined again wherever it is nested. */
 const MAX_LOOKED_AT = 1_000;
 
 interface Parameter {
@@ -21,7 +25,10 @@ interface Parameter {
   readonly schema: JsonSchema;
 }
 
-/** The parameters of a GET: at most 50, down to three levels of messages, and none of a message nested in itself. */
+/**
+ * The parameters of a GET: at most 50, from at most three levels of messages, and none of a message
+ * that is nested in itself.
+ */
 export function queryParameters(type: DescMessage, schemas: Schemas): JsonSchema[] {
   return parametersOf(type, schemas).map(({ field, name, schema }) => {
     const example = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING ? suchAs(field) : undefined;
@@ -39,7 +46,10 @@ export function queryParameters(type: DescMessage, schemas: Schemas): JsonSchema
   });
 }
 
-/** The schema of a form: the same fields, but bytes are files, and maps are left out, which forms cannot express. */
+/**
+ * The schema of a form. Bytes are files, and maps are left out, because forms cannot express them.
+ * All other fields are as in a query.
+ */
 export function formSchema(type: DescMessage, schemas: Schemas): JsonSchema {
   const parts = parametersOf(type, schemas).filter(({ field }) => field.fieldKind !== "map");
   const properties = parts.map(({ field, name, schema }): [string, JsonSchema] => {
@@ -52,7 +62,7 @@ export function formSchema(type: DescMessage, schemas: Schemas): JsonSchema {
 
 const FILE: JsonSchema = { type: "string", format: "binary", contentMediaType: "application/octet-stream" };
 
-/** Messages at one depth, each with the messages that it is nested in. */
+/** Messages at one depth, each with the messages in which it is nested. */
 type Level = { type: DescMessage; prefix: string; within: readonly DescMessage[] }[];
 
 function parametersOf(type: DescMessage, schemas: Schemas): Parameter[] {
@@ -82,7 +92,7 @@ function isNested(field: DescField): field is DescField & { fieldKind: "message"
   return field.fieldKind === "message" && !hasOwnForm(field.message);
 }
 
-/** The schema of a parameter; undefined where the field has no form as text. */
+/** The schema of a parameter; undefined if the field cannot be written as text. */
 function schemaOf(field: DescField, schemas: Schemas): JsonSchema | undefined {
   const one = leafSchema(field, schemas);
   if (one === undefined || (field.fieldKind !== "list" && field.fieldKind !== "map")) return one;

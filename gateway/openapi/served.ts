@@ -1,13 +1,13 @@
 /**
  * The OpenAPI documents of the services in the catalog, as the gateway serves them:
  *
- *     /openapi                    the list of documents; also at /openapi/index.json, its name in spec/
+ *     /openapi                    the list of documents; also at /openapi/index.json, as in spec/
  *     /openapi/<service>.json     the document of one service
- *     /openapi/fields             the names of all fields, by service and endpoint, for the search of the pages
+ *     /openapi/fields             the field names of all endpoints, for the search on the pages
  *
- * Each caller sees the endpoints that it may call, as `registry:Registry.Describe` shows them. A caller that may not call
- * that endpoint is refused here, too. What is made of all services is made in turns, since the types of services that were not
- * called yet are parsed for it.
+ * Each caller sees the endpoints that it may call, as in `registry:Registry.Describe`. A caller
+ * that may not call that endpoint is refused here, too. A result for all services is made in steps,
+ * because the types of services that have not been called yet are parsed for it.
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Admission, Guard } from "../../src/access/guard.js";
@@ -29,14 +29,16 @@ import { openApiSteps, summaryOfService } from "./document.js";
 export interface ServedDocumentsOptions {
   readonly catalog: { readonly routes: Routes };
   readonly guard: Guard;
-  /** As the catalog's codecs. */
+  /** The same as in the catalog's codecs. */
   readonly omitZeros?: boolean;
-  /** The gateway's address, which the documents name; default the one that a document was read from. */
+  /**
+   * The gateway's address in the documents. Default: the address from which a document was read.
+   */
   readonly publicUrl?: string | undefined;
 }
 
-/** Documents kept in memory. Callers who may call the same endpoints share one. */
-const MAX_KEPT = 32;
+/** Maximum documents in memory. Callers who may call the same endpoints share a document. */
+const MAX_CACHED = 32;
 
 export class ServedDocuments implements BuiltInRoutes {
   readonly roots: BuiltInRoutes["roots"] = ["/openapi"];
@@ -44,9 +46,12 @@ export class ServedDocuments implements BuiltInRoutes {
   readonly #guard: Guard;
   readonly #omitZeros: boolean | undefined;
   readonly #server: string;
-  /** By service and which of its endpoints are shown; valid as long as the service has these targets. */
-  readonly #kept = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: Promise<string> }>(
-    MAX_KEPT,
+  /**
+   * By service and by which of its endpoints are shown. An entry is valid as long as the service
+   * has these targets.
+   */
+  readonly #cache = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: Promise<string> }>(
+    MAX_CACHED,
   );
 
   constructor({ catalog, guard, omitZeros, publicUrl = "/" }: ServedDocumentsOptions) {
@@ -61,7 +66,7 @@ export class ServedDocuments implements BuiltInRoutes {
     if (path === "/openapi/fields") return this.#fields(request);
     const service = /^\/openapi\/([^/]+)\.json$/i.exec(path)?.[1]?.toLowerCase();
     if (service === undefined) return undefined;
-    // There may be a service of this name.
+    // A service may have the name `index`.
     const isIndex = service === "index" && this.#routes.targetsOf(service) === undefined;
     return isIndex ? this.#index(request) : this.#document(service, request);
   }
@@ -90,22 +95,22 @@ export class ServedDocuments implements BuiltInRoutes {
     return { status: 200, body: await this.#compiled(service, shown, first) };
   }
 
-  /** Made in turns, and once for all who ask meanwhile. */
+  /** Made in steps, and only once for all callers that ask at the same time. */
   #compiled(service: string, shown: readonly Target[], { types }: Target): Promise<string> {
     const targets = this.#routes.targetsOf(service) ?? shown;
     const key = `${service} ${targets.map((target) => (shown.includes(target) ? 1 : 0)).join("")}`;
-    const kept = this.#kept.get(key);
-    if (kept?.targets === targets) return kept.document;
+    const cached = this.#cache.get(key);
+    if (cached?.targets === targets) return cached.document;
     const endpoints = shown.map(({ endpoint }) => endpoint);
     const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
     const [server, omitZeros] = [this.#server, this.#omitZeros];
     const document = inTurns(openApiSteps({ service, endpoints, types, bindings, server, omitZeros }));
-    this.#kept.set(key, { targets, document });
-    document.catch(() => this.#kept.delete(key));
+    this.#cache.set(key, { targets, document });
+    document.catch(() => this.#cache.delete(key));
     return document;
   }
 
-  /** @throws {StatusError} (rejects) as `registry:Registry.Describe` would refuse the caller */
+  /** @throws {StatusError} (rejects) when `registry:Registry.Describe` would refuse the caller */
   async #viewer(request: GatewayRequestHead): Promise<Admission> {
     checkUnambiguous(request.headers);
     const describe = this.#routes.find("/registry/describe");
@@ -118,7 +123,7 @@ export class ServedDocuments implements BuiltInRoutes {
     return targets.filter(({ endpoint }) => isVisible(this.#guard, viewer, endpoint));
   }
 
-  /** The services of which the viewer may see an endpoint, by name, with those endpoints. */
+  /** The services with endpoints that the viewer may see, by name, with these endpoints. */
   #visibleServices(viewer: Admission): [name: string, endpoints: readonly Endpoint[]][] {
     return [...this.#routes.services].sort().flatMap((name) => {
       const endpoints = this.#shown(name, viewer).map(({ endpoint }) => endpoint);
@@ -141,13 +146,16 @@ export function indexEntry(name: string, endpoints: readonly Endpoint[], folder:
   return { name, summary: summaryOfService(name, endpoints), document: `${folder}${name}.json` };
 }
 
-/** Most names of an endpoint that are searched. */
+/** Maximum field names of an endpoint that the search covers. */
 const MAX_NAMES = 500;
 
-/** By method: the descriptors of a method never change. */
+/** By method. The descriptors of a method never change. */
 const knownNames = new WeakMap<DescMethod, readonly string[]>();
 
-/** The distinct names of all fields of an endpoint, nested messages included, in lowerCamelCase, for the search of the pages. */
+/**
+ * The distinct names of all fields of an endpoint, with nested messages, in lowerCamelCase, for the
+ * search on the pages.
+ */
 function fieldNames(method: DescMethod): readonly string[] {
   const before = knownNames.get(method);
   if (before !== undefined) return before;

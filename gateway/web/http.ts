@@ -1,4 +1,7 @@
-/** Sends a request to the gateway that served this page. A token is sent in a header, never in the address. */
+/**
+ * Sends a request to the gateway that served this page. A token is sent in a header, never in the
+ * address.
+ */
 import { readError } from "../../src/api/errors.js";
 
 /** A call that failed. `message` is the error's Detail, written for the caller. */
@@ -14,7 +17,7 @@ export class ApiError extends Error {
     this.requestId = requestId;
   }
 
-  /** Converts what fetch, or reading its response, has thrown. */
+  /** Converts an error of fetch, or an error from reading its response. */
   static from(thrown: unknown): ApiError {
     if (thrown instanceof ApiError) return thrown;
     if ((thrown as Error)?.name === "TimeoutError") return new ApiError(0, "The gateway did not answer in time");
@@ -24,13 +27,22 @@ export class ApiError extends Error {
 
 const DEADLINE_MS = 30_000;
 
-/** Clocks that differ by less count as equal: the header Date is in whole seconds, and may be as old as an answer can be. */
+/**
+ * Clocks that differ by less count as equal. The header Date is in whole seconds, and a response
+ * may be as old as the deadline.
+ */
 const CLOCK_TOLERANCE_MS = DEADLINE_MS;
 
-/** How much the gateway's clock is ahead of this machine's, in milliseconds, by the last answer that says so. */
+/**
+ * How far the gateway's clock is ahead of this computer's, in milliseconds, according to the last
+ * response with a date.
+ */
 let clockLead = 0;
 
-/** The time by the gateway's clock, in milliseconds since 1970: a visitor's clock may be hours off. */
+/**
+ * The time by the gateway's clock, in milliseconds since 1970. The clock of a visitor's computer
+ * may be wrong by hours.
+ */
 export function gatewayTime(): number {
   return Date.now() + clockLead;
 }
@@ -41,7 +53,7 @@ export interface RequestOptions {
 }
 
 /**
- * Sends a POST with a JSON object, and gives the JSON object of the response.
+ * Sends a POST with a JSON object, and returns the JSON object of the response.
  * @param path such as `/v1/auth/Auth/WhoAmI`
  * @throws {ApiError}
  */
@@ -49,12 +61,12 @@ export function post<HttpResult>(path: string, body: unknown, options: RequestOp
   return json(request(path, { method: "POST", body: JSON.stringify(body) }, options));
 }
 
-/** Sends a GET, and gives the JSON object of the response. @throws {ApiError} */
+/** Sends a GET, and returns the JSON object of the response. @throws {ApiError} */
 export function get<HttpResult>(path: string, options: RequestOptions = {}): Promise<HttpResult> {
   return json(getText(path, options));
 }
 
-/** Sends a GET, and gives the text of the response. @throws {ApiError} */
+/** Sends a GET, and returns the text of the response. @throws {ApiError} */
 export function getText(path: string, options: RequestOptions = {}): Promise<string> {
   return request(path, { method: "GET" }, options);
 }
@@ -81,7 +93,7 @@ async function request(path: string, init: RequestInit, { token, signal }: Reque
       redirect: "error",
       signal: signal === undefined ? deadlineMonotonicMs : AbortSignal.any([signal, deadlineMonotonicMs]),
     });
-    // A GET may be answered from the browser's cache, with the date of then.
+    // The response to a GET may come from the browser's cache, with an old date.
     if (init.method === "POST") readClock(response.headers);
     if (response.ok) return await response.text();
     throw await toApiError(response);

@@ -20,7 +20,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   const who = useSession();
   const before = useRef(who);
   useEffect(() => {
-    // The button that signed in or out is gone.
+    // The button that signed in or out no longer exists.
     if (before.current !== who) keepFocus();
     before.current = who;
   }, [who]);

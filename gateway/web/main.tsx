@@ -1,18 +1,19 @@
 /**
- * Portico's web pages. They have two parts: explore/ shows the services that the visitor may call, and console/ manages
- * keys, rules, accounts and namespaces.
+ * Portico's web pages. They have two parts: explore/ shows the services that the visitor may call,
+ * and console/ manages keys, rules, accounts and namespaces.
  *
- * main.tsx draws the layout and the part that the address names. A part is a folder with a page.tsx, whose default
- * export draws every page below its address; it is loaded when it is first needed.
+ * main.tsx draws the layout and the part that the address names. A part is a folder with a
+ * page.tsx, whose default export draws every page below its address. A part is loaded when it is
+ * first needed.
  *
  *     explore/  console/      the two parts
- *     session/                who is signed in, and calls of Portico's own endpoints
+ *     session/                the account that is signed in, and calls of Portico's own endpoints
  *     ui/                     components of both parts; styles/ has their CSS
  *     state/                  the address, the focus, loading, light and dark
  *     http.ts                 one request to the gateway
  *
- * The pages use only the HTTP API that everyone can call. Text from elsewhere is shown as text: nothing sets markup,
- * and the browser is told to refuse it (gateway/built-in/pages.ts).
+ * The pages use only the HTTP API that everyone can call. Text from elsewhere is shown as text. No
+ * code sets markup, and a header makes the browser refuse it (gateway/built-in/pages.ts).
  */
 import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -1,4 +1,7 @@
-/** Errors of Connect (https://connectrpc.com/docs/protocol#error-end-stream): a code by name, a message, and details. */
+/**
+ * Errors of Connect: the name of a code, a message, and details.
+ * https://connectrpc.com/docs/protocol#error-end-stream
+ */
 
 import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
@@ -11,7 +14,7 @@ export interface ConnectError {
   readonly details?: readonly { readonly type: string; readonly value: string }[];
 }
 
-/** `not_found` for NOT_FOUND; Connect writes `canceled` as Americans do. */
+/** `not_found` for NOT_FOUND. Connect spells `canceled` with one l. */
 const NAMES: ReadonlyMap<Code, string> = new Map(
   Object.entries(Code).flatMap(([name, code]) =>
     typeof code === "number" ? [[code, code === Code.CANCELLED ? "canceled" : name.toLowerCase()]] : [],

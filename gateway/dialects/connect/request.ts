@@ -2,7 +2,7 @@
 import { HttpError } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
 
-/** @throws {HttpError} 400 for another version than 1 */
+/** @throws {HttpError} 400 for any version but 1 */
 export function checkVersion(version: string | undefined): void {
   if (version === undefined || version === "1") return;
   throw new HttpError(400, 'Connect-Protocol-Version must be "1"');

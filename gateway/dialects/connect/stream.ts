@@ -1,6 +1,7 @@
 /**
- * Streams of Connect (https://connectrpc.com/docs/protocol#streaming-rpcs): messages in envelopes, and at the end of the body a
- * frame with the error and the trailers as JSON, whatever the codec.
+ * Streams of Connect (https://connectrpc.com/docs/protocol#streaming-rpcs): messages in envelopes,
+ * and at the end of the body a frame with the error and the trailers. This frame is JSON with every
+ * codec.
  */
 import { ENCODINGS, firstAccepted } from "../rpc/compression.js";
 import { type EnvelopeProtocol, envelope } from "../rpc/protocol.js";

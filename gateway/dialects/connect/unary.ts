@@ -1,7 +1,8 @@
 /**
- * Unary calls of Connect (https://connectrpc.com/docs/protocol#unary-rpcs): the message is the body of a POST, or, where the
- * endpoint is declared free of side effects, in the query of a GET. The answer is the body of a response with status 200, an
- * error a JSON object with its own HTTP status.
+ * Unary calls of Connect (https://connectrpc.com/docs/protocol#unary-rpcs). The message is the body
+ * of a POST. If the contract declares the endpoint free of side effects, the message may also be in
+ * the query of a GET. The response message is the body of a response with status 200. An error is a
+ * JSON object with its own HTTP status.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
@@ -32,7 +33,7 @@ export class ConnectUnary implements Dialect {
   readonly #codec: RpcCodec;
   readonly #maxMessage: number;
 
-  /** @param maxMessage most bytes of a message, before and after decompression */
+  /** @param maxMessage maximum bytes of a message, before and after decompression */
   constructor(codec: RpcCodec, maxMessage: number) {
     this.#codec = codec;
     this.#maxMessage = maxMessage;
@@ -122,7 +123,10 @@ function streams({ name }: Endpoint): HttpError {
   return new HttpError(415, `${name} streams: send application/connect+proto or application/connect+json`);
 }
 
-/** The message of a GET: `?connect=v1&encoding=json&message=…`, with `base64=1` and `compression=gzip` where they apply. */
+/**
+ * Reads the message of a GET: `?connect=v1&encoding=json&message=…`, optionally with `base64=1` and
+ * `compression=gzip`.
+ */
 function messageOfQuery(query: string, maxMessage: number): Uint8Array {
   const parameters = new Map(parseQuery(query));
   const message = parameters.get("message") ?? "";
@@ -131,7 +135,7 @@ function messageOfQuery(query: string, maxMessage: number): Uint8Array {
   return encoding === undefined ? bytes : decompressQuery(encoding, bytes, maxMessage);
 }
 
-/** Base64 of URLs, with or without padding (RFC 4648 §5). */
+/** Base64url, with or without padding (RFC 4648 §5). */
 const BASE64_URL = /^[A-Za-z0-9_-]*={0,2}$/;
 
 function decodeBase64Url(text: string): Buffer {
@@ -139,7 +143,7 @@ function decodeBase64Url(text: string): Buffer {
   return Buffer.from(text, "base64url");
 }
 
-/** The codec that the query of a GET names; undefined where the query is none of Connect. */
+/** The codec that the query of a GET names; undefined if it is not a query of Connect. */
 export function codecOfQuery(target: string): RpcCodec | undefined {
   const query = queryOf(target);
   if (!/(?:^|&)connect=v1(?:&|$)/.test(query)) return undefined;

@@ -1,6 +1,7 @@
 /**
- * gRPC-Web (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md): gRPC for browsers, which give pages no trailers. So the
- * trailers are the last frame of the body, with names in lower case.
+ * gRPC-Web (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md): gRPC for browsers, which
+ * do not give trailers to pages. So the trailers are the last frame of the body, with lower-case
+ * names.
  */
 
 import { mirroredEncoding, readGrpcTimeout } from "../grpc/grpc.js";

@@ -1,4 +1,7 @@
-/** gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md), over HTTP/2 alone: its status is in trailers. */
+/**
+ * gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). It needs HTTP/2, because
+ * its status is in trailers.
+ */
 
 import { parseTimeout } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
@@ -32,8 +35,9 @@ export function readGrpcTimeout({ timeout }: RequestHeaders): number | undefined
 }
 
 /**
- * Answers are compressed for clients that compress: every client says that it accepts compression, whether it wants any or not
- * (https://github.com/grpc/grpc/blob/master/doc/compression.md).
+ * Responses are compressed only for clients that compress their requests. The header
+ * grpc-accept-encoding is no sign that a client wants compression, because every client sends it.
+ * https://github.com/grpc/grpc/blob/master/doc/compression.md
  */
 export function mirroredEncoding({ grpcEncoding, grpcAcceptEncoding }: RequestHeaders): ContentCoding | undefined {
   const encoding = encodingOf(grpcEncoding);

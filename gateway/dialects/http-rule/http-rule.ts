@@ -1,6 +1,7 @@
 /**
- * The dialect of `google.api.http` annotations: a service's endpoints as a REST API, at the paths and with the methods that its
- * .proto files declare. Messages, streams and errors look as in the JSON dialect. docs/rest.md describes it.
+ * The dialect of `google.api.http` annotations: a service's endpoints as a REST API, with the paths
+ * and methods that its .proto files declare. Messages, streams and errors look as in the JSON
+ * dialect. docs/rest.md describes it.
  */
 import { pathOf as endpointPathOf } from "../../../src/contract/endpoint.js";
 import type { Binding } from "../../../src/contract/http-rule.js";
@@ -29,7 +30,7 @@ import {
   writeResponse,
 } from "./message.js";
 
-/** The binding of a route as `findRoute` gave it. @throws {HttpError} 503 as `bindingFor` */
+/** The target's binding for a route from `findRoute`. @throws {HttpError} 503 like `bindingFor` */
 function bindingOf(target: Target, route: Route): Binding {
   return bindingFor(target, route as BoundRoute);
 }
@@ -55,7 +56,7 @@ export const httpRule: Dialect = {
   },
 };
 
-/** How the guard's refusal begins. */
+/** The first words of the guard's refusal. */
 const UNAUTHORIZED = "Unauthorized call made to ";
 const TOKEN_NEEDED = "below /v1/ a valid token is needed, besides a rule that grants";
 
@@ -75,7 +76,7 @@ function findRoute(request: GatewayRequestHead, { bindings }: Routes): BoundRout
   return { target, versioned, binding, values };
 }
 
-/** A HEAD is answered as GET is, unless a binding is for HEAD. */
+/** A HEAD request uses the binding for GET, unless the path has a binding for HEAD. */
 function matchOf(
   { method }: GatewayRequestHead,
   path: string,
@@ -85,7 +86,7 @@ function matchOf(
   return bindings.find(method, path) ?? (method === "HEAD" ? bindings.find("GET", path) : undefined);
 }
 
-/** @throws {HttpError} 405 where the path has bindings for other methods */
+/** @throws {HttpError} 405 if the path has bindings for other methods */
 function withoutMethod({ method }: GatewayRequestHead, path: string, bindings: BindingTable): BareResponse | undefined {
   const bound = bindings.methodsOf(path);
   if (bound.size === 0) return undefined;
@@ -96,7 +97,7 @@ function withoutMethod({ method }: GatewayRequestHead, path: string, bindings: B
   throw new HttpError(405, `The method must be one of ${header[1]}, not ${method}`, { headers: header });
 }
 
-/** Calls an endpoint that streams: a stream of answers, or an upload. */
+/** Calls a streaming endpoint: with a stream as the response's body, or by an upload. */
 function openStream(
   request: GatewayRequest,
   chunks: readonly Uint8Array[],

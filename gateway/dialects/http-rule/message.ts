@@ -1,6 +1,7 @@
 /**
- * Messages of the http-rule dialect. The fields of a request come from three places: those of the template's variables from the
- * path, those of `body` from the body, and all others from the query. A field of the path is set by nothing else.
+ * Messages of the http-rule dialect. The fields of a request come from three places: the variables
+ * of the template from the path, the field `body` from the body, and all others from the query.
+ * Only the path can set a field of the path.
  */
 
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
@@ -36,8 +37,8 @@ export interface BoundRoute extends Route {
 }
 
 /**
- * The binding as the target's contract has it: its fields are those of that contract.
- * @throws {HttpError} 503 where the instance has another contract, without the binding
+ * The same binding in the contract of the target: its fields are fields of that contract.
+ * @throws {HttpError} 503 if the target's instance has another contract, without the binding
  */
 export function bindingFor(target: Target, { binding }: BoundRoute): Binding {
   const { prefix, httpMethod, template } = binding;
@@ -48,7 +49,10 @@ export function bindingFor(target: Target, { binding }: BoundRoute): Binding {
   throw new HttpError(503, `${target.endpoint.name} is being updated, and not all of its instances have this path yet`);
 }
 
-/** The message that the body of a binding is: of the request, of one of its fields, or undefined where it is no message. */
+/**
+ * The message type of the body: the whole request or one of its fields. Undefined if the body is
+ * not a message.
+ */
 function bodyTypeOf({ body }: Binding, target: Target): DescMessage | undefined {
   return body === "*" ? target.input : body?.message;
 }
@@ -59,12 +63,16 @@ function takesRaw(binding: Binding, target: Target): boolean {
   return type !== undefined && isHttpBody(type);
 }
 
-/** Whether a body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
+/**
+ * Whether a body is passed on in chunks: raw bytes, for an endpoint that takes a stream of them.
+ */
 export function takesChunks(binding: Binding, target: Target): boolean {
   return target.endpoint.shape === "client_streaming" && takesRaw(binding, target);
 }
 
-/** Refuses, by its headers, a body that the binding does not take. @throws {HttpError} 400, 415 */
+/**
+ * Rejects, by its headers, a body that the binding does not accept. @throws {HttpError} 400, 415
+ */
 export function checkBody({ headers, method }: GatewayRequestHead, binding: Binding, target: Target): void {
   if (!announcesBody(headers)) return;
   if (binding.body === undefined) {
@@ -102,7 +110,7 @@ function readJson(data: Uint8Array, target: Target, { body }: Binding): Uint8Arr
   return data.length === 0 ? NOTHING : target.field(body as DescField).read(data);
 }
 
-/** A message in the field of the request that the body is. */
+/** Puts a message into the field of the request that the body fills. */
 function wrapped(message: Uint8Array, { body }: Binding): Uint8Array {
   if (body === "*") return message;
   return new BinaryWriter()
@@ -111,7 +119,10 @@ function wrapped(message: Uint8Array, { body }: Binding): Uint8Array {
     .finish();
 }
 
-/** Makes the messages of an upload: each has a piece of the body, and the fields of the path and the query. */
+/**
+ * Returns a function that makes the messages of an upload. Each message has a chunk of the body,
+ * and the fields of the path and the query.
+ */
 export function chunkWriter(
   request: GatewayRequestHead,
   target: Target,
@@ -144,7 +155,7 @@ const MAX_ECHO = 40;
 
 /**
  * The parameters of the query, without those that the path sets.
- * @throws {HttpError} 400 for a query where all fields are in the body, and for a field of the body
+ * @throws {HttpError} 400 if the query sets a field of the body, or if all fields are in the body
  */
 function queryParameters(request: GatewayRequestHead, { body, variables }: Binding): Parameter[] {
   const query = queryOf(request.target);
@@ -168,7 +179,10 @@ function isNamed(field: DescField, name: string | undefined): boolean {
   return field.jsonName === name || field.name === name;
 }
 
-/** The reply of a unary call or an upload. @throws {HttpError} 502 as `writeMessage` of the JSON dialect */
+/**
+ * The response to a unary call or an upload. @throws {HttpError} 502 like `writeMessage` of the
+ * JSON dialect
+ */
 export function writeResponse(target: Target, message: Uint8Array, { responseBody: field }: Binding): BareResponse {
   if (field === undefined) return writeMessage(target, message);
   if (isRawField(field)) {

@@ -1,19 +1,26 @@
 /**
- * Puts the fields that a path sets into a message in wire bytes, in place of what a body gave for them. The wire format would
- * let them just follow, but not every reader merges the two occurrences of a message, and a zero is not on the wire.
+ * Puts the fields that a path sets into a message in wire bytes, and removes the values that a body
+ * gave for them. Appending the fields would be valid in the wire format. But not every reader
+ * merges two occurrences of a message, and a field with the value zero is not on the wire.
  */
 import type { DescField } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
 /** The fields of a message that a path sets. */
 export interface PathFields {
-  /** Fields that the path sets, and other members of their oneofs: what the message has of them is left out. */
+  /**
+   * Fields that the path sets, and the other members of their oneofs. They are removed from the
+   * message.
+   */
   readonly replaced: ReadonlySet<number>;
-  /** Messages of which the path sets fields. */
+  /** Submessages in which the path sets fields. */
   readonly within: ReadonlyMap<number, PathFields>;
 }
 
-/** @param variables the fields of each variable's path, from the message's own to the value's */
+/**
+ * @param variables each variable's path as fields, from the message's own field to the value's
+ * field
+ */
 export function pathFieldsOf(variables: readonly (readonly DescField[])[]): PathFields {
   const replaced = new Set<number>();
   const inner = new Map<DescField, (readonly DescField[])[]>();
@@ -29,7 +36,7 @@ export function pathFieldsOf(variables: readonly (readonly DescField[])[]): Path
 
 /**
  * The message with the values of the path.
- * @param values a message with the fields that the path sets and no others
+ * @param values a message that has only the fields that the path sets
  */
 export function withPathFields(message: Uint8Array, values: Uint8Array, fields: PathFields): Uint8Array {
   const writer = new BinaryWriter();
@@ -53,7 +60,10 @@ export function withPathFields(message: Uint8Array, values: Uint8Array, fields: 
 
 const NOTHING = new Uint8Array(0);
 
-/** Copies the fields of a message, except those that `take` takes. It gets the content of those with a length in front. */
+/**
+ * Copies the fields of a message, except those for which `take` returns true. `take` gets the
+ * content of length-delimited fields.
+ */
 function copy(message: Uint8Array, writer: BinaryWriter, take: (number: number, content: Uint8Array) => boolean): void {
   const reader = new BinaryReader(message);
   while (reader.pos < reader.len) {

@@ -1,6 +1,7 @@
 /**
- * Portico's own dialect, JSON over plain HTTP: a GET has its message in the query, a POST in the body. Streams are NDJSON,
- * server-sent events or WebSockets. docs/json.md and docs/streams.md describe it.
+ * Portico's own dialect, JSON over plain HTTP. A GET has its message in the query, a POST in the
+ * body. Streams are NDJSON, server-sent events or WebSockets. docs/json.md and docs/streams.md
+ * describe the dialect.
  */
 
 import { parseTimeout } from "../../../src/call/metadata.js";
@@ -52,7 +53,7 @@ export const json: Dialect = {
 };
 
 const POST_ONLY = allowing("POST", "OPTIONS");
-/** The request for a WebSocket (RFC 6455 §4.1). */
+/** A request that opens a WebSocket is a GET (RFC 6455 §4.1). */
 const WEBSOCKET = allowing("GET", "OPTIONS");
 const GET_OR_POST = allowing("GET", "HEAD", "POST", "OPTIONS");
 
@@ -61,7 +62,7 @@ function methods({ upgrade }: GatewayRequestHead, endpoint: Endpoint, { versione
   return endpoint.postOnly || (versioned && isPlain(endpoint)) ? POST_ONLY : GET_OR_POST;
 }
 
-/** By gRPC's header: HTTP has none for it. */
+/** Reads gRPC's header, because HTTP has no header for a timeout. */
 function readTimeout({ timeout }: RequestHeaders): number | undefined {
   if (timeout === undefined) return undefined;
   const milliseconds = parseTimeout(timeout);
@@ -69,7 +70,10 @@ function readTimeout({ timeout }: RequestHeaders): number | undefined {
   throw new HttpError(400, "Grpc-Timeout must be up to eight digits and a unit (H M S m u n), such as 500m");
 }
 
-/** Calls an endpoint in the way of its shape: over a WebSocket, by an upload, or with a stream as the response's body. */
+/**
+ * Calls a streaming endpoint: over a WebSocket, by an upload, or with a stream as the response's
+ * body.
+ */
 function openStream(
   request: GatewayRequest,
   body: readonly Uint8Array[],
@@ -96,10 +100,16 @@ function openWebSocket(request: GatewayRequest, options: StreamCallOptions): Bar
   return { status: 101, body: "", session };
 }
 
-/** Has nginx pass each message on at once (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering). */
+/**
+ * Makes nginx pass each message on at once.
+ * https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
+ */
 export const UNBUFFERED: readonly string[] = ["X-Accel-Buffering", "no"];
 
-/** How the messages of a response stream are written: as JSON, or as the raw bytes of a google.api.HttpBody. */
+/**
+ * How the messages of a response stream are written: as JSON, or as the raw bytes of a
+ * google.api.HttpBody.
+ */
 export type ResponseEncoder =
   | { readonly toJson: (message: Uint8Array) => string; readonly toRaw?: undefined }
   | { readonly toRaw: (message: Uint8Array) => HttpBody };
@@ -110,17 +120,17 @@ function responseEncoderOf(target: Target): ResponseEncoder {
   return { toJson: (message) => writeJson(target, message) };
 }
 
-/** Begins the response of a server-streaming endpoint when its first message has come. */
+/** Begins the response of a server-streaming endpoint when the first message has arrived. */
 export async function openResponse(
   request: GatewayRequest,
   message: Uint8Array,
   options: StreamCallOptions,
-  answers: ResponseEncoder,
+  encoder: ResponseEncoder,
 ): Promise<BareResponse> {
-  const raw = answers.toRaw !== undefined;
+  const raw = encoder.toRaw !== undefined;
   const events = !raw && acceptsEvents(listOf(request.rawHeaders, "accept"));
   if (events && isComplete(listOf(request.rawHeaders, "last-event-id"))) return { status: 204, body: "" };
-  const format = formatOf(answers, events);
+  const format = formatOf(encoder, events);
   const body = new ResponseStream(options, message, format);
   request.onAbort((reason) => body.stop(reason));
   const contentType = await body.contentType;
@@ -129,7 +139,7 @@ export async function openResponse(
   return { status: 200, headers, contentType, body };
 }
 
-function formatOf(answers: ResponseEncoder, events: boolean): StreamFormat {
-  if (answers.toRaw !== undefined) return rawChunks(answers.toRaw);
-  return events ? serverSentEvents(answers.toJson) : ndjson(answers.toJson);
+function formatOf(encoder: ResponseEncoder, events: boolean): StreamFormat {
+  if (encoder.toRaw !== undefined) return rawChunks(encoder.toRaw);
+  return events ? serverSentEvents(encoder.toJson) : ndjson(encoder.toJson);
 }

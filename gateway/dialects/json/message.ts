@@ -1,4 +1,7 @@
-/** Messages of the JSON dialect: the content types of requests, how they become wire bytes, and wire bytes a body. */
+/**
+ * Messages of the JSON dialect: which content types a request may have, how a request becomes wire
+ * bytes, and how wire bytes become a response.
+ */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { TooLargeError } from "../../../src/json/codec.js";
@@ -16,12 +19,18 @@ export function isHttpBody({ typeName }: DescMessage): boolean {
   return typeName === "google.api.HttpBody";
 }
 
-/** Whether plain HTTP can carry the call: a request stream needs a WebSocket, or is the body of one POST. */
+/**
+ * Whether plain HTTP can carry the call. A request stream needs a WebSocket, or is the body of one
+ * POST.
+ */
 export function isPlain({ shape }: Endpoint): boolean {
   return shape === "unary" || shape === "server_streaming";
 }
 
-/** Refuses a body of a content type that the endpoint's request does not take. @throws {HttpError} 415, 400 with another method */
+/**
+ * Rejects a body whose content type the endpoint does not accept.
+ * @throws {HttpError} 415; 400 for another method than POST
+ */
 export function checkBody(request: GatewayRequestHead, target: Target): void {
   const { input } = target;
   const { contentType } = request.headers;
@@ -36,7 +45,7 @@ export function notJson(): HttpError {
   return new HttpError(415, "The body must be JSON in UTF-8, sent with Content-Type: application/json");
 }
 
-/** Refuses a content coding in which the body cannot be read. @throws {HttpError} 415 */
+/** Rejects a content coding in which the gateway cannot read the body. @throws {HttpError} 415 */
 export function checkCoding(headers: RequestHeaders, inChunks: boolean): void {
   if (inChunks) checkNotCoded(headers);
   else codingOf(headers);
@@ -48,12 +57,18 @@ export function isJson(contentType = ""): boolean {
   return contentType === "application/json" || JSON_TYPE.test(contentType);
 }
 
-/** Whether a POST's body is sent on in pieces: raw bytes, for an endpoint that takes a stream of them. */
+/**
+ * Whether a POST's body is passed on in chunks: raw bytes, for an endpoint that takes a stream of
+ * them.
+ */
 export function takesChunks(_request: GatewayRequestHead, target: Target): boolean {
   return target.endpoint.shape === "client_streaming" && isHttpBody(target.input);
 }
 
-/** The message of a POST, from its body; of a GET, from its query. @throws {JsonError} @throws {HttpError} 400 */
+/**
+ * Reads the message: of a POST from its body, of a GET from its query. @throws {JsonError} @throws
+ * {HttpError} 400
+ */
 export function readMessage(
   { method, target, headers: { contentType = "" } }: GatewayRequestHead,
   { input, request }: Target,
@@ -67,10 +82,13 @@ export function readMessage(
   return isJson(contentType) ? request.read(body) : readForm(input, request, contentType, body);
 }
 
-/** Where a body of several pieces is joined. All that is read from it is copied, so the next one may overwrite it. */
+/**
+ * The buffer in which the chunks of a body are joined. The readers copy all that they read, so the
+ * next body may overwrite the buffer.
+ */
 const joinBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
-/** The pieces as one body, valid until the next call. */
+/** Joins the chunks to one body, which is valid until the next call of this function. */
 export function joined(chunks: readonly Uint8Array[]): Uint8Array {
   if (chunks.length === 1) return chunks[0] as Uint8Array;
   let size = 0;
@@ -84,7 +102,7 @@ export function joined(chunks: readonly Uint8Array[]): Uint8Array {
   return joinBuffer.subarray(0, size);
 }
 
-/** Refuses a query where the message does not come from it. @throws {HttpError} 400 */
+/** Rejects a query where the message does not come from the query. @throws {HttpError} 400 */
 export function checkNoQuery(target: string): void {
   if (queryOf(target) === "") return;
   throw new HttpError(
@@ -93,10 +111,13 @@ export function checkNoQuery(target: string): void {
   );
 }
 
-/** The message of a request that sends none. */
+/** The message of a request without a body. */
 export const EMPTY_OBJECT = Buffer.from("{}");
 
-/** The reply of a unary call. @throws {HttpError} 502 for bytes that are no message of the response type, or too large a one */
+/**
+ * The response to a unary call.
+ * @throws {HttpError} 502 for a message that is too large, or is not of the response type
+ */
 export function writeMessage(target: Target, message: Uint8Array): BareResponse {
   if (isHttpBody(target.output)) {
     const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
@@ -109,7 +130,9 @@ export function writeMessage(target: Target, message: Uint8Array): BareResponse 
   }
 }
 
-/** A message of a stream as JSON without line breaks. @throws {HttpError} 502 as `writeMessage` */
+/**
+ * A message of a stream as JSON without line breaks. @throws {HttpError} 502 like `writeMessage`
+ */
 export function writeJson(target: Target, message: Uint8Array): string {
   try {
     return target.response.write(message);
@@ -118,7 +141,7 @@ export function writeJson(target: Target, message: Uint8Array): string {
   }
 }
 
-/** The error of a service whose answer cannot be read or written. */
+/** The error for a response of a service that cannot be read or written. */
 export function toResponseError({ endpoint: { service }, output }: Target, cause: unknown): Error {
   if (cause instanceof MissingTypesError) return cause;
   if (cause instanceof TooLargeError) return responseTooLargeError(service, cause.message, cause);

@@ -1,13 +1,15 @@
 /**
- * The Model Context Protocol at `POST /mcp`, by which agents find and call endpoints as tools. A call is a call like any other:
- * the stages admit, log and count it. Everything else is answered here:
+ * The Model Context Protocol at `POST /mcp`. Agents find and call endpoints as tools. The stages
+ * admit, log and count a tool call like any other call. This folder responds to all other messages
+ * itself:
  *
- *     server/discover, initialize, ping   what is spoken here (server-info.ts)
+ *     server/discover, initialize, ping   the protocol revisions and features (server-info.ts)
  *     tools/list                          the endpoints that this caller may call (tools.ts)
  *     tools/call                          one of them (tool-result.ts, stream-format.ts)
- *     subscriptions/listen                news of changes of that list (subscription-stream.ts)
+ *     subscriptions/listen                notifications of changes (subscription-stream.ts)
  *
- * It holds no sessions: revision 2026-07-28 has none, and in earlier ones they are optional (revision.ts).
+ * The gateway keeps no sessions: revision 2026-07-28 has none, and in earlier revisions they are
+ * optional (revision.ts).
  */
 import type { Admission, Guarded, SigningGuard } from "../../../src/call/admission.js";
 import type { Config } from "../../../src/config/config.js";
@@ -52,7 +54,10 @@ import { isObjectInJson, VALUE } from "./tool-schema.js";
 import { CALL, DESCRIBE, describedTool, findTool, listedTools, SEARCH, search } from "./tools.js";
 
 export const PATH = "/mcp";
-/** What the guard decides on before a message is received: anyone may send one. Which tools it may call, it is asked for each. */
+/**
+ * The guard decides about this endpoint before a message is received: anyone may send a message. It
+ * decides about each tool separately.
+ */
 const MESSAGES: Guarded = {
   service: "gateway",
   name: "gateway:Mcp",
@@ -60,7 +65,7 @@ const MESSAGES: Guarded = {
   segments: { type: "service", name: "gateway", endpoint: "mcp" },
   callers: Callers.PUBLIC,
 };
-/** Bytes of a message that calls no tool. */
+/** Maximum bytes of a message that calls no tool. */
 const MAX_BUILT_IN_BODY = 64 * 1024;
 const POST_ONLY = allowing("POST", "OPTIONS");
 const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
@@ -83,7 +88,7 @@ interface Received {
   readonly sender: Admission;
 }
 
-/** The route to a tool. Its body is the text of the arguments: a JSON object. */
+/** The route to a tool. Its body is the text of the arguments, which is a JSON object. */
 interface ToolRoute extends Route, Pick<Received, "message" | "id" | "members" | "stateless"> {
   readonly body: readonly [Uint8Array];
 }
@@ -117,7 +122,7 @@ export class Mcp implements Dialect {
     return json.readTimeout(headers);
   }
 
-  /** The body has been received when a call reaches the stages. */
+  /** Checks nothing: the body has already been received when a call reaches the stages. */
   checkBody(): void {}
 
   takesChunks(): boolean {
@@ -164,7 +169,8 @@ export class Mcp implements Dialect {
     const format = new ToolStreamFormat({ id, target, members, progressToken: metaOf(message).progressToken });
     const body = new ResponseStream(options, this.readMessage(request, target, received), format);
     request.onAbort((reason) => {
-      // Before the revision without sessions a client that goes has not cancelled its call.
+      // In the revisions before 2026-07-28, a client that closes the connection does not cancel its
+      // call.
       if (stateless || reason.status !== 499) body.stop(reason);
       else body.drop();
     });
@@ -172,10 +178,13 @@ export class Mcp implements Dialect {
     return { status: 200, headers: UNBUFFERED, contentType, body };
   }
 
-  /** An error of the endpoint is a result, which the model gets to read; a refusal is an error of HTTP and of JSON-RPC. */
+  /**
+   * An error of the endpoint becomes a tool result, so that the model reads it. A refusal becomes
+   * an error of HTTP and of JSON-RPC.
+   */
   writeError(request: GatewayRequestHead, failure: Failure, about: FailedRequest): BareResponse {
     const route = about.route as ToolRoute | undefined;
-    // What fails once the guard has admitted the call is the endpoint's.
+    // After the guard has admitted the call, every error is an error of the endpoint.
     if (route !== undefined && about.admission !== undefined) {
       const { body } = json.writeError(request, failure, about);
       return { status: 200, body: resultText(route.id, failedResult(String(body), route.members)) };
@@ -201,7 +210,7 @@ export class Mcp implements Dialect {
     throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
   }
 
-  /** The route of the tool that a message calls, or the reply to any other message. */
+  /** The route of the tool that a message calls, or the response to any other message. */
   async #response(
     request: GatewayRequestHead,
     body: readonly Uint8Array[],
@@ -223,14 +232,20 @@ export class Mcp implements Dialect {
     }
   }
 
-  /** Only the arguments of a tool may be large. Before the revision with `Mcp-Method` only the body says what it is. */
+  /**
+   * Only the arguments of a tool may be large. In revisions without the header `Mcp-Method`, only
+   * the body says whether it calls a tool.
+   */
   #maxBody(request: GatewayRequestHead): number {
     const { maxBody } = this.#options.config;
     const method = single(request.rawHeaders, "mcp-method");
     return method === undefined || method === "tools/call" ? maxBody : Math.min(MAX_BUILT_IN_BODY, maxBody);
   }
 
-  /** The text of the result of a method that calls no endpoint and opens no stream. @throws {RpcError} (rejects) */
+  /**
+   * The text of the result of a method that calls no endpoint and opens no stream. @throws
+   * {RpcError} (rejects)
+   */
   async #resultOf({ request, message, stateless, members, sender }: Received): Promise<string> {
     const { method, params } = message;
     if (method === "tools/list") {
@@ -253,17 +268,17 @@ export class Mcp implements Dialect {
     if (typeof name !== "string") throw badParams("params.name must be the name of a tool");
     if (!isObject(given)) throw badParams("params.arguments must be an object");
     const text = memberText(message.paramsText, "arguments") ?? "{}";
-    const ofFinder = (result: string): BareResponse => ({
+    const finderResponse = (result: string): BareResponse => ({
       status: 200,
       body: resultText(id, objectResult(result, members)),
     });
     switch (name) {
       case SEARCH: {
         const found = search(stringOf({ query: "", ...given }, "query"), sender, this.#options);
-        return found.then((endpoints) => ofFinder(JSON.stringify(endpoints)));
+        return found.then((endpoints) => finderResponse(JSON.stringify(endpoints)));
       }
       case DESCRIBE:
-        return ofFinder(describedTool(this.#callable(stringOf(given, "name"), sender), this.#options));
+        return finderResponse(describedTool(this.#callable(stringOf(given, "name"), sender), this.#options));
       case CALL: {
         if (!isObject(given.arguments ?? {})) throw badParams("params.arguments.arguments must be an object");
         return this.#routeTo(stringOf(given, "name"), memberText(text, "arguments") ?? "{}", received);
@@ -290,7 +305,11 @@ export class Mcp implements Dialect {
     return target;
   }
 
-  /** The endpoint of a tool that a caller may call. @throws {RpcError} also where it may not: it is not shown */
+  /**
+   * The endpoint of a tool that the caller may call.
+   * @throws {RpcError} for an unknown tool, and in the same words for one that the caller may not
+   * call
+   */
   #callable(name: string, { caller, namespace }: Admission): Target {
     const target = this.#find(name);
     if (this.#options.guard.allows(caller, namespace, target.endpoint)) return target;
@@ -314,13 +333,13 @@ export class Mcp implements Dialect {
   }
 }
 
-/** Refuses what is no message of an agent, by its headers. @throws {HttpError} */
+/** Rejects, by its headers, a request that cannot be a message of an agent. @throws {HttpError} */
 function checkRequest({ method, target, headers }: GatewayRequestHead): void {
   if (!POST_ONLY.methods.includes(method)) {
     throw new HttpError(405, "The method must be POST", { headers: POST_ONLY.header });
   }
   checkUnambiguous(headers);
-  // An agent is no page, so PORTICO_CORS does not count here.
+  // An agent is no web page, so the setting PORTICO_CORS does not apply.
   if (isOfAnotherOrigin(headers)) throw new HttpError(403, "Pages of other origins may not call here");
   if (queryOf(target) !== "") {
     throw new HttpError(400, "No query is read here: a token is sent in the header Authorization");
@@ -342,7 +361,7 @@ function acceptsEvents({ rawHeaders }: GatewayRequestHead): boolean {
   return /(?:^|,)[ \t]*(?:text\/event-stream|text\/\*|\*\/\*)[ \t]*(?:[;,]|$)/i.test(listOf(rawHeaders, "accept"));
 }
 
-/** The headers of a refusal, with the challenge where it is one. */
+/** The headers of an error response. A 401 or 403 also has a challenge. */
 function challenged(
   resource: ProtectedResource,
   request: GatewayRequestHead,

@@ -1,7 +1,13 @@
-/** JSON-RPC 2.0 messages (https://www.jsonrpc.org/specification), as the Model Context Protocol sends them: one a request. */
+/**
+ * JSON-RPC 2.0 messages (https://www.jsonrpc.org/specification). The Model Context Protocol sends
+ * one message per request.
+ */
 import type { BareResponse } from "../../http/message.js";
 
-/** Codes of errors: JSON-RPC's own, and those that the protocol adds (revision 2026-07-28, "Error Codes"). */
+/**
+ * Error codes of JSON-RPC, and the codes that the protocol adds (revision 2026-07-28, "Error
+ * Codes").
+ */
 export const RpcCode = {
   PARSE_ERROR: -32700,
   INVALID_REQUEST: -32600,
@@ -11,7 +17,10 @@ export const RpcCode = {
   UNSUPPORTED_VERSION: -32022,
 } as const;
 
-/** An error of the protocol. Its code is one of `RpcCode`, or an HTTP status: those are outside JSON-RPC's reserved range. */
+/**
+ * An error of the protocol. Its code is one of `RpcCode` or an HTTP status, which is outside
+ * JSON-RPC's reserved range.
+ */
 export class RpcError extends Error {
   override readonly name = "RpcError";
 
@@ -20,7 +29,7 @@ export class RpcError extends Error {
     readonly code: number,
     message: string,
     readonly data?: object,
-    /** Of the response: name, value, name, value … */
+    /** Headers of the response: name, value, name, value … */
     readonly headers: readonly string[] = [],
   ) {
     super(message);
@@ -29,21 +38,24 @@ export class RpcError extends Error {
 
 export type Params = Readonly<Record<string, unknown>>;
 
-/** A request, or without an ID a notification. */
+/** A request; without an ID, a notification. */
 export interface RpcMessage {
   readonly id: string | number | undefined;
   readonly method: string;
   readonly params: Params;
-  /** The text of `params` as sent: numbers have all their digits there. */
+  /** The text of `params` as sent. In the text, numbers have all their digits. */
   readonly paramsText: string;
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Of a message of JSON.parse, what quotes nothing of the body: that may hold a secret of any tool. */
+/**
+ * The part of an error message of JSON.parse that quotes nothing from the body, because the body
+ * may contain a secret.
+ */
 const PLACE = /\bat position \d+/;
 
-/** @throws {RpcError} 400 for a body that is no single request or notification */
+/** @throws {RpcError} 400 for a body that is not a single request or notification */
 export function parseMessage(body: readonly Uint8Array[]): RpcMessage {
   let text: string;
   let value: unknown;
@@ -76,8 +88,9 @@ export function isObject(value: unknown): value is Params {
 }
 
 /**
- * The text of a member's value in the text of a JSON object, which must be valid; undefined where there is none. Of several
- * members of one name it is the last, as for JSON.parse.
+ * Finds the text of a member's value in the text of a JSON object, which must be valid. Returns
+ * undefined if there is no such member. If several members have the name, the last one counts, as
+ * for JSON.parse.
  */
 export function memberText(object: string, name: string): string | undefined {
   let found: string | undefined;
@@ -96,14 +109,14 @@ export function memberText(object: string, name: string): string | undefined {
 
 const SPACE = " \t\r\n";
 
-/** Where the next character stands that is no white space. */
+/** The index of the next character that is not white space. */
 function next(text: string, at: number): number {
   let found = at;
   while (found < text.length && SPACE.includes(text[found] as string)) found++;
   return found;
 }
 
-/** Where the value ends that begins at `start`. */
+/** The index after the value that begins at `start`. */
 function endOfValue(text: string, start: number): number {
   const first = text[start];
   if (first === '"') return endOfString(text, start);
@@ -134,7 +147,7 @@ export function resultText(id: string | number, result: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
 }
 
-/** @param id of the request; undefined where it could not be read */
+/** @param id the request's ID; undefined if it could not be read */
 export function errorReply(id: string | number | undefined, error: RpcError): BareResponse {
   const { status, code, message, data, headers } = error;
   const body = { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message, ...(data && { data }) } };

@@ -1,9 +1,12 @@
 /**
- * Which revision of the Model Context Protocol a request is of, and whether its headers agree with its body.
+ * Finds which revision of the Model Context Protocol a request uses, and checks that its headers
+ * agree with its body.
  *
- * Since 2026-07-28 each request names its revision, in the header MCP-Protocol-Version and in `params._meta`, and repeats its
- * method and the name of its tool in headers (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http).
- * Before, a session began with `initialize`, and later requests had the header alone, or none.
+ * Since 2026-07-28 each request names its revision, in the header MCP-Protocol-Version and in
+ * `params._meta`, and repeats its method and the name of its tool in headers. In earlier revisions,
+ * a session began with `initialize`, and later requests had only the header MCP-Protocol-Version,
+ * or no header.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
 
 import { valuesOf } from "../../http/headers.js";
@@ -19,14 +22,16 @@ export const REVISIONS: readonly string[] = [STATELESS, ...WITH_INITIALIZE];
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
-/** The members of `params._meta`; empty where there are none. */
+/** The members of `params._meta`; empty if there are none. */
 export function metaOf({ params }: RpcMessage): Params {
   return isObject(params._meta) ? params._meta : {};
 }
 
 /**
- * Whether a message is of the revision without sessions; checked by that revision's rules if so.
- * @throws {RpcError} 400 for a revision that is not spoken here, metadata that lacks, or headers that contradict the body
+ * Whether a message uses the revision without sessions. If it does, its headers are checked by the
+ * rules of that revision.
+ * @throws {RpcError} 400 for an unknown revision, missing metadata, or headers that contradict the
+ * body
  */
 export function isStateless(message: RpcMessage, { rawHeaders }: GatewayRequestHead): boolean {
   const header = single(rawHeaders, "mcp-protocol-version");
@@ -48,7 +53,10 @@ export function isStateless(message: RpcMessage, { rawHeaders }: GatewayRequestH
   return true;
 }
 
-/** What a client that sends `initialize` is answered: the revision that it asks for, where it is spoken here, else the newest. */
+/**
+ * The revision in the response to `initialize`: the requested one if the gateway supports it,
+ * otherwise the newest.
+ */
 export function negotiated({ params: { protocolVersion } }: RpcMessage): string {
   return WITH_INITIALIZE.find((one) => one === protocolVersion) ?? (WITH_INITIALIZE[0] as string);
 }
@@ -60,22 +68,23 @@ function lacks(key: string): RpcError {
 function checkHeaders({ id, method, params }: RpcMessage, rawHeaders: readonly string[]): void {
   // The revision defines no headers for notifications.
   if (id === undefined) return;
-  const ofMethod = single(rawHeaders, "mcp-method");
-  if (ofMethod !== method) throw mismatch("Mcp-Method", ofMethod, method);
+  const methodHeader = single(rawHeaders, "mcp-method");
+  if (methodHeader !== method) throw mismatch("Mcp-Method", methodHeader, method);
   if (method !== "tools/call") return;
-  const ofName = single(rawHeaders, "mcp-name");
-  if (ofName === undefined || decoded(ofName) !== params.name) throw mismatch("Mcp-Name", ofName, params.name);
+  const nameHeader = single(rawHeaders, "mcp-name");
+  if (nameHeader === undefined || decoded(nameHeader) !== params.name)
+    throw mismatch("Mcp-Name", nameHeader, params.name);
 }
 
 const BASE64 = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
-/** A header's value: as it stands, or where it is marked so, from base64 of UTF-8. */
+/** A header's value. A value that is marked as base64 is decoded to UTF-8. */
 function decoded(value: string): string {
   const encoded = BASE64.exec(value)?.[1];
   return encoded === undefined ? value : Buffer.from(encoded, "base64").toString("utf8");
 }
 
-/** The one value of a header; undefined where it is missing or came twice. */
+/** The single value of a header; undefined if the header is missing or was sent twice. */
 export function single(rawHeaders: readonly string[], name: string): string | undefined {
   const values = valuesOf(rawHeaders, name);
   return values.length === 1 ? values[0] : undefined;

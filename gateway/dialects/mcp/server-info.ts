@@ -9,13 +9,16 @@ const SERVER = { name: "portico", title: "Portico", version: packageJson.version
 const INSTRUCTIONS =
   "Each tool calls an endpoint of a service behind this gateway. Names are service.Endpoint. Where only search_endpoints, describe_endpoint and call_endpoint are listed, search first.";
 
-/** The members of every result: of the revision without sessions its type, and who answers. */
+/**
+ * The members of every result. In the revision without sessions these are the result's type and the
+ * server's name.
+ */
 export function membersOf(stateless: boolean): Members {
   if (!stateless) return "";
   return `"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":${JSON.stringify(SERVER)}},`;
 }
 
-/** A positive time to live would let clients show tools that are gone. */
+/** A time to live above 0 would let clients show tools that no longer exist. */
 export const NOT_CACHED: Members = '"ttlMs":0,"cacheScope":"private",';
 
 /** The text of the result of `server/discover`. */
@@ -25,7 +28,10 @@ export function discovered(members: Members): string {
   return `{${members}${NOT_CACHED}${JSON.stringify(said).slice(1)}`;
 }
 
-/** The text of the result of `initialize`. Over HTTP its revisions have no way to tell of changes, so none are promised. */
+/**
+ * The text of the result of `initialize`. It promises no notifications of changed lists, because
+ * over HTTP these revisions have no way to send them.
+ */
 export function initialized(message: RpcMessage): string {
   const protocolVersion = negotiated(message);
   return JSON.stringify({

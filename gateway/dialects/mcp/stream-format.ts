@@ -1,6 +1,7 @@
 /**
- * A tool whose endpoint answers with a stream: an event stream, whose last event is the response. Each message before it is
- * told as progress, where the client asked for that.
+ * The response of a tool whose endpoint returns a stream: an event stream, whose last event is the
+ * JSON-RPC response. If the client asked for progress, each message is also sent as a progress
+ * notification.
  */
 import type { Target } from "../../catalog/target.js";
 import { HttpError } from "../../http/errors.js";
@@ -8,17 +9,17 @@ import type { StreamFormat } from "../json/streams/response-stream.js";
 import { resultText } from "./message.js";
 import { failedResult, type Members, responseJson, streamResult } from "./tool-result.js";
 
-/** What a result holds of a stream, at most: messages, and characters of their JSON. */
+/** The maximum part of a stream in a result: messages, and characters of their JSON. */
 const MAX_MESSAGES = 1_000;
 const MAX_CHARACTERS = 256 * 1024;
 
-/** Ends a call that has answered with as much as a result holds. */
+/** Ends a call whose result is full. */
 const ENOUGH = new HttpError(200, "The result is full");
 
 export interface ToolStreamOptions {
   readonly id: string | number;
   readonly target: Target;
-  /** The client's name for the progress of this request; undefined where it asked for none. */
+  /** The client's name for the progress of this request; undefined if it asked for none. */
   readonly progressToken: unknown;
   readonly members: Members;
 }

@@ -1,18 +1,23 @@
-/** The response to `subscriptions/listen`: an acknowledgement, then an event each time the list of tools has changed. */
+/**
+ * The response to `subscriptions/listen`: an acknowledgement, then an event each time the list of
+ * tools has changed.
+ */
 import type { Admission, FollowedStream, Guard, StreamListener } from "../../../src/call/admission.js";
 import type { BodySink, BodyStream } from "../../http/body.js";
 import { event } from "./stream-format.js";
 import type { Subscriptions } from "./subscriptions.js";
 
-/** Of a silent stream, so that no proxy takes it for dead, in milliseconds. */
+/** Interval of heartbeats in milliseconds, so that no proxy closes a silent stream. */
 const HEARTBEAT_MS = 15_000;
 
 export interface SubscriptionOptions {
   readonly id: string | number;
-  /** Whether the client asked to be told of changes of the list of tools: nothing else is told here. */
+  /**
+   * Whether the client asked for notifications of changes of the tool list. There are no others.
+   */
   readonly toolsListChanged: boolean;
   readonly admission: Admission;
-  /** Decides again whether the caller may listen. @throws {Error} (rejects) where it may not */
+  /** Re-authorizes the caller. @throws {Error} (rejects) if the caller may not listen any more */
   readonly admit: () => Promise<Admission>;
   readonly guard: Guard;
   readonly subscriptions: Subscriptions;
@@ -24,10 +29,10 @@ export class SubscriptionStream implements BodyStream, StreamListener {
   readonly #heartbeat: NodeJS.Timeout;
   readonly #unwatch: () => void;
   #sink: BodySink | undefined;
-  /** The client reads no more for now. A change meanwhile is told once it does. */
+  /** The client does not read at present. It is notified of a change as soon as it reads again. */
   #full = false;
   #changed = false;
-  /** The HTTP status to record, once it has ended. */
+  /** The HTTP status to record, set when the stream has ended. */
   #ended: number | undefined;
   #onClosed: (status: number) => void = () => {};
 
@@ -67,7 +72,7 @@ export class SubscriptionStream implements BodyStream, StreamListener {
     if (this.#changed) this.#onChange();
   }
 
-  /** Ends the stream; the client may listen again. @param status of HTTP, to be recorded */
+  /** Ends the stream. The client may listen again. @param status HTTP status to record */
   end(status: number): void {
     if (this.#ended !== undefined) return;
     this.#ended = status;

@@ -1,65 +1,72 @@
-/** Watches whether the lists of tools that clients have read are still those that they would read now. */
+/**
+ * Watches the tool lists that clients have read, and notifies a client when its list has changed.
+ */
 import { createHash } from "node:crypto";
 import type { Admission } from "../../../src/call/admission.js";
 import { listedTools, type ToolsOptions } from "./tools.js";
 
-/** Changes within this many milliseconds are told together. */
-const TOGETHER_MS = 50;
+/** Changes within this many milliseconds are sent as one notification. */
+const BATCH_MS = 50;
 
 export interface SubscriptionsOptions extends ToolsOptions {
   readonly catalog: ToolsOptions["catalog"] & { readonly routes: { onChange(listener: () => void): void } };
   readonly guard: ToolsOptions["guard"] & { onChange(listener: () => void): void };
 }
 
-/** A caller that listens. */
+/** A client that listens for changes. */
 export interface Listening {
-  /** Decides again whether the caller may listen. @throws {Error} (rejects) where it may not */
+  /** Re-authorizes the caller. @throws {Error} (rejects) if the caller may not listen any more */
   readonly admit: () => Promise<Admission>;
-  /** The list of its tools is another one. */
+  /** Called when the list of the caller's tools has changed. */
   readonly onChange: () => void;
-  /** It may listen no more. The last event. */
+  /** Called when the caller may not listen any more. No event follows. */
   readonly onEnd: () => void;
 }
 
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
-  /** With the hash of the list that each would read, as it was looked at last. */
+  /** For each client, the hash of its tool list at the last check. */
   readonly #known = new Map<Listening, Promise<string>>();
   #timer: NodeJS.Timeout | undefined;
-  /** From the first client that listens on, changes are heard of. */
-  #follows = false;
+  /**
+   * Whether this object listens for changes of rules and routes. It does from the first client on.
+   */
+  #isFollowing = false;
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
   }
 
-  /** @returns a function that ends it */
+  /** @returns a function that stops the watch */
   watch(admission: Admission, listening: Listening): () => void {
-    if (!this.#follows) this.#follow();
+    if (!this.#isFollowing) this.#follow();
     const hash = this.#hashOf(admission);
-    // The next look has its error.
+    // If it fails, the next check handles the error.
     hash.catch(() => {});
     this.#known.set(listening, hash);
     return () => void this.#known.delete(listening);
   }
 
   #follow(): void {
-    this.#follows = true;
-    const lookSoon = (): void => this.#lookSoon();
-    this.#options.guard.onChange(lookSoon);
-    this.#options.catalog.routes.onChange(lookSoon);
+    this.#isFollowing = true;
+    const checkSoon = (): void => this.#checkSoon();
+    this.#options.guard.onChange(checkSoon);
+    this.#options.catalog.routes.onChange(checkSoon);
   }
 
-  #lookSoon(): void {
+  #checkSoon(): void {
     if (this.#known.size === 0 || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      for (const listening of this.#known.keys()) void this.#look(listening);
-    }, TOGETHER_MS);
+      for (const listening of this.#known.keys()) void this.#check(listening);
+    }, BATCH_MS);
   }
 
-  /** Looks may overlap, since lists are made in turns: each is compared with the one before it. */
-  async #look(listening: Listening): Promise<void> {
+  /**
+   * Checks may overlap, because the lists are made in steps. Each check compares with the one
+   * before it.
+   */
+  async #check(listening: Listening): Promise<void> {
     const before = this.#known.get(listening);
     const now = this.#hashNow(listening);
     this.#known.set(listening, now);

@@ -1,6 +1,7 @@
 /**
- * The JSON Schemas of a tool (draft 2020-12). They are those of the OpenAPI documents, each with its own definitions, and
- * without the formats and extensions that validators of schemas do not know.
+ * The JSON Schemas of a tool (draft 2020-12). They are the schemas of the OpenAPI documents, each
+ * with its own definitions, and without the formats and extensions that JSON Schema validators do
+ * not know.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Schemas, type SchemasOptions } from "../../../src/json/schema/messages.js";
@@ -8,12 +9,18 @@ import type { Direction, JsonSchema } from "../../../src/json/schema/scalars.js"
 import { hasOwnForm } from "../../../src/json/types.js";
 import { atOnce } from "../../../src/overload/pace.js";
 
-/** The one member of arguments or content whose message is no object in JSON, such as google.protobuf.StringValue. */
+/**
+ * The only member of arguments or content for messages that are not objects in JSON, such as
+ * google.protobuf.StringValue.
+ */
 export const VALUE = "value";
 
 const OBJECTS: ReadonlySet<string> = new Set(["google.protobuf.Struct", "google.protobuf.Any"]);
 
-/** Whether a message is always an object in JSON. Others are the member `value` of one. */
+/**
+ * Whether a message is always an object in JSON. Other messages are put into an object as the
+ * member `value`.
+ */
 export function isObjectInJson(type: DescMessage): boolean {
   return !hasOwnForm(type) || OBJECTS.has(type.typeName);
 }
@@ -28,7 +35,10 @@ export function messageSchema(type: DescMessage, direction: Direction, options: 
   return withoutUnused(plain(schema) as JsonSchema);
 }
 
-/** The schema of what a streaming endpoint answers: its messages, and whether there were more of them. */
+/**
+ * The schema of the result of a streaming endpoint: its messages, and whether there were more of
+ * them.
+ */
 export function streamSchema(type: DescMessage, options: SchemasOptions): JsonSchema {
   const { $defs, ...message } = messageSchema(type, "output", options);
   return {
@@ -49,7 +59,9 @@ function nameOf({ $ref }: JsonSchema): string {
   return String($ref).slice(COMPONENTS.length);
 }
 
-/** Formats of the documents that validators of JSON Schema know; `password` says nothing of a value. */
+/**
+ * Formats of the documents that JSON Schema validators know. `password` does not restrict a value.
+ */
 const FORMATS: ReadonlySet<unknown> = new Set(["date-time", "password"]);
 /** Keywords whose members are named by the contract. */
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs"]);
@@ -73,7 +85,10 @@ function plainValue(keyword: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value as JsonSchema).map(([name, one]) => [name, plain(one)]));
 }
 
-/** Without the definitions that nothing refers to: the root's own stands there only where it contains itself. */
+/**
+ * Removes the definitions that nothing refers to. The root is among its own definitions only if it
+ * contains itself.
+ */
 function withoutUnused({ $defs = {}, ...root }: JsonSchema): JsonSchema {
   const defs = $defs as Readonly<Record<string, JsonSchema>>;
   const used = new Map<string, JsonSchema>();

@@ -1,10 +1,12 @@
 /**
- * The tools of a caller: the endpoints that it may call, as `service.Endpoint`, or where the gRPC service must be named, as
- * `service.Service.Endpoint`. Left out are the authority and the registry, since passwords and secrets do not belong in a
- * model's context, and endpoints that take a stream.
+ * The tools of a caller: the endpoints that it may call. A tool is named `service.Endpoint`, or
+ * `service.Service.Endpoint` if the gRPC service must be named. Endpoints of the authority and the
+ * registry are left out, because passwords and secrets do not belong in a model's context.
+ * Endpoints that take a stream are left out, too.
  *
- * A long list crowds a model's context. So a caller with more than 40 tools is listed three instead, to search, describe and
- * call endpoints; it may still call each of the others by its own name.
+ * A long list fills a model's context. So a caller with more than 40 tools gets a list of three
+ * tools instead, which search, describe and call endpoints. It may still call each endpoint by its
+ * own name.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Admission, Guard } from "../../../src/call/admission.js";
@@ -17,14 +19,17 @@ import type { Target } from "../../catalog/target.js";
 import { isPlain } from "../json/message.js";
 import { messageSchema, streamSchema } from "./tool-schema.js";
 
-/** Most tools that are listed one by one. */
+/** Maximum tools that are listed one by one. */
 export const MAX_LISTED = 40;
-/** Most fields and values of enums in a schema: enough for people's contracts, and made in some milliseconds. */
+/**
+ * Maximum fields and enum values in a schema. This is enough for handwritten contracts, and takes
+ * some milliseconds.
+ */
 const MAX_SCHEMA_PARTS = 500;
-/** Most endpoints that a search finds. */
+/** Maximum endpoints that a search returns. */
 const MAX_FOUND = 20;
 
-/** Who asks: a caller, and the namespace whose rules decide. */
+/** A caller that asks for tools, and the namespace whose rules decide. */
 export type ToolViewer = Pick<Admission, "caller" | "namespace">;
 
 export interface ToolsOptions {
@@ -33,7 +38,7 @@ export interface ToolsOptions {
   readonly config: { readonly omitZeros?: boolean | undefined };
 }
 
-/** What the tool of an endpoint is called. */
+/** The name of the tool for an endpoint. */
 export function toolName(endpoint: Endpoint): string {
   const { service, methodName, shortPath } = endpoint;
   return shortPath ? `${service}.${methodName}` : fullName(endpoint);
@@ -43,7 +48,7 @@ function fullName(endpoint: Endpoint): string {
   return `${endpoint.service}.${grpcServiceOf(endpoint)}.${endpoint.methodName}`;
 }
 
-/** The endpoints that are tools for a caller, in the order of their names. */
+/** The endpoints that are tools for a caller, with the services in the order of their names. */
 export function toolsOf(viewer: ToolViewer, { catalog: { routes }, guard }: ToolsOptions): Target[] {
   const tools: Target[] = [];
   for (const service of [...routes.services].sort()) {
@@ -60,7 +65,10 @@ function isTool(endpoint: Endpoint): boolean {
   return isPlain(endpoint) && !SELF_GOVERNED.has(endpoint.service);
 }
 
-/** The endpoint that a tool's name stands for, whoever may call it; undefined for none. Names are case-sensitive. */
+/**
+ * The endpoint of a tool name, without a check whether anyone may call it; undefined for an unknown
+ * name. Names are case-sensitive.
+ */
 export function findTool(name: string, { catalog: { routes } }: Pick<ToolsOptions, "catalog">): Target | undefined {
   const targets = routes.targetsOf(name.slice(0, Math.max(0, name.indexOf(".")))) ?? [];
   return targets.find(
@@ -68,14 +76,17 @@ export function findTool(name: string, { catalog: { routes } }: Pick<ToolsOption
   );
 }
 
-/** The text of the JSON array of tools that a caller is listed, as it is now; made in turns. */
+/**
+ * The text of the JSON array with the tools that the caller may call at present. It is made in
+ * steps, so that other calls do not wait.
+ */
 export async function listedTools(viewer: ToolViewer, options: ToolsOptions): Promise<string> {
   const tools = toolsOf(viewer, options);
   if (tools.length > MAX_LISTED) return JSON.stringify(FINDERS);
   return `[${(await mapPaced(tools, (target) => describedTool(target, options))).join(",")}]`;
 }
 
-/** By target: a service that changes has new ones. */
+/** The key is the target, because a service that changes has new targets. */
 const described = new WeakMap<Target, string>();
 
 /** The text of the JSON object that describes a tool. */
@@ -108,13 +119,16 @@ function descriptionOf({ method, deprecated, shape }: Endpoint): string {
   return paragraphs.join("\n\n");
 }
 
-/** Hints about a tool; of a contract that promises nothing, none: a client then expects the worst. */
+/**
+ * Hints about a tool, from the contract. If the contract promises nothing there are none, and
+ * clients then expect side effects.
+ */
 function hintsOf({ method: { idempotency } }: Endpoint): object {
   if (idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return { readOnlyHint: true };
   return idempotency === MethodOptions_IdempotencyLevel.IDEMPOTENT ? { idempotentHint: true } : {};
 }
 
-/** The tools that stand for all endpoints where there are too many to list. */
+/** The tools that replace the list when there are too many endpoints. */
 export const SEARCH = "search_endpoints";
 export const DESCRIBE = "describe_endpoint";
 export const CALL = "call_endpoint";
@@ -164,8 +178,8 @@ const FINDERS: readonly object[] = [
 ];
 
 /**
- * The names and summaries of endpoints that a search finds, the best first. It works in turns, since the types of services that
- * were not called yet are parsed for it.
+ * The names and summaries of endpoints that a search finds, the best first. It works in steps,
+ * because the search parses the types of services that have not been called yet.
  */
 export async function search(query: string, viewer: ToolViewer, options: ToolsOptions): Promise<object> {
   const words = wordsOf(query);
@@ -188,7 +202,10 @@ function wordsOf(text: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** A word of the name counts more than a part of one, and that more than a word of the comments. */
+/**
+ * The score is highest for a whole word of the name, lower for a part of the name, and lowest for a
+ * word of the comments.
+ */
 function scoreOf(endpoint: Endpoint, words: readonly string[]): number {
   const name = fullName(endpoint).toLowerCase();
   const inName = wordsOf(name);

@@ -1,4 +1,7 @@
-/** Bodies of gRPC-Web in base64, `application/grpc-web-text`: pieces may be padded each for itself. */
+/**
+ * Bodies of gRPC-Web in base64, `application/grpc-web-text`. A body may be several base64 texts in
+ * a row, each with its own padding.
+ */
 import { HttpError } from "../../http/errors.js";
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -15,9 +18,9 @@ export function decodeBase64(text: Buffer): Buffer {
   return bytes;
 }
 
-/** Decodes base64 that arrives in pieces, which may end anywhere. */
+/** Decodes base64 that arrives in chunks, which may end anywhere. */
 export class Base64Decoder {
-  /** Characters of a group of four that is not complete. */
+  /** Characters of an incomplete group of four. */
   #rest = "";
 
   /** @throws {HttpError} 400 */
@@ -26,7 +29,7 @@ export class Base64Decoder {
     const complete = text.length - (text.length % 4);
     this.#rest = text.slice(complete);
     const decoded: Buffer[] = [];
-    // Padding in the middle ends a piece that the client encoded for itself.
+    // Padding in the middle ends a part that the client encoded separately.
     for (const part of text.slice(0, complete).match(/[^=]+=*/g) ?? []) {
       if (!BASE64.test(part) || part.length % 4 !== 0) throw malformed();
       decoded.push(Buffer.from(part, "base64"));
@@ -34,7 +37,7 @@ export class Base64Decoder {
     return decoded.length === 1 ? (decoded[0] as Buffer) : Buffer.concat(decoded);
   }
 
-  /** @throws {HttpError} 400 where a group is not complete */
+  /** @throws {HttpError} 400 if a group is incomplete */
   end(): void {
     if (this.#rest !== "") throw malformed();
   }

@@ -1,9 +1,9 @@
 /**
- * How messages are encoded in gRPC, gRPC-Web and Connect: as protobuf, whose bytes pass as they are, or as JSON, which is
- * transcoded as in the JSON dialect.
+ * How messages are encoded in gRPC, gRPC-Web and Connect: as protobuf, whose bytes pass unchanged,
+ * or as JSON, which is transcoded as in the JSON dialect.
  *
- * While instances of a service have different contracts, protobuf is read by the newest contract, which is the one that callers
- * see, and transcoded for an instance that has another.
+ * While instances of a service have different contracts, protobuf is read by the newest contract,
+ * because callers see that one. It is transcoded for an instance with another contract.
  */
 
 import type { MessageCodec as JsonCodec } from "../../../src/json/codec.js";
@@ -12,11 +12,14 @@ import type { Target } from "../../catalog/target.js";
 import { toResponseError } from "../json/message.js";
 
 export interface RpcCodec {
-  /** As content types name it: `application/grpc+proto`. */
+  /** The codec's name in content types: `application/grpc+proto`. */
   readonly name: "proto" | "json";
-  /** A request message as the instance reads it. @throws {JsonError} */
+  /** Encodes a request message for the instance. @throws {JsonError} */
   read(target: Target, message: Uint8Array): Uint8Array;
-  /** A message of the instance as the caller reads it. @throws {HttpError} 502 when it is not a message of the type */
+  /**
+   * Encodes a message of the instance for the caller.
+   * @throws {HttpError} 502 when it is not a message of the type
+   */
   write(target: Target, message: Uint8Array): Uint8Array;
 }
 
@@ -49,7 +52,7 @@ export const JSON_CODEC: RpcCodec = {
   },
 };
 
-/** The newest contract's form of the endpoint, where the target's is another. */
+/** The endpoint in the newest contract, if the target has another contract. */
 function otherContract(target: Target): Target | undefined {
   const newest = target.alternatives?.newest;
   return newest === target ? undefined : newest;

@@ -1,4 +1,7 @@
-/** Compression of messages in gRPC, gRPC-Web and Connect: gzip and br. What is decompressed has a bound. */
+/**
+ * Compression of messages in gRPC, gRPC-Web and Connect: gzip and br. Decompression has a size
+ * limit.
+ */
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Target } from "../../catalog/target.js";
 import { DecompressError, decompress, decompressAtOnce, MIN_COMPRESSED } from "../../http/content-coding.js";
@@ -7,12 +10,12 @@ import type { GatewayRequest } from "../../http/message.js";
 
 export type ContentCoding = "gzip" | "br";
 
-/** What is accepted, as a list in headers. */
+/** The accepted encodings, as a list in headers. */
 export const ENCODINGS = "gzip, br";
 
 /**
  * The encoding that a header names; undefined for none.
- * @throws {StatusError} UNIMPLEMENTED for one that is not known here
+ * @throws {StatusError} UNIMPLEMENTED for an encoding that the gateway does not support
  */
 export function encodingOf(name: string | undefined): ContentCoding | undefined {
   if (name === undefined || name === "identity") return undefined;
@@ -21,7 +24,7 @@ export function encodingOf(name: string | undefined): ContentCoding | undefined 
   throw new StatusError(Code.UNIMPLEMENTED, `The compression ${shown} is not known here; known are ${ENCODINGS}`);
 }
 
-/** The first encoding of a list of accepted ones that is known here. */
+/** The first encoding of a list of accepted encodings that the gateway supports. */
 export function firstAccepted(list: string | undefined): ContentCoding | undefined {
   if (list === undefined || list === "identity") return undefined;
   for (const element of list.toLowerCase().split(",")) {
@@ -35,8 +38,9 @@ export function firstAccepted(list: string | undefined): ContentCoding | undefin
 
 /**
  * Decompresses the only message of a body.
- * @throws {StatusError} (rejects with one) RESOURCE_EXHAUSTED where it would be larger, INVALID_ARGUMENT where it is not so compressed
- * @throws {HttpError} (rejects with one) 503 where there is no memory for it
+ * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED if it would be too large, INVALID_ARGUMENT if
+ * it is not compressed in this encoding
+ * @throws {HttpError} (rejects) 503 if there is no memory for it
  */
 export async function decompressBody(
   request: GatewayRequest,
@@ -54,10 +58,13 @@ export async function decompressBody(
   return message;
 }
 
-/** Largest message, in bytes, that a query may become. What has more is sent in a body, which does not hold up other calls. */
+/**
+ * Maximum bytes of a decompressed message from a query. Queries are decompressed synchronously, so
+ * a larger message would delay other calls; it must be sent in a body.
+ */
 const MAX_IN_QUERY = 256 * 1024;
 
-/** Decompresses the message of a query. @throws {StatusError} as `decompressBody` */
+/** Decompresses the message of a query. @throws {StatusError} like `decompressBody` */
 export function decompressQuery(encoding: ContentCoding, bytes: Uint8Array, maxMessage: number): Uint8Array {
   const maxBytes = Math.min(maxMessage, MAX_IN_QUERY);
   try {
@@ -76,7 +83,10 @@ function toStatusError(thrown: unknown, encoding: ContentCoding, maxBytes: numbe
   return new StatusError(Code.INVALID_ARGUMENT, message, { cause: thrown });
 }
 
-/** Whether a message of the target is compressed: it is not small, and has no secret (see stages/compress.ts). */
+/**
+ * Whether a message of the target is compressed: it must not be small, and must have no secret (see
+ * stages/compress.ts).
+ */
 export function isWorthCompressing(message: Uint8Array, target: Target): boolean {
   return message.length >= MIN_COMPRESSED && !target.hasSecrets;
 }

@@ -1,9 +1,11 @@
 /**
- * A streaming call in gRPC, gRPC-Web or Connect, of any shape: the messages of the request's body to the service, and the
- * service's messages as the response's body, each side as fast as the other reads.
+ * A streaming call in gRPC, gRPC-Web or Connect, of any shape. The messages of the request's body
+ * go to the service, and the service's messages are the response's body. Each side sends as fast as
+ * the other reads.
  *
- * The response begins with the service's headers or its first message, and after a while without either, since clients and
- * proxies give up on one that does not begin. A failure before that is an error reply; a later one is in the end of the body.
+ * The response begins with the service's headers or its first message. If neither arrives, it
+ * begins after a while, because clients and proxies give up on a response that does not begin. An
+ * error before the response begins is an error response. A later error is at the end of the body.
  */
 
 import { type Metadata, NO_METADATA } from "../../../src/call/metadata.js";
@@ -29,9 +31,12 @@ export interface EnvelopedStreamOptions {
 }
 
 export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
-  /** Resolves when the response may begin, and rejects with the failure before that. */
+  /** Resolves when the response may begin, and rejects if the call fails before that. */
   readonly reply: Promise<BareResponse>;
-  /** A client may be silent in an open stream; what reads its body in HTTP/1.1 bounds that nevertheless. */
+  /**
+   * A client may be silent in an open stream. In HTTP/1.1 the reader of the body limits the silence
+   * nevertheless.
+   */
   readonly allowsSilence = true;
   readonly #options: StreamCallOptions;
   readonly #format: EnvelopedStreamOptions;
@@ -46,18 +51,21 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
   #begun = false;
   #sink: BodySink | undefined;
   /** Frames that came before the response began. */
-  #held: Uint8Array[] = [];
+  #pending: Uint8Array[] = [];
   #trailers: readonly string[] | undefined;
-  /** The client reads no more for now. */
+  /** The client does not read at present. */
   #full = false;
-  /** The service takes no more for now. */
+  /** The service takes no messages at present. */
   #blocked = false;
-  /** The client sends no more. */
+  /** The client sends no more messages. */
   #received = false;
   #over = false;
   readonly #count = { messages: 0, received: 0, bytes: 0 };
 
-  /** @param message the only one, in wire bytes; undefined where the messages are in the body, which is read here */
+  /**
+   * @param message the only message, in wire bytes; undefined if the messages are in the body,
+   * which this class then reads
+   */
   constructor(
     request: GatewayRequest,
     message: Uint8Array | undefined,
@@ -96,7 +104,7 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
     this.#call.stop(error);
   }
 
-  // The request.
+  // The request:
 
   onChunk(chunk: Uint8Array): boolean {
     if (this.#over) return true;
@@ -120,7 +128,7 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
     this.stop(error);
   }
 
-  /** Sends the messages on that have come, until the service takes no more. */
+  /** Passes on the messages that have arrived, until the service takes no more. */
   #pass(): void {
     const { target } = this.#options;
     while (!this.#blocked && !this.#over) {
@@ -144,7 +152,7 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
     }
   }
 
-  /** The service takes more. */
+  /** The service takes messages again. */
   #unblock(): void {
     if (!this.#blocked) return;
     this.#blocked = false;
@@ -167,13 +175,13 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
     else this.#flow?.resume();
   }
 
-  // The response.
+  // The response:
 
   open(sink: BodySink): void {
     this.#sink = sink;
-    const held = this.#held;
-    this.#held = [];
-    for (const frame of held) this.#full = !sink.write(frame);
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const frame of pending) this.#full = !sink.write(frame);
     if (this.#over) sink.end(this.#trailers);
     else if (!this.#full) this.#call.resume();
   }
@@ -222,7 +230,6 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
     onEnd({ status: failure?.status ?? 200, ...this.#count });
   }
 
-  /** Begins the response, once. */
   #start(metadata: Metadata): void {
     if (this.#begun) return;
     this.#begun = true;
@@ -237,7 +244,7 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
   #write(frame: Uint8Array): void {
     const bytes = this.#format.isText ? encodeBase64(frame) : frame;
     this.#count.bytes += bytes.length;
-    if (this.#sink === undefined) this.#held.push(bytes);
+    if (this.#sink === undefined) this.#pending.push(bytes);
     else this.#full = !this.#sink.write(bytes);
     if (this.#sink === undefined || this.#full) this.#call.pause();
   }

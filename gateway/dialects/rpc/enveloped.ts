@@ -1,4 +1,6 @@
-/** gRPC, gRPC-Web and the streams of Connect as dialects: one object for each protocol and codec. */
+/**
+ * gRPC, gRPC-Web and the streams of Connect as dialects: one object for each protocol and codec.
+ */
 import type { BuiltInRoot } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { GrpcMessageReader, PREFIX_SIZE } from "../../../src/rpc/http2/messages.js";
@@ -27,7 +29,7 @@ import { findRoute } from "./route.js";
 
 export const POST_ONLY: Allow = allowing("POST", "OPTIONS");
 const NO_BYTES = new Uint8Array(0);
-/** Content types tell these dialects. */
+/** These dialects are recognized by the content type, not by the path. */
 export const NO_ROOTS: readonly BuiltInRoot[] = [];
 
 export interface EnvelopedOptions {
@@ -35,7 +37,7 @@ export interface EnvelopedOptions {
   readonly codec: RpcCodec;
   /** Whether the bodies of requests and responses are in base64. */
   readonly isText?: boolean;
-  /** Most bytes of a message, before and after decompression. */
+  /** Maximum bytes of a message, before and after decompression. */
   readonly maxMessage: number;
 }
 
@@ -102,7 +104,9 @@ export class Enveloped implements Dialect {
     return [await this.#onlyMessage(request, isText ? decodeBase64(body) : body, endpoint.name, maxMessage)];
   }
 
-  /** A unary endpoint, and one that answers with a stream, takes exactly one message. */
+  /**
+   * A unary endpoint takes exactly one request message, and so does one whose response is a stream.
+   */
   #onlyMessage(
     request: GatewayRequest,
     body: Buffer,
@@ -177,13 +181,16 @@ export class Enveloped implements Dialect {
   }
 }
 
-/** Base64 takes four bytes for three. */
+/** Base64 uses four bytes for three. */
 function maxBodyOf(maxMessage: number, isText: boolean | undefined): number {
   const size = maxMessage + 5;
   return isText ? Math.ceil(size / 3) * 4 : size;
 }
 
-/** gRPC's code for a wrong number of messages (https://grpc.github.io/grpc/core/md_doc_statuscodes.html). */
+/**
+ * gRPC's code for a wrong number of messages
+ * (https://grpc.github.io/grpc/core/md_doc_statuscodes.html).
+ */
 function wrongRequestCount(endpoint: string): StatusError {
   return new StatusError(Code.UNIMPLEMENTED, `${endpoint} takes exactly one request message`);
 }

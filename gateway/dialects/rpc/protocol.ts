@@ -1,6 +1,7 @@
 /**
- * What gRPC, gRPC-Web and the streams of Connect do differently. In all three a message is in an envelope: a flag, four bytes of
- * length, and the message, which may be compressed (gRPC's PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
+ * The differences between gRPC, gRPC-Web and the streams of Connect. In all three a message is in
+ * an envelope: a flag, four bytes of length, and the message, which may be compressed (gRPC's
+ * PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
  */
 import type { Metadata } from "../../../src/call/metadata.js";
 import type { Failure } from "../../http/errors.js";
@@ -10,24 +11,24 @@ import type { RpcCodec } from "./codec.js";
 import type { ContentCoding } from "./compression.js";
 
 export interface EnvelopeProtocol {
-  /** In the log. */
+  /** The name in the log. */
   readonly name: string;
   contentType(codec: RpcCodec): string;
-  /** Refuses a request in which the protocol cannot be spoken. @throws {Error} */
+  /** Rejects a request with which the protocol cannot work. @throws {Error} */
   checkRequest(request: GatewayRequestHead): void;
-  /** Whether unary endpoints are called by it, too. */
+  /** Whether the protocol also calls unary endpoints. */
   readonly hasUnary: boolean;
-  /** How long the call may take, in milliseconds. @throws {HttpError} 400 */
+  /** The timeout of the call, in milliseconds. @throws {HttpError} 400 */
   readTimeout(headers: RequestHeaders): number | undefined;
-  /** The header that names the compression of the request's messages. */
+  /** The compression of the request's messages, from the header that names it. */
   requestEncoding(headers: RequestHeaders): string | undefined;
-  /** The compression for answers that the client has asked for. */
+  /** The compression for responses that the client asked for. */
   responseEncoding(headers: RequestHeaders): ContentCoding | undefined;
-  /** The header that names the compression of the answer's messages. */
+  /** The header that names the compression of the response's messages. */
   readonly encodingHeader: string;
   /** Headers of every response. */
   readonly headers: readonly string[];
-  /** How a call ends: what stands behind the last message, and the trailers. */
+  /** The end of a call: the frame after the last message, and the trailers. */
   end(failure: Failure | undefined, trailers: Metadata): End;
 }
 
@@ -43,7 +44,10 @@ export const COMPRESSED = 1;
 
 const NO_BYTES = new Uint8Array(0);
 
-/** A frame of a flag and a length, and the bytes behind it: copied once, since a message may be large. */
+/**
+ * A frame of a flag, a length and a message, followed by the bytes of `behind`. The message is
+ * copied only once, because it may be large.
+ */
 export function envelope(flag: number, message: Uint8Array, behind: Uint8Array = NO_BYTES): Buffer {
   const end = 5 + message.length;
   const frame = Buffer.allocUnsafe(end + behind.length);

@@ -1,4 +1,7 @@
-/** The page of the accounts in the namespace, and the dialogs that create an account and set its scopes and password. */
+/**
+ * The page of the accounts in the namespace, and the dialogs that create an account and set its
+ * scopes and password.
+ */
 import { useState } from "preact/hooks";
 import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
@@ -155,7 +158,10 @@ export function SetScopesDialog({ account, ...props }: { readonly account: Accou
   );
 }
 
-/** @param props.own whether it is the caller's own account: then the current password is asked for too */
+/**
+ * @param props.own whether it is the caller's own account; then the dialog also asks for the
+ * current password
+ */
 export function SetPasswordDialog({
   name,
   own = false,

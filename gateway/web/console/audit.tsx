@@ -9,7 +9,7 @@ import { list } from "./authority.js";
 import { Loaded, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
-/** Records that the authority gives at a time. */
+/** Maximum records that the authority returns at a time. */
 const PAGE = 100;
 
 const COLUMNS: readonly Column<AuditRecord>[] = [

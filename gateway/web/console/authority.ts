@@ -5,7 +5,7 @@ import { call, listRegistered } from "../session/api.js";
 
 type Request<Path extends keyof Endpoints> = Endpoints[Path]["request"];
 
-/** How many keys or accounts are enough for a page; of more, the page says that there are more. */
+/** Maximum keys or accounts on a page. If there are more, the page says so. */
 export const MAX_LISTED = 2_000;
 
 const SELF_GOVERNED = /^service:(?:auth|registry):/;
@@ -32,14 +32,14 @@ export const list = {
   usage: (request: Request<"auth/Usage/List">, signal?: AbortSignal) => call("auth/Usage/List", request, signal),
 };
 
-/** Every resource of a registered service that rules decide on. */
+/** Every resource of a registered service about which rules decide. */
 export async function listResources(signal?: AbortSignal): Promise<string[]> {
   const services = await listRegistered({ signal });
   const resources = services.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
   return resources.filter((resource) => !SELF_GOVERNED.test(resource));
 }
 
-/** Whose calls a change of the rules would answer differently. */
+/** The callers and resources for which a change of the rules changes the decision. */
 export async function preview(
   change: Pick<Request<"auth/Rules/Preview">, "create" | "delete">,
   signal: AbortSignal,

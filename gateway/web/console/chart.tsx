@@ -6,7 +6,7 @@ export interface Series {
   readonly title: string;
   /** A class of styles/console.css. */
   readonly look: string;
-  /** One for each period; undefined for a gap. */
+  /** One value for each period; undefined for a gap. */
   readonly values: readonly (number | undefined)[];
 }
 
@@ -92,7 +92,7 @@ function Bars({ periods, series, x, y, step, show }: BarsProps) {
               const value = values[index] ?? 0;
               below += value;
               if (value === 0) return null;
-              // A bar of one call among thousands can still be seen.
+              // High enough that a bar of one call among thousands is visible.
               const height = Math.max(y(0) - y(value), 1.5);
               return <rect key={title} class={look} x={x(index)} y={y(below)} width={step - gap} height={height} />;
             })}
@@ -144,7 +144,8 @@ function PeriodLabels({
 }
 
 /**
- * The available width in pixels. Charts are drawn to it and not scaled, so that text stays readable on a small screen.
+ * The available width in pixels. Charts are drawn to this width and not scaled, so that text stays
+ * readable on a small screen.
  */
 function useWidth() {
   const figure = useRef<HTMLElement>(null);
@@ -171,7 +172,7 @@ function known({ values }: Series): number[] {
   return values.filter((value) => value !== undefined);
 }
 
-/** The next highest of 4, 8, 20, 40, 80 …, of which a fourth is a round number. */
+/** The next higher number of 4, 8, 20, 40, 80 … A fourth of each is a round number. */
 function niceAbove(value: number): number {
   if (value <= 0) return TICKS;
   const power = 10 ** Math.floor(Math.log10(value / TICKS));

@@ -9,7 +9,7 @@ import { TextField } from "../ui/field.js";
 import { ErrorNotice } from "../ui/notice.js";
 import { announce } from "../ui/status.js";
 
-/** What a dialog is given by its page. */
+/** The properties that a page gives to a dialog. */
 export interface DialogProps<Result = unknown> {
   readonly onClose: () => void;
   /** Called with the result of the dialog's action. */
@@ -22,16 +22,21 @@ interface FormDialogProps<Result> extends DialogProps<Result> {
   readonly kind?: "primary" | "danger";
   /** Whether nothing is filled in yet. */
   readonly disabled?: boolean;
-  /** Whether its effects are still being loaded, which should be read first. */
+  /**
+   * Whether the effects of the action are still being loaded. The visitor should read them first.
+   */
   readonly waiting?: boolean | undefined;
-  /** Undefined where the form is not complete, which its fields say. */
+  /** Runs the action. Returns undefined if the form is incomplete; its fields then say why. */
   readonly act: () => Promise<Result> | undefined;
-  /** Announced afterwards. */
+  /** The message that is announced afterwards. */
   readonly done?: string;
   readonly children: ComponentChildren;
 }
 
-/** A form in a dialog. Below it stand the error of the last try and two buttons; while a try runs, nothing closes it. */
+/**
+ * A form in a dialog. Below it are the error of the last attempt and two buttons. While an attempt
+ * runs, nothing closes the dialog.
+ */
 export function FormDialog<Result>(props: FormDialogProps<Result>) {
   const { title, action, kind = "primary", disabled = false, waiting = false, act, done, children } = props;
   const { onClose, onDone } = props;
@@ -63,13 +68,16 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
 }
 
 interface ConfirmDialogProps extends Omit<FormDialogProps<unknown>, "kind" | "disabled"> {
-  /** What the visitor types to confirm. */
+  /** The text that the visitor types to confirm. */
   readonly name: string;
   /** What the name is, such as `the key's name`. */
   readonly what: string;
 }
 
-/** Asks before an action that cannot be undone: the visitor types the name of its object. The children say its effects. */
+/**
+ * Asks before an action that cannot be undone: the visitor types the name of its object. The
+ * children describe its effects.
+ */
 export function ConfirmDialog({ name, what, act, children, ...form }: ConfirmDialogProps) {
   const [typed, setTyped] = useState("");
   const [wrong, setWrong] = useState(false);
@@ -95,7 +103,7 @@ export function ConfirmDialog({ name, what, act, children, ...form }: ConfirmDia
   );
 }
 
-/** A name as a browser shows it: white space is one space, and none at the ends. */
+/** A name as a browser shows it: white space is one space, and there is none at the ends. */
 function asShown(name: string): string {
   return name.trim().replace(/\s+/g, " ");
 }
@@ -110,7 +118,10 @@ interface SecretDialogProps {
   readonly children?: ComponentChildren;
 }
 
-/** Shows a secret that cannot be shown again. Only a button closes the dialog, so that no slip loses the secret. */
+/**
+ * Shows a secret that cannot be shown again. Only a button closes the dialog, so that the secret is
+ * not lost by mistake.
+ */
 export function SecretDialog({ title, secret, what, onClose, children }: SecretDialogProps) {
   const [warned, setWarned] = useState(false);
   return (

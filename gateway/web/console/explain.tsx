@@ -17,7 +17,7 @@ interface Question {
   readonly rules: readonly Rule[] | undefined;
 }
 
-/** @param props.rules the present rules: an explanation of earlier ones is not shown */
+/** @param props.rules the present rules; an explanation of earlier rules is not shown */
 export function Explain({ rules }: Pick<Question, "rules">) {
   const accounts = useLoad(list.accounts, []);
   const resources = useLoad(listResources, []);

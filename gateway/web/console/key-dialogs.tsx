@@ -1,4 +1,6 @@
-/** Dialogs that create, rotate and revoke an API key, and the one that shows a new key's secret. */
+/**
+ * Dialogs that create, rotate and revoke an API key, and the dialog that shows a new key's secret.
+ */
 import { useState } from "preact/hooks";
 import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
@@ -67,7 +69,7 @@ export function CreateKeyDialog(props: DialogProps<CreateKeyResponse>) {
 interface Expiry {
   /** Days, or `date`. */
   readonly choice: string;
-  /** As an input of the type `date` has it. */
+  /** The value of an input of type `date`. */
   readonly date: string;
 }
 
@@ -96,13 +98,13 @@ function ExpiryFields({ expiry, onExpiry }: { readonly expiry: Expiry; readonly 
   );
 }
 
-/** How long from now, as proto3 JSON writes a duration. */
+/** The time from now, as a duration in proto3 JSON. */
 function lifetimeOf({ choice, date }: Expiry): string {
   const days = choice === ON_A_DATE ? daysUntil(endOf(date)) : Number(choice);
   return daysToDuration(Math.min(days, MAX_DAYS));
 }
 
-/** A day after today by this computer's clock, such as `2026-11-21`. */
+/** A later day by this computer's clock, such as `2026-11-21`. */
 function dayAfter(days: number): string {
   const date = new Date();
   date.setDate(date.getDate() + days);
@@ -164,7 +166,7 @@ export function RevokeKeyDialog({ revoked, ...props }: { readonly revoked: Key }
   );
 }
 
-/** An endpoint that every fresh installation has, to try a key with. */
+/** An endpoint that every fresh installation has, to try a key. */
 const EXAMPLE = "service:helloworld:Helloworld.Call";
 
 /** Shows the secret of a new key, and how to try it. */
@@ -197,7 +199,7 @@ function Example({ secret }: Pick<CreateKeyResponse, "secret">) {
   return (
     <div class="secret">
       <CopyButton text={command} what="the command" />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus. */}
       <pre tabIndex={0}>{command}</pre>
     </div>
   );

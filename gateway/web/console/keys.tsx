@@ -1,4 +1,6 @@
-/** The page of API keys: the account's own, and for an administrator all of the namespace. */
+/**
+ * The page of API keys: the account's own keys, and for an administrator all keys of the namespace.
+ */
 import { useState } from "preact/hooks";
 import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
 import { isAdmin } from "../session/session.js";

@@ -1,4 +1,7 @@
-/** The console's first page: some numbers, a warning where everyone may call, and the visitor's own account. */
+/**
+ * The console's first page: some numbers, a warning if everyone may call, and the visitor's own
+ * account.
+ */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Key, Rule } from "../../../src/api/types.js";
@@ -77,7 +80,7 @@ function OwnTiles() {
   );
 }
 
-/** An expiry within so many days is mentioned. */
+/** A key that expires within this many days is mentioned. */
 const SOON_DAYS = 14;
 
 function KeyTile({ keys }: { readonly keys: readonly Key[] }) {

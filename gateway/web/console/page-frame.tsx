@@ -1,4 +1,7 @@
-/** What the pages of the console have in common: their head, and content that is shown once it has been loaded. */
+/**
+ * What the pages of the console have in common: their head, and content that is shown once it has
+ * been loaded.
+ */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Session } from "../session/session.js";
@@ -10,7 +13,7 @@ import { PlusIcon } from "../ui/icons.js";
 import { ErrorNotice, Progress } from "../ui/notice.js";
 import { MAX_LISTED } from "./authority.js";
 
-/** What each page of the console is given. */
+/** The properties of each page of the console. */
 export interface ConsoleProps {
   readonly session: Session;
 }
@@ -18,7 +21,7 @@ export interface ConsoleProps {
 interface PageHeadProps {
   readonly title: string;
   readonly lead: ComponentChildren;
-  /** Buttons for what can be done here. */
+  /** Buttons for the actions of the page. */
   readonly children?: ComponentChildren;
 }
 
@@ -35,7 +38,7 @@ export function PageHead({ title, lead, children }: PageHeadProps) {
   );
 }
 
-/** The button of a page's head that opens the dialog for a new thing. */
+/** The button of a page's head that opens the dialog for a new object. */
 export function NewButton({ title, onClick }: { readonly title: string; readonly onClick: () => void }) {
   return (
     <Button kind="primary" onClick={onClick}>
@@ -44,7 +47,7 @@ export function NewButton({ title, onClick }: { readonly title: string; readonly
   );
 }
 
-/** Says that a list goes on, where no more of it was loaded. */
+/** Says that a list has more entries than were loaded. */
 export function MoreNotice({ listed, what }: { readonly listed: number; readonly what: string }) {
   if (listed < MAX_LISTED) return null;
   return (
@@ -61,13 +64,16 @@ interface LoadedProps<Value> {
   readonly children: (value: Value) => ComponentChildren;
 }
 
-/** Draws a value that was loaded; until it is there, the progress of loading or why it failed. */
+/**
+ * Draws a value that was loaded. Until then, it draws the progress of loading, or the reason of a
+ * failure.
+ */
 export function Loaded<Value>({ loading, what, children }: LoadedProps<Value>) {
   const { value, isCurrent, error, busy, reload } = loading;
   const shown = useRef<HTMLDivElement>(null);
   const hadFocus = shown.current?.contains(document.activeElement) ?? false;
   useLayoutEffect(() => {
-    // The row whose button was pressed may be gone.
+    // The row with the button that was pressed may have been removed.
     if (hadFocus) keepFocus();
   });
   if (value === undefined || !isCurrent) {

@@ -1,4 +1,7 @@
-/** The console, where accounts manage their keys, and administrators rules, accounts and namespaces. */
+/**
+ * The console, where accounts manage their keys, and administrators manage rules, accounts and
+ * namespaces.
+ */
 import type { ComponentChildren, ComponentType } from "preact";
 import { isAdmin, type Session, useSession } from "../session/session.js";
 import { SignInForm } from "../session/sign-in.js";
@@ -17,7 +20,7 @@ interface Page {
   readonly segment: string;
   readonly title: string;
   readonly page: ComponentType<ConsoleProps>;
-  /** Whether the authority answers this session there. */
+  /** Whether the authority permits this session to use the page. */
   readonly isFor: (session: Session) => boolean;
 }
 

@@ -1,7 +1,10 @@
-/** Checks resource patterns while they are typed, by the same code that the authority and the gateways run. */
+/**
+ * Checks resource patterns while they are typed, with the code that the authority and the gateways
+ * run.
+ */
 import { matches, parsePattern } from "../../../src/contract/resource.js";
 
-/** What is wrong with a pattern, if anything. */
+/** Why a pattern is invalid; undefined if it is valid. */
 export function problemOf(pattern: string): string | undefined {
   try {
     parsePattern(pattern);
@@ -12,7 +15,7 @@ export function problemOf(pattern: string): string | undefined {
   }
 }
 
-/** The resources that a pattern covers; none for text that is not a pattern. */
+/** The resources that a pattern covers; none for an invalid pattern. */
 export function coveredBy(pattern: string, resources: readonly string[]): string[] {
   if (problemOf(pattern) !== undefined) return [];
   const parsed = parsePattern(pattern);

@@ -1,4 +1,6 @@
-/** The dialogs that create and delete a rule. They say whose calls that changes. */
+/**
+ * The dialogs that create and delete a rule. They show the calls for which the decision changes.
+ */
 import { useState } from "preact/hooks";
 import type { Effect, Rule } from "../../../src/api/types.js";
 import type { ApiError } from "../http.js";
@@ -122,7 +124,7 @@ function complete(draft: Draft): Rule | undefined {
   return problemOf(resource) === undefined ? { ...draft, priority: Number(priority) } : undefined;
 }
 
-/** How long typing pauses before the authority is asked, in milliseconds. */
+/** The authority is asked when typing has paused for this long, in milliseconds. */
 const PAUSE_MS = 300;
 
 /** Asks the authority what the rule would change, once typing has paused. */
@@ -173,7 +175,7 @@ const MAX_LISTED = 3;
 
 function PreviewResult({ value: effects, isCurrent, error, busy }: Loading<readonly Effect[] | undefined>) {
   const isKnown = !busy && isCurrent && effects !== undefined;
-  // The field shows what is wrong with it.
+  // If a field shows the error, it is not shown here again.
   const failed = !busy && error !== undefined && Object.keys(problemsOf(error)).length === 0 ? error : undefined;
   return (
     <>
@@ -199,14 +201,17 @@ function PreviewResult({ value: effects, isCurrent, error, busy }: Loading<reado
   );
 }
 
-/** Which fields the authority refused, and why. Its Detail begins with the field, `create.id: …`; a taken ID is 409. */
+/**
+ * Which fields the authority refused, and why. The Detail begins with the field, `create.id: …`. A
+ * 409 means that the ID is taken.
+ */
 function problemsOf({ status, message }: ApiError): { readonly id?: string; readonly scope?: string } {
   if (status === 409) return { id: "A rule with this ID exists already" };
   const [, field, problem = ""] = /^create\.(id|scope): (.*)$/s.exec(message) ?? [];
   return field === undefined ? {} : { [field]: problem.charAt(0).toUpperCase() + problem.slice(1) };
 }
 
-/** Says first whose calls the deletion changes. */
+/** Shows first the calls for which the decision changes. */
 export function DeleteRuleDialog({ rule: { id }, ...props }: { readonly rule: Rule } & DialogProps) {
   const { value, error, busy, reload } = useLoad((signal) => preview({ delete: id }, signal), [id]);
   return (

@@ -1,4 +1,7 @@
-/** Rules as a table, and the callers and resources for which a change of them changes the answer. */
+/**
+ * Rules as a table, and the callers and resources for which a change of the rules changes the
+ * decision.
+ */
 import type { Effect, Rule } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
 import { Actions } from "../ui/button.js";

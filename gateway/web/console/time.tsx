@@ -1,4 +1,7 @@
-/** Dates, as the visitor's browser formats them, and times from now, in English as the page is. */
+/**
+ * Dates, as the visitor's browser formats them, and relative times in English, the language of the
+ * page.
+ */
 import { gatewayTime } from "../http.js";
 
 const DAY_MS = 86_400_000;
@@ -13,7 +16,10 @@ const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ["minute", 60_000],
 ];
 
-/** @param at as proto3 JSON writes a timestamp; @param relative such as `3 days ago`, instead of the date */
+/**
+ * @param at a timestamp in proto3 JSON
+ * @param relative shows a text such as `3 days ago` instead of the date
+ */
 export function Moment({ at, relative = false }: { readonly at: string; readonly relative?: boolean }) {
   const date = new Date(at);
   return (
@@ -37,7 +43,7 @@ export function daysUntil(at: string): number {
   return (Date.parse(at) - gatewayTime()) / DAY_MS;
 }
 
-/** A duration, as proto3 JSON writes it: `86400s`. */
+/** A duration in proto3 JSON: `86400s`. */
 export function daysToDuration(days: number): string {
   return `${Math.round(days * 86_400)}s`;
 }

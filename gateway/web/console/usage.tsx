@@ -1,4 +1,7 @@
-/** The usage page: how often services and endpoints are called, how often calls fail, and how long they take. */
+/**
+ * The usage page: how often services and endpoints are called, how often calls fail, and how long
+ * they take.
+ */
 import { useEffect, useState } from "preact/hooks";
 import type { Calls, ListUsageResponse } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";
@@ -11,7 +14,7 @@ import { Loaded, PageHead } from "./page-frame.js";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
-/** As proto3 JSON writes durations. */
+/** Durations in proto3 JSON. */
 const SPANS = [
   [`${HOUR}s`, "The last hour"],
   [`${3 * HOUR}s`, "The last 3 hours"],
@@ -169,10 +172,10 @@ const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
   hour: "numeric",
   minute: "2-digit",
 });
-// Days are those of UTC, as the authority counts them.
+// Days are in UTC, as the authority counts them.
 const DATE = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
 
-/** @param period as proto3 JSON writes a duration */
+/** @param period a duration in proto3 JSON */
 function nameOf(start: string, period: string): string {
   const seconds = Number.parseInt(period, 10);
   return (seconds < HOUR ? TIME : seconds < DAY ? DAY_AND_TIME : DATE).format(new Date(start));

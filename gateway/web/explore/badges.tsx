@@ -1,8 +1,8 @@
-/** Badges that say of an endpoint who may call it, whether it streams, and whether it is deprecated. */
+/** Badges of an endpoint: who may call it, whether it streams, and whether it is deprecated. */
 import { Badge } from "../ui/badge.js";
 import type { Endpoint } from "./services.js";
 
-/** Who may call: everyone, or accounts that a rule grants it to. */
+/** Who may call: everyone, or the accounts to which a rule grants it. */
 export function CallersBadge({ open }: { readonly open: boolean }) {
   return open ? (
     <Badge tone="good" title="Everyone may call it, with or without a token">

@@ -1,6 +1,7 @@
 /**
- * What a page shows of a call that is being tried: what was sent and received so far, and how the call ended. Messages
- * may come faster than a page is drawn, so those that come between two drawings are added together.
+ * The state of a call on the page: what was sent and received so far, and how the call ended.
+ * Messages may arrive faster than a page is drawn, so all messages between two drawings are added
+ * at once.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../http.js";
@@ -18,7 +19,7 @@ import {
 
 export interface Entry {
   readonly id: number;
-  /** Since the call began, in milliseconds. */
+  /** Milliseconds since the call began. */
   readonly at: number;
   readonly sent: boolean;
   readonly text: string;
@@ -27,14 +28,14 @@ export interface Entry {
 export interface CallProgress {
   readonly state: "open" | "done" | "cancelled" | "failed";
   readonly head: ResponseHead | undefined;
-  /** The latest ones. */
+  /** The latest entries. */
   readonly entries: readonly Entry[];
-  /** Of all entries, those that are no longer shown too. */
+  /** The number of all entries, including those that are no longer shown. */
   readonly total: number;
   readonly failure: (Failure & { readonly advice: string | undefined }) | undefined;
   /** Whether a WebSocket is open, so that messages can be sent. */
   readonly opened: boolean;
-  /** Whether the visitor has said that no more messages come. */
+  /** Whether the visitor has ended the stream of request messages. */
   readonly ended: boolean;
 }
 
@@ -48,7 +49,10 @@ const STARTED: CallProgress = {
   ended: false,
 };
 
-/** Of a long stream only the end is kept: a page that held all of it would become slow and then stop. */
+/**
+ * Maximum entries of a stream that are stored: the latest ones. A page that stored all of a long
+ * stream would become slow and then stop.
+ */
 const MAX_ENTRIES = 500;
 
 /** The progress of the latest call, and a function that begins the next one. */
@@ -96,10 +100,13 @@ class ProgressRecorder {
     if (!this.#stopped) this.#show(this.#progress);
   }
 
-  /** @param withToken whether the call had one: the visitor may have chosen otherwise since. */
+  /**
+   * @param withToken whether the call had a token; the visitor may have changed the choice since
+   * then
+   */
   fail({ status, detail }: Failure, withToken: boolean): void {
     this.change({ state: "failed", failure: { status, detail, advice: adviceFor(status, detail, withToken) } });
-    // Rules refuse with 401, and so does an ended session: only the authority can say which.
+    // The rules or an ended session may cause a 401. Only the authority knows which.
     if (status === 401 && withToken) checkSession();
   }
 
@@ -119,11 +126,12 @@ function withEntries(progress: CallProgress, entries: readonly Omit<Entry, "id">
 }
 
 /**
- * What the visitor can do about a call that was refused or failed; undefined where the Detail of the error says it all.
+ * What the visitor can do about a call that was refused or failed. Undefined if the Detail of the
+ * error says enough.
  * @param detail the error object's Detail
  */
 export function adviceFor(status: number, detail: string, withToken: boolean): string | undefined {
-  // A service may refuse too, with a Detail of its own, and only it knows what helps.
+  // A service may refuse, too, with a Detail of its own. Only the service knows what helps.
   const byRules = /^(?:Unauthorized|Forbidden) call made to /.test(detail);
   switch (status) {
     case 400:
@@ -149,9 +157,9 @@ export function adviceFor(status: number, detail: string, withToken: boolean): s
   return status >= 500 ? "The operator of the service finds the request id in the log." : undefined;
 }
 
-/** Where a call goes. */
+/** The method and path of a call. */
 export interface CallTarget {
-  /** Of HTTP. */
+  /** HTTP method. */
   readonly method: string;
   readonly path: string;
   readonly withToken: boolean;

@@ -1,6 +1,6 @@
 /**
- * A call as the visitor makes it, over HTTP, or over a WebSocket where the endpoint takes a stream of messages
- * (docs/streams.md). Each message of the response is handed over as it came, errors too.
+ * A call that the visitor makes, over HTTP, or over a WebSocket if the endpoint takes a stream of
+ * messages (docs/streams.md). Each message of the response is passed on unchanged, also an error.
  */
 import { readError, readStreamError } from "../../../src/api/errors.js";
 import { LineSplitter } from "../../../src/api/lines.js";
@@ -21,33 +21,38 @@ export interface ResponseHead {
   readonly status: number;
   readonly statusText: string;
   readonly requestId: string;
-  /** From the request to these headers, in milliseconds. */
+  /** Milliseconds from the request to these headers. */
   readonly milliseconds: number;
   readonly contentType: string;
 }
 
 export interface ResponseListener {
   onHead(head: ResponseHead): void;
-  /** One message, or a body of another kind in one piece. */
+  /** One message, or the whole body if it has another content type. */
   onMessage(text: string): void;
 }
 
 /** Why a call was refused or failed. */
 export interface Failure {
-  /** HTTP status; 0 where there was no response. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** The error object's Detail; empty where there is none. */
+  /** The error object's Detail; empty if there is none. */
   readonly detail: string;
 }
 
-/** Nothing was sent, because the session has ended: the visitor signs in and sends again. */
+/**
+ * The failure of a call that was not sent, because the session has ended. The visitor signs in and
+ * sends again.
+ */
 export const SESSION_ENDED: Failure = { status: 0, detail: "Your session has ended. Sign in again, then send again." };
 
 const TEXT = /^(?:text\/|application\/(?:json|x-ndjson|xml))/;
 
 /**
- * Makes a call, and resolves when the response has ended: to the reason where the call failed.
- * @throws {ApiError} when there is no response, or it breaks off. @throws {DOMException} AbortError
+ * Makes a call, and resolves when the response has ended. The result is the reason if the call
+ * failed.
+ * @throws {ApiError} when there is no response, or it breaks off
+ * @throws {DOMException} AbortError
  */
 export async function makeCall(
   call: Call,
@@ -93,7 +98,10 @@ function headersOf({ body, token, namespace }: Call): Record<string, string> {
   };
 }
 
-/** Reads a stream of NDJSON (docs/streams.md). Empty lines are heartbeats; the last line says why a stream failed. */
+/**
+ * Reads a stream of NDJSON (docs/streams.md). Empty lines are heartbeats. The last line says why a
+ * stream failed.
+ */
 async function readMessages(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   listener: ResponseListener,
@@ -117,7 +125,7 @@ async function readMessages(
 export interface WebSocketCall {
   /** Sends a message, once the socket is open. */
   send(text: string): void;
-  /** Says that no more messages come. */
+  /** Ends the stream of messages. */
   end(): void;
   cancel(): void;
 }
@@ -147,7 +155,7 @@ export function openWebSocket(
 }
 
 const OK = 1000;
-/** A call that failed closes with this and the HTTP status. */
+/** The close code of a call that failed is this number plus the HTTP status. */
 const STATUS_BASE = 4000;
 
 /** Why the gateway closed the socket; undefined when the call succeeded. */
@@ -159,8 +167,9 @@ export function readClose(code: number, reason: string): Failure | undefined {
 const UPGRADE_REQUIRED = 426;
 
 /**
- * Finds out why a socket did not open, which a browser tells no page. A plain request is refused for the same reasons,
- * and with 426 where there is none.
+ * Finds out why a socket did not open, because a browser does not report that to a page. A plain
+ * request is refused for the same reasons. If there is no such reason, the gateway responds to it
+ * with 426.
  */
 export async function findOpenFailure({ path, token }: Pick<Call, "path" | "token">): Promise<Failure> {
   try {

@@ -2,9 +2,9 @@
 import { useMemo } from "preact/hooks";
 import { layOut, type Token } from "../../../src/api/json-layout.js";
 
-/** Characters of a text that are shown: more would make the page slow. */
+/** Maximum characters of a text that are shown. More would make the page slow. */
 const MAX_SHOWN = 200_000;
-/** Characters of a text that fit on one line. */
+/** Maximum characters of a text that is shown on one line. */
 const ONE_LINE = 60;
 
 /** JSON, indented; other text unchanged. */
@@ -46,7 +46,7 @@ interface CodePiece {
   readonly text: string;
 }
 
-/** Strings, comments and keywords of the languages that snippets are in. */
+/** Strings, comments and keywords of the languages of the snippets. */
 const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.|'\\'')*'|`[^`]*`/;
 const WORDS =
   /\b(?:import|from|const|let|await|for|of|if|return|new|package|func|defer|err|nil|with|as|in|print|None|True|False|true|false|null|curl|portico|echo)\b/;

@@ -1,4 +1,7 @@
-/** The control for one value: which input each kind of field has, and which JSON value is made of the text in it. */
+/**
+ * The control for one value: which input each kind of field has, and which JSON value its text
+ * becomes.
+ */
 import { useState } from "preact/hooks";
 import { isJson } from "../../../src/api/json-layout.js";
 import type { ControlProps } from "../ui/field.js";
@@ -37,7 +40,7 @@ export function Control({ field, control, value, onChange }: FieldControlProps) 
       </select>
     );
   }
-  // A browser fills in no password that it knows where it is told that this is a new one.
+  // With this value of autocomplete, the browser does not fill in a password that it has stored.
   const hidden = { type: "password", autocomplete: "new-password" } as const;
   if (secret) {
     return (
@@ -65,7 +68,7 @@ function JsonControl({ control, value, onChange }: Omit<FieldControlProps, "fiel
     setText(typed);
     onChange(read(typed));
   };
-  // In a list, an item may have been removed, so that this is the control of another one.
+  // If an item of a list has been removed, this may now be the control of another item.
   const isTyped = JSON.stringify(read(text)) === JSON.stringify(value);
   return (
     <textarea
@@ -89,7 +92,10 @@ function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** A number that JavaScript represents exactly is a number; any other is a string, which proto3 JSON accepts too. */
+/**
+ * A number that JavaScript represents exactly is a number. Any other number is a string, which
+ * proto3 JSON accepts too.
+ */
 function typed(text: string, kind: Field["kind"]): unknown {
   if (text === "") return undefined;
   if (kind !== "number" || !/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return text;

@@ -1,6 +1,7 @@
 /**
- * Reads a service's OpenAPI document (gateway/openapi): the fields of each request and response, and the kind of each
- * field. A message may contain itself, so the fields of an inner message are read when they are shown.
+ * Reads a service's OpenAPI document (gateway/openapi): the fields of each request and response,
+ * and the kind of each field. A message may contain itself, so the fields of an inner message are
+ * read when they are shown.
  */
 
 /** The part of JSON Schema (draft 2020-12) that these documents use. */
@@ -42,9 +43,9 @@ interface Operation {
 interface PathItem {
   readonly post?: Operation;
   readonly get?: Operation;
-  /** Whether the path is one of a google.api.http annotation. */
+  /** Whether the path comes from a google.api.http annotation. */
   readonly "x-binding"?: boolean;
-  /** Only for endpoints that take or answer a stream. */
+  /** Only for endpoints that take or return a stream. */
   readonly "x-websocket"?: { readonly sends: Schema; readonly receives: Schema };
 }
 
@@ -60,7 +61,7 @@ export interface OpenApi {
 
 export interface EndpointDocument {
   readonly deprecated: boolean;
-  /** Whether a call takes away or replaces something, so that the page asks first. */
+  /** Whether a call removes or replaces something, so that the page asks first. */
   readonly destructive: boolean;
   readonly request: Message | undefined;
   readonly response: Message | undefined;
@@ -76,7 +77,7 @@ export interface Message {
   readonly name: string;
   readonly description: string;
   readonly fields: readonly Field[];
-  /** Names of fields of which at most one may be given. */
+  /** Groups of field names. At most one field of each group may be given. */
   readonly choices: readonly (readonly string[])[];
 }
 
@@ -92,7 +93,7 @@ export interface Field {
   readonly cardinality: "one" | "list" | "map";
   /** The type of one value, such as `int64` or `Item`. */
   readonly type: string;
-  /** Whether it is hidden while it is typed, such as a password. */
+  /** Whether the text is hidden while it is typed, such as a password. */
   readonly secret: boolean;
   /** The example in its description; empty for none. */
   readonly example: string;
@@ -102,7 +103,9 @@ export interface Field {
   readonly message: (() => Message) | undefined;
 }
 
-/** The endpoint at a path such as `/v1/helloworld/Call`; undefined where the document does not have it. */
+/**
+ * The endpoint at a path such as `/v1/helloworld/Call`; undefined if the document does not have it.
+ */
 export function endpointDocument({ paths, components = {} }: OpenApi, path: string): EndpointDocument | undefined {
   const item = Object.hasOwn(paths, path) ? paths[path] : undefined;
   const operation = item?.post ?? item?.get;
@@ -123,7 +126,7 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
   };
 }
 
-/** The schema of a body in a media type; undefined where the body does not come in it. */
+/** The schema of a body in a media type; undefined if the body does not have this media type. */
 function mediaOf(
   body: Referred<Body> | undefined,
   named: Readonly<Record<string, Body>> | undefined,
@@ -141,13 +144,13 @@ class Reader {
     this.#schemas = schemas;
   }
 
-  /** The message in a body; undefined where the body is not a message, such as bytes. */
+  /** The message in a body; undefined if the body is not a message, such as bytes. */
   body(schema: Schema | undefined): Message | undefined {
     const { name, schema: found } = this.#resolve(schema ?? {});
     return isMessage(found) ? this.#message(name, found) : undefined;
   }
 
-  /** An example made of those in the comments, which say "such as `tea`". */
+  /** An example made from the examples in the comments, which say "such as `tea`". */
   example(schema: Schema): unknown {
     const fields = this.body(schema)?.fields ?? [];
     const given = fields.map(({ name, example, kind, cardinality }) =>
@@ -161,7 +164,7 @@ class Reader {
     return {
       name: shortName(name),
       description,
-      // In a response `required` names the fields that are always there.
+      // In a response, `required` names the fields that are always there.
       fields: Object.entries(properties).map(([field, schema]) =>
         this.#field(field, schema, name.endsWith("-input") && required.includes(field)),
       ),
@@ -187,7 +190,7 @@ class Reader {
     };
   }
 
-  /** A schema's own keywords: lists and maps are never behind a name. */
+  /** A schema's own keywords. Lists and maps are never behind a `$ref`. */
   #inline(schema: Schema): Schema {
     return schema.$ref === undefined ? schema : {};
   }
@@ -202,7 +205,7 @@ class Reader {
     const forms = schema.anyOf ?? [schema];
     const names = forms.find((form) => form.type === "string" && form.enum !== undefined)?.enum as string[] | undefined;
     const first = forms.find((form) => form.type !== "null") ?? schema;
-    // A number may also be one of the strings NaN and Infinity, which does not make it an enum.
+    // A number may also be one of the strings NaN and Infinity. This does not make it an enum.
     if (names !== undefined && first.type !== "number") {
       return { ...plain, kind: "enum", type: shortName(name), values: names, meaning: schema.description ?? "" };
     }
@@ -219,7 +222,7 @@ function isMessage({ properties }: Schema): boolean {
   return properties !== undefined && !Object.hasOwn(properties, "@type");
 }
 
-/** A schema without its alternative null, which means that the field was not given. */
+/** Removes the alternative null from a schema. Null means that the field was not given. */
 function withoutNull(schema: Schema): Schema {
   const { type, anyOf } = schema;
   if (Array.isArray(type)) return { ...schema, type: type.find((one) => one !== "null") };
@@ -240,12 +243,12 @@ function scalarOf({ type, format, contentEncoding }: Schema, name: string): Pick
   return { kind: "json", type: name === "" ? "any JSON" : shortName(name) };
 }
 
-/** `CallRequest` of `helloworld.CallRequest-input`. */
+/** `CallRequest` for `helloworld.CallRequest-input`. */
 function shortName(name: string): string {
   return name.replace(/-(?:in|out)put$/, "").replace(/^.*\./, "");
 }
 
-/** The groups (oneofs) that pairs of exclusive names come from. */
+/** The groups (oneofs) from which pairs of exclusive names come. */
 function groups(pairs: readonly (readonly string[])[]): string[][] {
   const found: string[][] = [];
   for (const pair of pairs) {

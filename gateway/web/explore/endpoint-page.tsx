@@ -1,4 +1,7 @@
-/** The page of one endpoint: its request and response on one side, a call to try and its code on the other. */
+/**
+ * The page of one endpoint: its request and response on one side, a call to try and its code on the
+ * other.
+ */
 import { useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
@@ -25,7 +28,7 @@ export function EndpointPage({ endpoint, document }: EndpointPageProps) {
     [document, endpoint.name],
   );
   const [call, setCall] = useState<TryItState>(() => ({
-    // An example is shown, but only what was typed is sent.
+    // The page shows an example, but sends only what was typed.
     text: EMPTY_REQUEST,
     asNobody: false,
     namespace: "",
@@ -87,7 +90,10 @@ function MessageSection({ title, message, stream }: MessageSectionProps) {
   );
 }
 
-/** A message's fields. Those of an inner message are shown on demand, since a message may contain itself. */
+/**
+ * A message's fields. The fields of an inner message are shown on demand, because a message may
+ * contain itself.
+ */
 function FieldTable({ message, label }: { readonly message: Message; readonly label: string }) {
   if (message.fields.length === 0) return <p class="soft">No fields.</p>;
   return (

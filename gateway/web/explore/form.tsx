@@ -1,6 +1,7 @@
 /**
- * A form made from a message's fields. Its value is the request's JSON itself, without the fields that are not filled
- * in. Nothing is validated here: the gateway and the service decide what a field takes.
+ * A form made from a message's fields. Its value is the request's JSON, without the fields that are
+ * not filled in. The form validates nothing: the gateway and the service decide which values a
+ * field accepts.
  */
 import { type ComponentChildren, createContext, toChildArray, type VNode } from "preact";
 import { useContext, useRef, useState } from "preact/hooks";
@@ -133,7 +134,7 @@ function namesOf(fields: readonly Field[]): string {
   return (fields.length > MAX_NAMED ? [...names, "…"] : names).join(", ");
 }
 
-/** An inner message, shown once the visitor adds it, since a message may contain itself. */
+/** An inner message. It is shown when the visitor adds it, because a message may contain itself. */
 function InnerForm({ field, label, path, value, onChange }: SingleFormProps) {
   if (value === undefined || field.message === undefined) {
     return (
@@ -175,7 +176,7 @@ function ListForm({ field, path, value, onChange }: FieldFormProps) {
   );
 }
 
-/** An entry of a map. The id tells it from others while its key is being typed. */
+/** An entry of a map. The ID distinguishes it from other entries while its key is being typed. */
 interface Row {
   readonly id: number;
   readonly key: string;
@@ -183,13 +184,14 @@ interface Row {
 }
 
 function MapForm({ field, path, value, onChange }: FieldFormProps) {
-  const kept = useRef<readonly Row[]>([]);
-  // Rows keep what an object cannot: equal keys while one is typed, and the order of keys that are numbers.
-  if (!isSame(objectOf(kept.current), asObject(value))) kept.current = rowsOf(asObject(value));
-  const rows = kept.current;
+  const rowsRef = useRef<readonly Row[]>([]);
+  // Rows store what an object cannot: equal keys while one is being typed, and the order of keys
+  // that are numbers.
+  if (!isSame(objectOf(rowsRef.current), asObject(value))) rowsRef.current = rowsOf(asObject(value));
+  const rows = rowsRef.current;
   const empty = emptyOf({ ...field, cardinality: "one" });
   const set = (next: readonly Row[]) => {
-    kept.current = next;
+    rowsRef.current = next;
     onChange(next.length === 0 ? undefined : objectOf(next));
   };
   const add = () => set([...rows, newRow(freeKey(rows), empty)]);
@@ -249,12 +251,12 @@ function freeKey(rows: readonly Row[]): string {
 interface GroupProps {
   readonly label: string;
   readonly type: string;
-  /** The button that adds to the group or removes it. */
+  /** The button that adds to the group, or removes the group. */
   readonly action: VNode;
   readonly children?: ComponentChildren;
 }
 
-/** Several controls under one name. */
+/** Several controls with one name. */
 function Group({ label, type, action, children }: GroupProps) {
   const fieldset = useRef<HTMLFieldSetElement>(null);
   useKeptFocus(fieldset);
@@ -294,7 +296,7 @@ function asObject(value: unknown): JsonObject {
 function withMember(object: JsonObject, name: string, member: unknown): JsonObject {
   const { [name]: before, ...others } = object;
   if (member === undefined) return others;
-  // The member keeps its place, so that the JSON text does not jump.
+  // The member stays in its place, so that the JSON text does not jump.
   return before === undefined ? { ...object, [name]: member } : replaced(object, name, member);
 }
 
@@ -312,7 +314,10 @@ function emptyOf({ kind, cardinality, values }: Field): unknown {
 }
 
 interface RefusedField {
-  /** As the gateway writes it, such as `items[0].count`; the beginning of a long path is replaced by `…`. */
+  /**
+   * In the gateway's format, such as `items[0].count`. The beginning of a long path is replaced by
+   * `…`.
+   */
   readonly path: string;
   readonly reason: string;
 }

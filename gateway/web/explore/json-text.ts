@@ -1,11 +1,12 @@
 /**
- * A request as JSON text: checked while it is typed, and read without rounding integers that JavaScript cannot
- * represent.
+ * A request as JSON text. It is checked while it is typed, and read without rounding integers that
+ * JavaScript cannot represent.
  */
 import { layOut } from "../../../src/api/json-layout.js";
 
 /**
- * A JSON text's value, in which integers that JavaScript cannot represent are strings, as in proto3 JSON.
+ * The value of a JSON text. Integers that JavaScript cannot represent become strings, as in proto3
+ * JSON.
  * @throws {SyntaxError}
  */
 export function parseExact(text: string): unknown {
@@ -17,13 +18,13 @@ export function parseExact(text: string): unknown {
 }
 
 /**
- * Whether JSON.parse gives the source text of numbers, as browsers do since 2023. Without it large integers are
- * rounded.
+ * Whether JSON.parse passes the source text of numbers, as browsers do since 2023. Without it large
+ * integers are rounded.
  */
 export const READS_EXACTLY =
   JSON.parse("1", (_key, _value, context?: { readonly source?: string }) => context?.source) === "1";
 
-/** Which number this browser would round, if any. */
+/** Names a number that this browser would round; undefined if there is none. */
 export function roundingError(text: string): string | undefined {
   if (READS_EXACTLY) return undefined;
   const rounded = layOut(text).find(
@@ -32,7 +33,7 @@ export function roundingError(text: string): string | undefined {
   return rounded && `This browser would round ${rounded.text}. Put it in quotes, which means the same.`;
 }
 
-/** What is wrong with a text that should be a JSON object, if anything. */
+/** Why a text is not a JSON object; undefined if it is one. */
 export function errorOf(text: string): string | undefined {
   const error = syntaxErrorOf(text);
   if (error !== undefined) return error;
@@ -41,7 +42,7 @@ export function errorOf(text: string): string | undefined {
   return isObject ? undefined : "A request is a JSON object: { … }";
 }
 
-/** What is wrong with a text that should be JSON, if anything. */
+/** Why a text is not JSON; undefined if it is. */
 export function syntaxErrorOf(text: string): string | undefined {
   try {
     JSON.parse(text);
@@ -60,10 +61,13 @@ export class Unfinished {
   }
 }
 
-/** A value as JSON text, with unfinished text in it as it is, so that what is shown is what would be sent. */
+/**
+ * A value as JSON text. Unfinished text in it stays as it is, so that the page shows what would be
+ * sent.
+ */
 export function textWith(value: unknown): string {
   const unfinished: string[] = [];
-  // Random, so that it is in no text that a user typed.
+  // Random, so that no text that a visitor typed contains it.
   const mark = `unfinished ${Math.random()} `;
   const marked = (_key: string, member: unknown) =>
     member instanceof Unfinished ? `${mark}${unfinished.push(member.text) - 1}` : member;

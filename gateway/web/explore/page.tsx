@@ -1,4 +1,4 @@
-/** Explore: the services that the visitor may call, and how. */
+/** Explore: the services that the visitor may call, and how to call them. */
 
 import { useSession } from "../session/session.js";
 import { useLoad } from "../state/load.js";

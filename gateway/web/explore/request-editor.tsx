@@ -46,7 +46,8 @@ interface RequestInputProps extends Omit<RequestEditorProps, "described"> {
 
 function RequestInput({ request, text, onText }: RequestInputProps) {
   const [editor, setEditor] = useState("form");
-  // Kept, since text in a form may not be JSON yet, and then its value cannot be read from the request.
+  // The value of the form is stored, because its text may not be JSON yet, and then cannot be read
+  // back from the request.
   const [form, setForm] = useState<{ readonly text: string; readonly value: unknown }>();
   const error = errorOf(text);
   const isForm = form?.text === text;

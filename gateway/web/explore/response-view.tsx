@@ -1,11 +1,14 @@
-/** The response to a call: its status, how long it took, and its messages. */
+/** The response to a call: its status, its duration, and its messages. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Badge } from "../ui/badge.js";
 import { CopyButton } from "../ui/copy-button.js";
 import type { CallProgress } from "./call-progress.js";
 import { Json } from "./code.js";
 
-/** The element with the status is in the page from the beginning: screen readers follow only what was there before. */
+/**
+ * The element with the status is in the page from the start, because screen readers follow only
+ * elements that existed before.
+ */
 export function ResponseView({ progress }: { readonly progress: CallProgress | undefined }) {
   return (
     <section class={progress === undefined ? "hidden" : "answer"} aria-label={progress && "Response"}>
@@ -81,7 +84,7 @@ function Body({ text }: { readonly text: string }) {
   return (
     <div class="answer-body">
       <CopyButton text={text} what="the response" />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus. */}
       <pre class="code-block" tabIndex={0}>
         <Json text={text} />
       </pre>
@@ -89,17 +92,17 @@ function Body({ text }: { readonly text: string }) {
   );
 }
 
-/** Follows the newest message, unless the reader has scrolled up. */
+/** Scrolls to the newest message, unless the reader has scrolled up. */
 function Messages({ progress: { entries, total } }: { readonly progress: CallProgress }) {
   const list = useRef<HTMLOListElement>(null);
-  // Read before the next drawing. A scroll event would come only after it.
+  // Read before the next drawing, because a scroll event would come only after it.
   const follows = list.current === null || isAtEnd(list.current);
   useLayoutEffect(() => {
     if (follows) list.current?.scrollTo(0, list.current.scrollHeight);
   }, [total]);
   if (entries.length === 0) return null;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus.
     <ol class="messages" ref={list} tabIndex={0} aria-label="Messages">
       {total > entries.length && <li class="soft">{total - entries.length} earlier messages are not shown</li>}
       {entries.map(({ id, at, sent, text }) => (

@@ -1,4 +1,7 @@
-/** The REST paths of an endpoint, each with a button that has the form call it, or its call by curl where the form cannot. */
+/**
+ * The REST paths of an endpoint. Each has a button that makes the form call it. If the form cannot
+ * call it, the call by curl is shown.
+ */
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { CopyButton } from "../ui/copy-button.js";
@@ -6,7 +9,7 @@ import { canFill, curlOf, type RestPath } from "./rest.js";
 
 interface RestPathsProps {
   readonly paths: readonly RestPath[];
-  /** The one that the form calls. */
+  /** The path that the form calls. */
   readonly chosen: RestPath | undefined;
   readonly onChoose: (path: RestPath) => void;
 }

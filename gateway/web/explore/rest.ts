@@ -1,4 +1,6 @@
-/** The paths that an endpoint has by `google.api.http` annotations, as its service's OpenAPI document has them. */
+/**
+ * The paths of an endpoint by `google.api.http` annotations, from its service's OpenAPI document.
+ */
 import type { Field, Message, OpenApi } from "./document.js";
 import { errorOf, parseExact } from "./json-text.js";
 import { lowerCamelCase, withoutSecrets } from "./secrets.js";
@@ -8,12 +10,15 @@ export interface RestPath {
   readonly method: string;
   /** With the names of parameters in braces: `/shelves/{shelf}/books`. */
   readonly path: string;
-  /** As the annotation has it: `/{name=shelves/*}/books`. */
+  /** The path in the annotation: `/{name=shelves/*}/books`. */
   readonly template: string;
-  /** The field that is the body, by its name in JSON; `*` for all that the path does not have, undefined for no body. */
+  /**
+   * The JSON name of the field that is the body; `*` for all fields that are not in the path;
+   * undefined for no body.
+   */
   readonly body: string | undefined;
   readonly tokenNeeded: boolean;
-  /** Of the body: `application/json`, any type, or none. */
+  /** The body's content type: `application/json`, any type, or no body. */
   readonly takes: "json" | "bytes" | undefined;
   /** Whether the response is bytes of a type that the service chooses. */
   readonly returnsBytes: boolean;
@@ -55,7 +60,10 @@ function described(operation: Operation): Omit<RestPath, "method" | "path"> {
   };
 }
 
-/** The call by curl, of a path that the form does not fill in. Names of parameters stand for their values. */
+/**
+ * The call by curl, for a path that the form does not fill in. The names of the parameters are in
+ * the places of their values.
+ */
 export function curlOf({ method, path, tokenNeeded, takes }: RestPath, origin: string): string {
   const parts = [
     `curl -X ${method}`,
@@ -67,7 +75,7 @@ export function curlOf({ method, path, tokenNeeded, takes }: RestPath, origin: s
   return parts.join(" ");
 }
 
-/** An object of JSON. */
+/** A JSON object. */
 type Json = Readonly<Record<string, unknown>>;
 
 /** A call over HTTP. */
@@ -79,15 +87,17 @@ export interface RestRequest {
   readonly body: unknown;
 }
 
-/** Why a request cannot be sent to a path, for the visitor who fills in the form. */
+/** The error of a request that cannot be sent to a path, for the visitor who fills in the form. */
 class NotBound extends Error {}
 
-/** A path among those of its endpoint, as it is shown: `GET /{name=shelves/*}/books`. */
+/** The key of a path among the paths of its endpoint: `GET /{name=shelves/*}/books`. */
 export function restKey({ method, template }: RestPath): string {
   return `${method} ${template}`;
 }
 
-/** Whether a form can fill in all of a path: each wildcard is in a variable, and the body is JSON. */
+/**
+ * Whether a form can fill in the whole path: each wildcard is in a variable, and the body is JSON.
+ */
 export function canFill({ template, takes }: RestPath): boolean {
   return takes !== "bytes" && !template.replaceAll(VARIABLE, "").includes("*");
 }
@@ -96,8 +106,8 @@ export function canFill({ template, takes }: RestPath): boolean {
 const VARIABLE = /\{([^{}=]+)(?:=([^{}]*))?\}/g;
 
 /**
- * Writes a request as a path with its variables filled in, with a query, and a body.
- * @param message has the fields of the request: which of them are maps
+ * Writes a request as a path with its variables filled in, a query, and a body.
+ * @param message says which fields of the request are maps
  * @throws {NotBound}
  */
 function restRequest({ method, template, body }: RestPath, request: Json, message?: Message): RestRequest {
@@ -112,9 +122,9 @@ function restRequest({ method, template, body }: RestPath, request: Json, messag
 }
 
 /**
- * What is sent to a path for the request in the form, or why nothing can be sent.
+ * The request that is sent to a path for the form's text, or the reason why it cannot be sent.
  * @param text JSON
- * @param hidesSecrets for a request that is shown
+ * @param hidesSecrets true for a request that is only shown
  */
 export function boundCall(
   path: RestPath,
@@ -133,7 +143,10 @@ export function boundCall(
   }
 }
 
-/** Takes a field out of a message. A request may use the names of the .proto file too. */
+/**
+ * Removes a field from a message and returns it. A request may use the names of the .proto file
+ * too.
+ */
 function take(message: Record<string, unknown>, [name = "", ...inner]: readonly string[]): unknown {
   const key = Object.hasOwn(message, name) ? name : lowerCamelCase(name);
   const value = message[key];
@@ -149,7 +162,8 @@ function pathValue(name: string, value: unknown, pattern: string): string {
   if (text === "" && pattern !== "**") throw new NotBound(`${name} is a part of the path: fill it in.`);
   if (!regExpOf(pattern).test(text)) throw new NotBound(`${name} is a part of the path: it must be like ${pattern}`);
   const segments = pattern === "*" ? [text] : text.split("/");
-  // Browsers take them for steps in the path, encoded or not (https://url.spec.whatwg.org/#path-state).
+  // Browsers treat these segments as steps in the path, encoded or not
+  // (https://url.spec.whatwg.org/#path-state).
   const step = segments.find((segment) => segment === "." || segment === "..");
   if (step !== undefined) throw new NotBound(`${name} is a part of the path, and a browser cannot send ${step} in it.`);
   return segments.map(encodeURIComponent).join("/");
@@ -180,7 +194,7 @@ function* queryOf(request: Json, prefix: string, message: Message | undefined): 
   }
 }
 
-/** The entries of a map: `labels[en]=c`, and `byId[7].title=d` for one of messages. */
+/** The entries of a map: `labels[en]=c`, and `byId[7].title=d` for a map of messages. */
 function* mapQueryOf(map: Json, name: string, field: Field): Query {
   for (const [key, value] of Object.entries(map)) {
     const entry = `${name}[${key}]`;

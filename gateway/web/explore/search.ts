@@ -1,6 +1,7 @@
 /**
- * Searches the services: every word of the query must be in the service's name or summary, or in an endpoint's name,
- * summary or fields. A match in a name counts more than one in a text, and at the start of a word more than inside.
+ * Searches the services. Every word of the query must be in the service's name or summary, or in an
+ * endpoint's name, summary or fields. A match in a name counts more than one in a text, and a match
+ * at the start of a word more than one inside it.
  */
 
 export interface Searchable {
@@ -14,7 +15,7 @@ export type FieldsOf = (service: string, endpoint: string) => readonly string[] 
 
 export interface Found<Service extends Searchable> {
   readonly service: Service;
-  /** Endpoints in which words were found, and the fields in which they were. */
+  /** Endpoints in which words were found, and the fields in which words were found. */
   readonly endpoints: readonly { readonly name: string; readonly fields: readonly string[] }[];
 }
 
@@ -25,7 +26,7 @@ export function wordsOf(query: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Best matches first, equal ones in the given order. An empty query finds everything. */
+/** The best matches come first, equal ones in the given order. An empty query finds everything. */
 export function search<Service extends Searchable>(
   services: readonly Service[],
   query: string,
@@ -64,7 +65,10 @@ function find<Service extends Searchable>(service: Service, words: readonly stri
   return { service, endpoints, score: best.reduce((sum, score) => sum + score, 0) };
 }
 
-/** 2 where the name or a word in it begins so, 1 where the text is inside, else 0. */
+/**
+ * 2 if the name or a word in it begins with the text, 1 if the text is inside the name, otherwise
+ * 0.
+ */
 function inName(name: string, word: string): number {
   const at = name.toLowerCase().indexOf(word);
   if (at < 0) return 0;
@@ -76,11 +80,11 @@ function inText(text: string, word: string): number {
   return text.toLowerCase().includes(word) ? 1 : 0;
 }
 
-/** Splits a text so that every second piece is a word of the query. */
+/** Splits a text so that every second part is a word of the query. */
 export function chunks(text: string, words: readonly string[]): string[] {
   const found = words.filter((word) => word !== "").map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   if (found.length === 0) return [text];
-  // Longest first, since a word may be inside another.
+  // Longest first, because a word may be inside another.
   found.sort((one, other) => other.length - one.length);
   return text.split(new RegExp(`(${found.join("|")})`, "i"));
 }

@@ -1,4 +1,4 @@
-/** Hides the secrets of a request, such as passwords, where the request is shown or copied. */
+/** Hides the secrets of a request, such as passwords, when the request is shown or copied. */
 import type { Field, Message } from "./document.js";
 
 const HIDDEN = "***";
@@ -24,7 +24,7 @@ function hidden(field: Field, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutSecrets(message, one)]));
 }
 
-/** A request may use the names of the .proto file too. */
+/** The JSON name of a field. A request may also use the name in the .proto file. */
 export function lowerCamelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

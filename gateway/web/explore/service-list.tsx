@@ -17,7 +17,10 @@ const TAGS: readonly { readonly name: string; readonly has: (service: Service) =
   { name: "Streams", has: ({ endpoints }) => endpoints.some((one) => one.clientStreaming || one.serverStreaming) },
 ];
 
-/** The last search, kept so that going back from a service shows the same list. */
+/**
+ * The last search. It is stored so that the same list is shown when the visitor comes back from a
+ * service.
+ */
 let lastQuery = "";
 
 export function ServiceList({ services }: { readonly services: readonly Service[] }) {
@@ -77,7 +80,8 @@ export function ServiceList({ services }: { readonly services: readonly Service[
 
 function SearchBox({ query, onQuery }: { readonly query: string; readonly onQuery: (query: string) => void }) {
   const box = useRef<HTMLInputElement>(null);
-  // An effect after the page is drawn would miss a key pressed as soon as the box is seen.
+  // An effect after the page is drawn would miss a key that is pressed as soon as the box is
+  // visible.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const typing = (event.target as Element).closest?.("input, textarea, select, dialog");
@@ -136,7 +140,7 @@ function TagChoice({ tag, onTag, services }: TagChoiceProps) {
   );
 }
 
-/** Services without a subject first, then the subjects by name, then Portico itself. */
+/** First the services without a subject, then the subjects by name, then Portico's own services. */
 function groupsOf(shown: readonly Found<Service>[]) {
   const bySubject = new Map([["", [] as Found<Service>[]]]);
   for (const found of shown) {
@@ -151,7 +155,7 @@ function groupsOf(shown: readonly Found<Service>[]) {
   ];
 }
 
-/** Services shown in a group: more would make typing slow. */
+/** Maximum services that are shown in a group. More would make typing slow. */
 const MAX_SHOWN = 50;
 
 function NothingFound({ onClear }: { readonly onClear: () => void }) {
@@ -163,7 +167,7 @@ function NothingFound({ onClear }: { readonly onClear: () => void }) {
   );
 }
 
-/** Shown where the visitor may call no service but Portico's own. */
+/** Shown if the visitor may call only Portico's own services. */
 function NothingToCall() {
   const session = useSession();
   if (session === undefined) {
@@ -210,8 +214,8 @@ function SignedOutHint() {
 }
 
 /**
- * Names of fields, fetched with the first search. Until they are here, and without them, only names and texts are
- * searched.
+ * Names of fields, fetched at the first search. Until they have arrived, and if they do not arrive,
+ * only names and texts are searched.
  */
 function useFields(services: readonly Service[], wanted: boolean): ReadonlyMap<string, readonly string[]> {
   const [fields, setFields] = useState<ReadonlyMap<string, readonly string[]>>(NO_FIELDS);

@@ -1,4 +1,7 @@
-/** The page of one service: its overview or one of its endpoints, and beside it a list of all its endpoints. */
+/**
+ * The page of one service: its overview or one of its endpoints, and beside it a list of all its
+ * endpoints.
+ */
 import { useRef, useState } from "preact/hooks";
 import { readText } from "../session/api.js";
 import { useSession } from "../session/session.js";
@@ -43,7 +46,7 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
           </ErrorNotice>
         )}
         {value === undefined && error === undefined ? (
-          // Without it the page would move when the document comes, maybe under a click.
+          // Without it the page would move when the document arrives, maybe under a click.
           <Progress label="Loading the fields" />
         ) : endpoint === undefined ? (
           <Overview service={service} document={value} />
@@ -56,8 +59,8 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
 }
 
 /**
- * Counts how often an account signed out. The count is part of a key, so that nobody sees what another account typed
- * and received; signing in keeps what is there.
+ * Counts how often an account signed out. The count is part of a key, so that no visitor sees what
+ * another account typed and received. Signing in keeps the content of the page.
  */
 function useSignOutCount(account: string | undefined): number {
   const last = useRef({ account, count: 0 });
@@ -165,7 +168,7 @@ function FirstCall({ endpoint, document }: { readonly endpoint: Endpoint; readon
   return <SnippetTabs endpoint={endpoint} call={call} withToken={!endpoint.open} described={described} />;
 }
 
-/** A button and not a link, since a link sends no token: the document shows what the caller may call. */
+/** A button, because a link sends no token, and the document shows what the caller may call. */
 function DownloadButton({ service }: { readonly service: string }) {
   const [busy, setBusy] = useState(false);
   const download = async () => {

@@ -1,6 +1,6 @@
 /**
- * What explore reads from the gateway: the services and endpoints that the visitor may call, and once for each session
- * their OpenAPI documents and the names of all fields.
+ * What explore reads from the gateway: the services and endpoints that the visitor may call. It
+ * also reads their OpenAPI documents and the names of all fields, once for each session.
  */
 import type * as api from "../../../src/api/types.js";
 import { listRegistered, read } from "../session/api.js";
@@ -19,7 +19,7 @@ export interface Endpoint extends Omit<api.Endpoint, "resource"> {
 }
 
 /**
- * Lists what the visitor may call, and says of each endpoint whether everyone may.
+ * Lists the endpoints that the visitor may call, and for each one whether everyone may call it.
  * @throws {ApiError}
  */
 export async function listServices(signedIn: boolean, signal: AbortSignal): Promise<readonly Service[]> {
@@ -38,7 +38,7 @@ export async function listServices(signedIn: boolean, signal: AbortSignal): Prom
   }));
 }
 
-/** Portico's own services, beside those that it serves for others. */
+/** Services of Portico itself, as opposed to services that it serves for others. */
 const OWN: ReadonlySet<string> = new Set(["auth", "registry"]);
 
 export function isOwn({ name }: Service): boolean {
@@ -51,10 +51,10 @@ export function pageOf(service: string, endpoint?: string): string {
   return `/explore/${segments.map(encodeURIComponent).join("/")}`;
 }
 
-const kept = new Map<string, Promise<OpenApi>>();
+const documents = new Map<string, Promise<OpenApi>>();
 // What a document shows depends on the caller.
 session.follow(() => {
-  kept.clear();
+  documents.clear();
   fields = undefined;
 });
 
@@ -64,23 +64,24 @@ export function documentPath(service: string): string {
 
 /** The OpenAPI document of a service. @throws {ApiError} */
 export function documentOf(service: string): Promise<OpenApi> {
-  const known = kept.get(service);
+  const known = documents.get(service);
   if (known !== undefined) return known;
   const loading = read<OpenApi>(documentPath(service));
-  kept.set(service, loading);
-  // A failure is not kept: the next call tries again.
-  loading.catch(() => kept.delete(service));
+  documents.set(service, loading);
+  // A failure is not stored, so the next call tries again.
+  loading.catch(() => documents.delete(service));
   return loading;
 }
 
 /**
- * Names of fields by service and endpoint, such as `helloworld Helloworld.Call`, for the search: one request for all.
+ * Names of fields by service and endpoint, such as `helloworld Helloworld.Call`, for the search.
+ * One request reads them all.
  * @throws {ApiError}
  */
 export function readFields(): Promise<ReadonlyMap<string, readonly string[]>> {
   fields ??= loadFields();
   const loading = fields;
-  // A failure is not kept: the next call tries again.
+  // A failure is not stored, so the next call tries again.
   loading.catch(() => {
     if (fields === loading) fields = undefined;
   });

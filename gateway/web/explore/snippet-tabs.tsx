@@ -15,13 +15,13 @@ interface SnippetTabsProps {
   readonly endpoint: Endpoint;
   readonly call: Pick<TryItState, "text" | "namespace">;
   readonly withToken: boolean;
-  /** Undefined where there is no document. */
+  /** Undefined if there is no document. */
   readonly described: Pick<EndpointDocument, "request" | "takesBytes" | "returnsBytes"> | undefined;
   /** The REST path that is called; undefined for a call by name. */
   readonly rest?: RestPath | undefined;
 }
 
-/** The chosen language, kept from endpoint to endpoint. */
+/** The chosen language. It stays the same for the next endpoint. */
 let lastChoice = "curl";
 
 export function SnippetTabs({ endpoint, call, withToken, described, rest }: SnippetTabsProps) {
@@ -53,7 +53,7 @@ export function SnippetTabs({ endpoint, call, withToken, described, rest }: Snip
       </header>
       <Tabs label="Language" tabs={snippets} selected={shown.id} onSelect={select}>
         {error === undefined ? (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus.
           <pre class="code-block" tabIndex={0}>
             <Code text={shown.code} comment={shown.comment} />
           </pre>

@@ -1,7 +1,7 @@
 /**
- * Writes a call as code, in several languages. Each snippet runs in an empty folder with only the language installed.
- * It contains no token: a program reads PORTICO_TOKEN, and a page asks for one. test/gateway/web/snippets.ts runs every
- * snippet as it is written here.
+ * Writes a call as code, in several languages. Each snippet runs in an empty folder with only the
+ * language installed. It contains no token: a program reads PORTICO_TOKEN, and a page asks for a
+ * token. test/gateway/web/snippets.ts runs every snippet as it is written here.
  */
 
 import type { RestRequest } from "./rest.js";
@@ -9,21 +9,26 @@ import type { RestRequest } from "./rest.js";
 export type Shape = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
 
 export interface SnippetCall {
-  /** Of the gateway, such as `http://127.0.0.1:8080`. */
+  /** The gateway's origin, such as `http://127.0.0.1:8080`. */
   readonly origin: string;
-  /** With a token, such as `/v1/helloworld/Call`. */
+  /** The path, such as `/v1/helloworld/Call` with a token. */
   readonly path: string;
   readonly shape: Shape;
   readonly withToken: boolean;
   /** The request; for a client stream, its only message. */
   readonly body: unknown;
-  /** Whether the request may be a body of any bytes (google.api.HttpBody): then a file is sent. */
+  /**
+   * Whether the request may be a body of any bytes (google.api.HttpBody). If so, a file is sent.
+   */
   readonly takesBytes?: boolean | undefined;
-  /** Whether the response is bytes of any type (google.api.HttpBody): then it is written to a file. */
+  /**
+   * Whether the response is bytes of any type (google.api.HttpBody). If so, it is written to a
+   * file.
+   */
   readonly returnsBytes?: boolean | undefined;
-  /** Where it is not the caller's own; only for calls without a token. */
+  /** The namespace if it is not the caller's own; only for calls without a token. */
   readonly namespace?: string | undefined;
-  /** The same call at a REST path, which takes the place of `path` and `body`. */
+  /** The same call at a REST path, which replaces `path` and `body`. */
   readonly rest?: RestRequest | undefined;
 }
 
@@ -36,8 +41,9 @@ interface Snippet {
 }
 
 /**
- * The snippets that can make the call with nothing installed. A stream of messages from the client needs a WebSocket,
- * for which curl, Python and Go have no client. A call at a REST path is written for curl and fetch.
+ * The snippets that can make the call without installing anything. A stream of messages from the
+ * client needs a WebSocket, for which curl, Python and Go have no client. A call at a REST path is
+ * written only for curl and fetch.
  */
 export function snippetsFor(call: SnippetCall): Snippet[] {
   const snippets = allSnippets(call);
@@ -59,7 +65,7 @@ function allSnippets(call: SnippetCall): Snippet[] {
   return all.flatMap(({ code, ...rest }) => (code === undefined ? [] : [{ ...rest, code }]));
 }
 
-/** A two-way stream needs a WebSocket even where its messages are bytes. */
+/** A two-way stream needs a WebSocket, even if its messages are bytes. */
 function needsSocket({ shape, takesBytes = false }: SnippetCall): boolean {
   return shape === "bidi_streaming" || (shape === "client_streaming" && !takesBytes);
 }
@@ -86,7 +92,7 @@ function socketUrlOf(call: SnippetCall): string {
   return urlOf(call).replace(/^http/, "ws");
 }
 
-/** Headers besides the token's. */
+/** Headers in addition to the token's. */
 function headersOf(call: SnippetCall): [name: string, value: string][] {
   const { withToken, namespace } = call;
   const own: [string, string][] = namespace === undefined || withToken ? [] : [["Platform-Namespace", namespace]];
@@ -94,7 +100,7 @@ function headersOf(call: SnippetCall): [name: string, value: string][] {
   return [...own, ["Content-Type", sendsFile(call) ? "application/octet-stream" : "application/json"]];
 }
 
-/** Names of the file that is sent as bytes, and of the file that bytes of a response are written to. */
+/** Names of the file that is sent, and of the file to which the bytes of a response are written. */
 const FILE = "file.bin";
 const ANSWER = "answer.bin";
 
@@ -108,7 +114,7 @@ function curl(call: SnippetCall): string {
   return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, ...data, ...response].join(" \\\n  ");
 }
 
-/** curl sends POST where there is a body, and GET where there is none. */
+/** curl sends POST if there is a body, and otherwise GET. */
 function curlMethod(call: SnippetCall): string[] {
   const method = methodOf(call);
   if (method === "HEAD") return ["-I"];
@@ -174,8 +180,8 @@ for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
 }
 
 /**
- * Says where the code may run. A page has no environment, so it asks for the token: a token in its source could be
- * read.
+ * A comment that says where the code may run. A page has no environment variables, so it asks for
+ * the token. A token in its source could be read by others.
  */
 function browserStart({ origin, withToken }: SnippetCall): string {
   const where = `// In a page of ${origin}, or of an origin that PORTICO_CORS names.\n`;
@@ -192,7 +198,10 @@ function browserSocket(call: SnippetCall): string {
   return `${browserStart(call)}${conversation(call, "token")}`;
 }
 
-/** Neither browsers nor Node.js can set headers on a WebSocket, so the token is offered as a subprotocol. */
+/**
+ * Neither browsers nor Node.js can set headers on a WebSocket, so the token is offered as a
+ * subprotocol.
+ */
 function conversation(call: SnippetCall, token: string): string {
   const protocols = call.withToken ? `, ["portico", \`bearer.\${${token}}\`]` : "";
   return `const socket = new WebSocket(${quoted(socketUrlOf(call))}${protocols});
@@ -302,14 +311,16 @@ function shell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A string literal of JavaScript, Python and Go: JSON's escapes mean the same in all three. */
+/**
+ * A string literal of JavaScript, Python and Go. JSON's escapes have the same meaning in all three.
+ */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
 const SHORT = 60;
 
-/** A value as JSON, over several lines where it is long. */
+/** A value as JSON, on several lines if it is long. */
 function indented(value: unknown, indent: number): string {
   const short = JSON.stringify(value);
   if (short.length <= SHORT) return short;

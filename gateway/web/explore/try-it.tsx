@@ -1,4 +1,4 @@
-/** Try it: a call that the visitor makes from the page, and its response as it arrives. */
+/** Try it: the visitor makes a call from the page, and sees its response as it arrives. */
 import type { ComponentChildren, VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.js";
@@ -20,13 +20,13 @@ import { withoutSecrets } from "./secrets.js";
 import type { Endpoint } from "./services.js";
 
 export interface TryItState {
-  /** The request, as JSON text; the form shows the same. */
+  /** The request, as JSON text. The form shows the same request. */
   readonly text: string;
   /** Whether the call leaves the token out although there is a session. */
   readonly asNobody: boolean;
-  /** Empty for the caller's own. */
+  /** Empty for the caller's own namespace. */
   readonly namespace: string;
-  /** The REST path that is called, as `restKey` has it; empty for a call by name. */
+  /** The key of the REST path that is called (`restKey`); empty for a call by name. */
   readonly rest: string;
 }
 
@@ -48,7 +48,8 @@ export function TryIt({ endpoint, described, paths, call, onCall }: TryItProps) 
   const { method, path: called } = bound?.request ?? { method: "POST", path };
   const target = { method, path: called, withToken, namespace: call.namespace || undefined };
   const body = bound === undefined ? call.text : bodyText(bound.request);
-  // An endpoint of which nothing is known may take something away, and one that DELETE calls does.
+  // The page asks before a DELETE, and before a call of an endpoint without a document, which may
+  // remove something.
   const isDelete = (rest === undefined ? paths : [rest]).some((one) => one.method === "DELETE");
   const asks = described?.destructive !== false || isDelete;
   const confirm: ControlsProps["confirm"] = (onConfirm, onClose) => (
@@ -91,7 +92,7 @@ function bodyText(request: RestRequest | undefined): string | undefined {
   return request?.body === undefined ? undefined : JSON.stringify(request.body, null, 2);
 }
 
-/** The request line that is sent, as it follows from what is filled in. */
+/** The request line that is sent, made from the values of the form. */
 function BoundLine({ bound: { request, error } }: { readonly bound: ReturnType<typeof boundCall> }) {
   return request === undefined ? (
     <p class="notice warning">{error}</p>
@@ -155,11 +156,11 @@ function CallAs({ call, onCall }: Pick<TryItProps, "call" | "onCall">) {
 interface ControlsProps {
   readonly target: CallTarget;
   readonly text: string;
-  /** What is sent: JSON text, or undefined for no body. */
+  /** The body that is sent: JSON text, or undefined for no body. */
   readonly body: string | undefined;
   /** Why nothing can be sent. */
   readonly error: string | undefined;
-  /** Asks before anything is sent; undefined where there is nothing to ask. */
+  /** Asks before anything is sent; undefined if there is nothing to ask. */
   readonly confirm: ((onConfirm: () => void, onClose: () => void) => VNode) | undefined;
   readonly children: ComponentChildren;
 }
@@ -212,7 +213,7 @@ interface CallFormProps {
   readonly confirm: ControlsProps["confirm"];
   /** Undefined while nothing can be sent. */
   readonly onSend: (() => void) | undefined;
-  /** Buttons: the first one sends. */
+  /** Buttons. The first one sends. */
   readonly children: ComponentChildren;
 }
 
@@ -267,7 +268,7 @@ interface ConfirmCallProps {
   readonly onClose: () => void;
 }
 
-/** Asks before a call that may take something away. */
+/** Asks before a call that may remove something. */
 function ConfirmCall({ name, summary, withToken, request, onConfirm, onClose }: ConfirmCallProps) {
   const session = useSession();
   return (
@@ -285,7 +286,7 @@ function ConfirmCall({ name, summary, withToken, request, onConfirm, onClose }: 
           )}
           , and may not be undone:
         </p>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus. */}
         <pre class="code-block" tabIndex={0}>
           <Code text={request} comment="//" />
         </pre>

@@ -1,4 +1,7 @@
-/** Calls of Portico's own endpoints with the token of the session, by the HTTP API that everyone can use. */
+/**
+ * Calls of Portico's own endpoints with the token of the session, by the HTTP API that everyone can
+ * use.
+ */
 import type { Endpoints, Service } from "../../../src/api/types.js";
 import { ApiError, get, getText, post } from "../http.js";
 import { accessToken, checkSession } from "./session.js";
@@ -18,14 +21,15 @@ export async function call<Path extends keyof Endpoints>(
   try {
     return await post(`/v1/${path}`, request, { token, signal });
   } catch (thrown) {
-    // 401 may mean the rules or the token: only the authority can say which.
+    // The rules or an invalid token may cause a 401. Only the authority knows which.
     if ((thrown as ApiError).status === 401) await checkSession();
     throw thrown;
   }
 }
 
 /**
- * Lists the services and endpoints that the caller may call: with the session's token, if there is one.
+ * Lists the services and endpoints that the caller may call: with the session's token, if there is
+ * one.
  * @param options.asNobody leaves the token out
  * @throws {ApiError}
  */
@@ -49,7 +53,7 @@ export async function read<HttpResult>(path: string): Promise<HttpResult> {
   return get<HttpResult>(path, { token: await accessToken() });
 }
 
-/** The same as `read`, but gives the text as it came. */
+/** The same as `read`, but returns the text of the response. */
 export async function readText(path: string): Promise<string> {
   return getText(path, { token: await accessToken() });
 }

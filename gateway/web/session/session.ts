@@ -1,6 +1,7 @@
 /**
- * The session: which account is signed in, and its tokens. The tokens are in this module's memory only, not in the
- * address, a storage or a cookie. So a reload asks to sign in again, and nothing on the disk holds a token.
+ * The session: which account is signed in, and its tokens. The tokens are only in the memory of
+ * this module, not in the address, a storage or a cookie. So a visitor must sign in again after a
+ * reload, and no token is on the disk.
  */
 import type { Tokens, WhoAmIResponse } from "../../../src/api/types.js";
 import { ApiError, gatewayTime, post } from "../http.js";
@@ -15,11 +16,14 @@ export interface Credentials {
 }
 
 /**
- * Undefined while no account is signed in. A session that has ended stays here, without a token, until the visitor signs
- * in or out, so that the page keeps what was typed.
+ * Undefined while no account is signed in. A session that has ended stays here without a token
+ * until the visitor signs in or out, so that the page keeps the text that was typed.
  */
 export const session = new Store<Session | undefined>(undefined);
-/** Why the session has ended, unless the visitor signed out; set again each time a token is asked for. */
+/**
+ * Why the session has ended, unless the visitor signed out. It is set again each time a token is
+ * needed.
+ */
 export const ended = new Store<string | undefined>(undefined);
 
 let tokens: Tokens | undefined;
@@ -44,7 +48,8 @@ export async function signIn(credentials: Credentials): Promise<void> {
   tokens = fresh;
   ended.set(undefined);
   const next = { account, namespace, scopes };
-  // The same account and namespace as before: the page stays as it is. Otherwise it is drawn anew.
+  // If the account and namespace are the same as before, the page stays as it is. Otherwise it is
+  // drawn again.
   if (!isSame(session.value, next)) session.set(next);
 }
 
@@ -52,7 +57,10 @@ function isSame(one: Session | undefined, other: Session): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Forgets the tokens at once, and then revokes them. @throws {ApiError} when they could not be revoked */
+/**
+ * Forgets the tokens at once, and then revokes them. @throws {ApiError} when they could not be
+ * revoked
+ */
 export async function signOut(): Promise<void> {
   const token = tokens?.accessToken;
   forget();
@@ -60,7 +68,8 @@ export async function signOut(): Promise<void> {
 }
 
 /**
- * The access token, refreshed where it is about to expire; undefined when nobody is signed in or the session has ended.
+ * The access token, refreshed if it is about to expire. Undefined when no account is signed in, or
+ * the session has ended.
  */
 export async function accessToken(): Promise<string | undefined> {
   if (tokens === undefined && session.value !== undefined) ended.set(ended.value);
@@ -79,7 +88,8 @@ async function refresh(old: Tokens): Promise<string | undefined> {
     fresh = await post<Tokens>("/auth/Auth/Refresh", { refreshToken: old.refreshToken });
   } catch (thrown) {
     const { status } = ApiError.from(thrown);
-    // Any other failure may be temporary: the old token may still be valid, and the next call tries again.
+    // Any other failure may be temporary: the old token may still be valid, and the next call tries
+    // again.
     if (status === 401 || status === 403) why = "Your session has ended. Sign in again to go on.";
   }
   // Another account may have signed in meanwhile.
@@ -91,8 +101,8 @@ async function refresh(old: Tokens): Promise<string | undefined> {
 }
 
 /**
- * Asks the authority whether the token is still valid, and ends the session if not. For calls that were refused with
- * 401.
+ * Asks the authority whether the token is still valid, and ends the session if it is not. Used for
+ * calls that were refused with 401.
  */
 export async function checkSession(): Promise<void> {
   const token = tokens?.accessToken;

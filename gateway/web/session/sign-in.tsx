@@ -1,4 +1,6 @@
-/** Signing in: a dialog over the page that is shown, and the same form on the console's first page. */
+/**
+ * Signing in: a dialog over the page that is shown, and the same form on the console's first page.
+ */
 import { useState } from "preact/hooks";
 import { ApiError } from "../http.js";
 import { Store, useStore } from "../state/store.js";
@@ -9,7 +11,7 @@ import { announce } from "../ui/status.js";
 import { ended, session, signIn, signOut } from "./session.js";
 
 const asked = new Store(false);
-// The dialog opens over the page, which keeps what was typed.
+// The dialog opens over the page, so the text that was typed there stays.
 ended.follow((why) => {
   if (why !== undefined) asked.set(true);
 });
@@ -32,7 +34,7 @@ export function SignInDialog() {
   );
 }
 
-/** Lets the visitor give up a session that has ended, instead of signing in again. */
+/** A button to leave a session that has ended, instead of signing in again. */
 function LeaveSession() {
   const why = useStore(ended);
   const before = useStore(session);
@@ -79,7 +81,7 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
   );
 }
 
-/** Signs in with what the form says; gives why the last try failed. */
+/** Signs in with the values of the form. Returns why the last attempt failed. */
 function useSignIn(onDone: (() => void) | undefined) {
   const [failure, setFailure] = useState<Failure>();
   const submit = async (event: SubmitEvent) => {
@@ -103,7 +105,7 @@ function useSignIn(onDone: (() => void) | undefined) {
   return { failure, submit };
 }
 
-/** Where a session has ended, its account and namespace are filled in. */
+/** If a session has ended, its account and namespace are filled in. */
 function CredentialFields() {
   const before = useStore(session);
   return (

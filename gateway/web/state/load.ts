@@ -1,20 +1,23 @@
-/** Values that a page loads, and actions of its forms and buttons: whether they are under way, and why they failed. */
+/**
+ * Values that a page loads, and actions of its forms and buttons: whether they are running, and why
+ * they failed.
+ */
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { ApiError } from "../http.js";
 
 export interface Loading<Value> {
-  /** The last value, kept while a newer one is loading and when that failed. */
+  /** The last value. It stays while a newer one is loading, and when loading failed. */
   readonly value: Value | undefined;
   /** Whether `value` was loaded for the present parameters. */
   readonly isCurrent: boolean;
-  /** Why the last try failed, if it did. */
+  /** Why the last attempt failed, if it failed. */
   readonly error: ApiError | undefined;
   readonly busy: boolean;
   readonly reload: () => void;
 }
 
 interface State<Value> {
-  /** Parameters of the last try. */
+  /** Parameters of the last attempt. */
   readonly parameters: readonly unknown[];
   readonly busy: boolean;
   readonly error: ApiError | undefined;
@@ -22,8 +25,9 @@ interface State<Value> {
 }
 
 /**
- * Loads a value, again when its parameters change, and keeps the last value until then.
- * @param load is called anew whenever `parameters` change; the signal cancels the call before
+ * Loads a value, again when its parameters change, and returns the last value until the new one has
+ * been loaded.
+ * @param load is called when `parameters` change; the signal cancels the call before
  */
 export function useLoad<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
@@ -34,7 +38,8 @@ export function useLoad<Value>(
   const reload = useCallback(() => setRound((count) => count + 1), []);
   useEffect(() => {
     const controller = new AbortController();
-    // An error stays with the value it is shown with, or it would disappear and come back at each try.
+    // An error stays with the value with which it is shown. Otherwise it would disappear and come
+    // back at each attempt.
     setState(({ loaded, error }) => ({
       parameters,
       busy: true,

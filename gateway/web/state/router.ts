@@ -1,13 +1,13 @@
 /**
- * The address in the browser, and the page that it names. A click on a link to a page of Portico changes the address
- * and draws that page, without loading a document. The browser handles every other click (with a modifier key, to
- * another target, a download).
+ * The address in the browser, and the page that it names. A click on a link to a page of Portico
+ * changes the address and draws that page, without loading a document. The browser handles every
+ * other click: with a modifier key, to another target, or for a download.
  */
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { focusPage } from "./focus.js";
 import { Store, useStore } from "./store.js";
 
-/** What the page of a part, such as explore, is given. */
+/** The properties of the page of a part, such as explore. */
 export interface PageProps {
   /** The address below the part, decoded: `["helloworld"]` for `/explore/helloworld`. */
   readonly segments: readonly string[];
@@ -25,7 +25,10 @@ export function navigate(to: string): void {
   arrive();
 }
 
-/** Starts to handle clicks on links, and the browser's back and forward. To be called once. */
+/**
+ * Starts to handle clicks on links, and the browser's back and forward buttons. It must be called
+ * once.
+ */
 export function startRouter(): void {
   addEventListener("popstate", () => {
     if (staying.size === 0) return path.set(location.pathname);
@@ -47,12 +50,12 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-/** What to call instead of leaving the page. */
+/** Functions to call instead of leaving the page. */
 const staying = new Set<() => void>();
 
 /**
- * Holds the visitor on a page that cannot be shown again: while `stay` is true, back and forward call `onTried`
- * instead, and the browser asks before it leaves the document.
+ * Keeps the visitor on a page that cannot be shown again. While `stay` is true, the back and
+ * forward buttons call `onTried` instead, and the browser asks before it leaves the document.
  */
 export function useStay(stay: boolean, onTried: () => void): void {
   const latest = useRef(onTried);

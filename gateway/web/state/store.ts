@@ -18,7 +18,7 @@ export class Store<Value> {
     for (const listener of this.#listeners) listener(value);
   }
 
-  /** Calls a listener at each change, until the function that it gives is called. */
+  /** Calls a listener at each change. @returns a function that stops it */
   follow(listener: (value: Value) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,4 +1,7 @@
-/** Light or dark colours: those of the system, until the visitor chooses. The browser stores the choice. */
+/**
+ * Light or dark colours. The system decides until the visitor chooses. The browser stores the
+ * choice.
+ */
 import { Store } from "./store.js";
 
 export type Theme = "light" | "dark";
@@ -8,7 +11,7 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 
 export const theme = new Store<Theme>(chosen() ?? systemTheme());
 
-/** To be called before anything is drawn. */
+/** Must be called before anything is drawn. */
 export function startTheme(): void {
   show();
   system.addEventListener("change", () => {
@@ -24,7 +27,7 @@ export function toggleTheme(): void {
   try {
     localStorage.setItem(KEY, next);
   } catch {
-    // Storage may be switched off: then the choice holds until the page is left.
+    // Storage may be switched off. Then the choice is valid until the visitor leaves the page.
   }
 }
 
@@ -38,8 +41,8 @@ function systemTheme(): Theme {
 
 function chosen(): Theme | undefined {
   try {
-    const kept = localStorage.getItem(KEY);
-    return kept === "light" || kept === "dark" ? kept : undefined;
+    const stored = localStorage.getItem(KEY);
+    return stored === "light" || stored === "dark" ? stored : undefined;
   } catch {
     return undefined;
   }

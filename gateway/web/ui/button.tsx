@@ -10,7 +10,10 @@ type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "icon"> & {
   readonly children: ComponentChildren;
 };
 
-/** While it is busy or disabled it does nothing, but keeps the focus, which a disabled element would lose. */
+/**
+ * While it is busy or disabled it does nothing, but it keeps the focus, which a disabled element
+ * would lose.
+ */
 export function Button({
   kind = "secondary",
   small = false,
@@ -35,10 +38,10 @@ export function Button({
   );
 }
 
-/** What can be done to a row of a table. */
+/** An action on a row of a table. */
 interface Action {
   readonly title: string;
-  /** The same for screen readers, with the name of the row. */
+  /** The title for screen readers, with the name of the row. */
   readonly label: string;
   readonly kind?: "danger";
   readonly act: () => void;

@@ -43,13 +43,16 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** Browsers have no clipboard for pages over plain HTTP, except from this computer. */
+/**
+ * Copies without the clipboard. Browsers have no clipboard for pages over plain HTTP, except for
+ * pages of the same computer.
+ */
 function copyBySelection(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;
   area.readOnly = true;
   area.className = "hidden";
-  // Inside an open dialog, since what is outside cannot be selected.
+  // Inside an open dialog, because text outside it cannot be selected.
   const place = document.querySelector("dialog[open]") ?? document.body;
   place.append(area);
   area.select();

@@ -1,7 +1,7 @@
 /**
- * A modal dialog, open for as long as it is drawn. The browser makes the rest of the page inert, keeps the focus
- * inside, and gives it back afterwards
- * (https://html.spec.whatwg.org/multipage/interactive-elements.html#dom-dialog-showmodal).
+ * A modal dialog, open for as long as it is drawn. The browser makes the rest of the page inert,
+ * keeps the focus inside, and returns it afterwards.
+ * https://html.spec.whatwg.org/multipage/interactive-elements.html#dom-dialog-showmodal
  */
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
@@ -12,11 +12,17 @@ import { Status } from "./status.js";
 
 interface DialogProps {
   readonly title: string;
-  /** Whether its action is running: until then nothing closes the dialog. */
+  /** Whether its action is running. Until it ends, nothing closes the dialog. */
   readonly busy?: boolean;
-  /** Whether its content cannot be shown again: then leaving the page calls onClose instead of closing it. */
+  /**
+   * Whether its content cannot be shown again. If so, an attempt to leave the page calls onClose,
+   * and the dialog stays.
+   */
   readonly shownOnce?: boolean;
-  /** Called for Escape, the cross, and, as long as nothing was typed, a click beside the dialog. */
+  /**
+   * Called for Escape, for the close button, and, if nothing was typed, for a click beside the
+   * dialog.
+   */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
@@ -28,7 +34,7 @@ export function Dialog({ title, busy = false, shownOnce = false, onClose, childr
   const close = () => busy || onClose();
   const show = () => {
     dialog.current?.showModal();
-    // The focus starts at the first control, if there is one, and not at the cross.
+    // The focus starts at the first control, if there is one, and not at the close button.
     dialog.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
   };
   useStay(busy || shownOnce, close);
@@ -36,7 +42,8 @@ export function Dialog({ title, busy = false, shownOnce = false, onClose, childr
     const shown = dialog.current;
     show();
     return () => {
-      // Closed before it is removed: only then does the browser give the focus back to the page.
+      // The dialog is closed before it is removed, because only then does the browser return the
+      // focus to the page.
       shown?.close();
       keepFocus(shown);
     };
@@ -53,7 +60,7 @@ export function Dialog({ title, busy = false, shownOnce = false, onClose, childr
         event.preventDefault();
         close();
       }}
-      // A browser closes a dialog at the second Escape, whatever the page says to the first.
+      // A browser closes a dialog at the second Escape, even if the page prevented the first.
       onClose={show}
       onMouseDown={(event) => event.target === dialog.current && !typed.current && close()}
     >

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX, VNode } from "preact";
 import { useId } from "preact/hooks";
 
-/** Attributes that tie an input, select or textarea to its label, hint and error. */
+/** Attributes that connect an input, select or textarea to its label, hint and error. */
 export interface ControlProps {
   readonly id: string;
   readonly "aria-describedby": string | undefined;
@@ -62,7 +62,10 @@ interface TextFieldProps extends LabelProps {
   readonly list?: string;
 }
 
-/** A field for one line of text, which no browser fills in, capitalizes or corrects unless it is told to. */
+/**
+ * A field for one line of text. Browsers do not fill it in, capitalize or correct it, unless an
+ * attribute allows that.
+ */
 export function TextField({ label, hint, error, onInput, ...input }: TextFieldProps) {
   return (
     <Field label={label} hint={hint} error={error}>
@@ -86,7 +89,7 @@ interface SelectFieldProps extends LabelProps {
   readonly onInput: (value: string) => void;
 }
 
-/** A field in which one of some options is chosen. */
+/** A field to choose one of several options. */
 export function SelectField({ label, hint, error, options, value, onInput }: SelectFieldProps) {
   return (
     <Field label={label} hint={hint} error={error}>

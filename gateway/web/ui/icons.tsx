@@ -1,6 +1,6 @@
 /**
- * Icons, in the colour and size of the text around them. Screen readers skip them: the text or the button's label says
- * the same.
+ * Icons, in the colour and size of the text around them. Screen readers skip them, because the text
+ * or the button's label says the same.
  */
 import type { ComponentChildren } from "preact";
 

@@ -1,10 +1,10 @@
-/** Notices in place of content: it is loading, loading failed, or there is none. */
+/** Notices instead of content: it is loading, loading failed, or there is none. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ApiError } from "../http.js";
 import { Button, Spinner } from "./button.js";
 
-/** Loading for less than this, in milliseconds, is not announced. */
+/** Loading is announced only if it takes longer than this, in milliseconds. */
 const NOTICEABLE_MS = 200;
 
 export function Progress({ label }: { readonly label: string }) {
@@ -31,7 +31,7 @@ interface ErrorNoticeProps {
   readonly children?: ComponentChildren;
 }
 
-/** What went wrong, as the gateway said it, and what to do. */
+/** The gateway's error message, and what to do. */
 export function ErrorNotice({ error, onRetry, children }: ErrorNoticeProps) {
   return (
     <div class="notice bad" role="alert">

@@ -13,7 +13,7 @@ const news = new Store<News | undefined>(undefined);
 let count = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Shows a message in place of the one before. */
+/** Shows a message instead of the one before. */
 export function announce(text: string, tone: News["tone"] = "good"): void {
   clearTimeout(timer);
   news.set({ id: ++count, text, tone });
@@ -23,8 +23,9 @@ export function announce(text: string, tone: News["tone"] = "good"): void {
 const places = new Store<readonly symbol[]>([]);
 
 /**
- * The element that shows the messages. It is in the page, and in each dialog, from the start, since screen readers
- * follow only elements that were there before. The latest one shows them: outside of an open dialog nothing is read.
+ * The element that shows the messages. The page and each dialog have one from the start, because
+ * screen readers follow only elements that existed before the message. The latest element shows the
+ * messages, because nothing outside an open dialog is read.
  */
 export function Status() {
   const [place] = useState(Symbol);

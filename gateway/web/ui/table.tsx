@@ -6,12 +6,12 @@ import { TextField } from "./field.js";
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Right-aligned, with digits of one width. */
+  /** Right-aligned, with digits of equal width. */
   readonly numeric?: boolean;
 }
 
 export interface TableProps<Row> {
-  /** Read by screen readers; the page's own heading says it to others. */
+  /** Read by screen readers. Other visitors see the heading of the page. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -53,15 +53,15 @@ export function Table<Row>({ caption, columns, rows, rowKey }: TableProps<Row>) 
 }
 
 interface FilteredTableProps<Row> extends TableProps<Row> {
-  /** The text of a row that is searched. */
+  /** The text of a row in which the search looks. */
   readonly text: (row: Row) => string;
   /** What the rows are, such as `rules`. */
   readonly what: string;
 }
 
-/** Up to so many rows are shown without a search box. */
+/** Maximum rows that are shown without a search box. */
 const MAX_WITHOUT_SEARCH = 10;
-/** Rows that are shown: more would take long to draw. */
+/** Maximum rows that are shown. More would take long to draw. */
 const MAX_SHOWN = 200;
 
 /** A table with a search box, for lists that may have thousands of rows. */

@@ -1,4 +1,6 @@
-/** A process that answers calls, and has something for its operator to mend, says so at `/readyz`. */
+/**
+ * A process that serves calls, but has a problem that its operator must fix, says so at `/readyz`.
+ */
 import t from "tap";
 import { HealthRoutes } from "../../../gateway/built-in/health.js";
 

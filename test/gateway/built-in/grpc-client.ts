@@ -1,4 +1,4 @@
-/** A client of the gateway's own gRPC services, at the HTTP port. */
+/** A client of the gateway's built-in gRPC services, at the HTTP port. */
 import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Test } from "tap";
@@ -37,7 +37,7 @@ export class Reflection {
     this.#responses = this.#stream.responses[Symbol.asyncIterator]();
   }
 
-  /** @throws (rejects) with the error that the stream ended with */
+  /** @throws (rejects) the error with which the stream ended */
   async ask(messageRequest: Asked): Promise<Answered> {
     this.#stream.send({ host: "", messageRequest });
     const { value } = await inTime(this.#responses.next(), `an answer to ${JSON.stringify(messageRequest)}`);
@@ -45,7 +45,7 @@ export class Reflection {
     return value.messageResponse;
   }
 
-  /** What the stream ends with, where it is not asked anything more. */
+  /** The end of the stream, when no more requests are sent. */
   async ended(): Promise<unknown> {
     return inTime(this.#responses.next(), "the end of a reflection stream").catch((error) => error);
   }

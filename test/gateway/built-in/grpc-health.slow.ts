@@ -1,4 +1,5 @@
-// gRPC health at the HTTP port: the gateway's readiness, and whether services can be reached, of those that the caller may call.
+// gRPC health at the HTTP port: the gateway's readiness, and whether the services that the caller
+// may call can be reached.
 import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
@@ -19,7 +20,7 @@ const CASES: [title: string, service: string, metadata: Metadata, status: Servin
   ["the gateway", "", [], Serving.SERVING],
   ["a service", "probe.Probe", [], Serving.SERVING],
   ["health itself", "grpc.health.v1.Health", [], Serving.SERVING],
-  ["a gRPC service of two services, of which one can be reached", "helloworld.Helloworld", [], Serving.SERVING],
+  ["a gRPC service of two services, if one of them can be reached", "helloworld.Helloworld", [], Serving.SERVING],
   ["the one that can be reached", "helloworld.Helloworld", [["portico-service", "helloworld"]], Serving.SERVING],
   ["the one that cannot", "helloworld.Helloworld", [["portico-service", "gone"]], Serving.NOT_SERVING],
 ];
@@ -30,11 +31,11 @@ for (const [title, service, metadata, status] of CASES) {
   });
 }
 
-t.test("a name that no service has", async (t) => {
+t.test("a name that no service has is unknown", async (t) => {
   await t.rejects(unary(channel, HealthService.check, { service: "no.Such" }), { code: Code.NOT_FOUND });
 });
 
-t.test("a service that the caller may not call is like one that is not there", async (t) => {
+t.test("a service that the caller may not call looks like one that does not exist", async (t) => {
   await createRule(it, { id: "no-probe", ...DENIED, resource: "service:probe:*" });
   t.teardown(() => deleteRule(it, "no-probe"));
   const service = "probe.Probe";
@@ -45,13 +46,13 @@ t.test("a service that the caller may not call is like one that is not there", a
   });
 });
 
-t.test("the list has all that the caller may call", async (t) => {
+t.test("the list has all services that the caller may call", async (t) => {
   const { statuses } = await unary(channel, HealthService.list, {});
   const serving = { status: Serving.SERVING };
   t.match(statuses, { "": serving, "probe.Probe": serving, "helloworld.Helloworld": serving });
 });
 
-t.test("every dialect with paths of gRPC calls it", async (t) => {
+t.test("every dialect with gRPC paths can call it", async (t) => {
   const url = `http://127.0.0.1:${it.port}/grpc.health.v1.Health/Check`;
   const ask = async (type: string, body: string | Buffer): Promise<Buffer> => {
     const headers = { "content-type": type, "connect-protocol-version": "1" };

@@ -1,4 +1,5 @@
-// gRPC reflection at the HTTP port shows each caller what it may call, as the rules are at each request.
+// gRPC reflection at the HTTP port shows each caller what it may call, by the rules at the time of
+// each request.
 import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t, { type Test } from "tap";
@@ -14,7 +15,7 @@ const OWN = [
   "grpc.reflection.v1.ServerReflection",
   "grpc.reflection.v1alpha.ServerReflection",
 ];
-/** Those with an endpoint that everyone may call, whatever the rules are. */
+/** The gRPC services with an endpoint that everyone may call, whatever the rules are. */
 const SELF_GOVERNED = ["portico.auth.v1.Auth", "portico.registry.v1.Registry"];
 
 const it = await scene(t);
@@ -37,7 +38,7 @@ async function account(name: string, ...scopes: string[]): Promise<string> {
   return login(it.handler, name);
 }
 
-t.test("everyone is listed what everyone may call", async (t) => {
+t.test("a caller without a token sees what everyone may call", async (t) => {
   t.same(await reflection(t).services(), [
     "feed.Feed",
     ...OWN,
@@ -72,7 +73,7 @@ t.test("one endpoint that the caller may call shows its gRPC service", async (t)
   t.ok((await reflection(t).services()).includes("feed.Feed"));
 });
 
-t.test("an administrator is shown everything that has a path", async (t) => {
+t.test("an administrator sees every endpoint that has a path", async (t) => {
   await deny(t, "no-feed", "service:feed:*");
   const listed = await reflection(t, bearer(it.admin)).services();
   t.ok(listed.includes("feed.Feed"));
@@ -80,12 +81,12 @@ t.test("an administrator is shown everything that has a path", async (t) => {
   t.notOk(listed.includes("portico.auth.v1.Policy"), "which only gateways and services may call");
 });
 
-t.test("the namespace says whose rules decide", async (t) => {
+t.test("the rules of the namespace decide", async (t) => {
   const elsewhere = reflection(t, [["platform-namespace", "elsewhere"]]);
   t.same(await elsewhere.services(), [...OWN, ...SELF_GOVERNED], "no rule grants anything there");
 });
 
-t.test("a change of rules holds in a stream that is open", async (t) => {
+t.test("a change of rules applies to an open stream", async (t) => {
   const asked = reflection(t);
   t.ok((await asked.services()).includes("feed.Feed"));
   await createRule(it, { id: "late", scope: "<public>", access: "DENIED", priority: 20, resource: "service:feed:*" });
@@ -94,7 +95,7 @@ t.test("a change of rules holds in a stream that is open", async (t) => {
   t.ok((await asked.services()).includes("feed.Feed"));
 });
 
-t.test("a scope that the caller loses is lost in a stream that is open", async (t) => {
+t.test("a scope that the caller loses no longer counts in an open stream", async (t) => {
   const token = await account("ann", "staff");
   await deny(t, "staff-only", "service:feed:*");
   const rule = { id: "staff", scope: "staff", access: "GRANTED", priority: 30, resource: "service:feed:*" };
@@ -106,14 +107,14 @@ t.test("a scope that the caller loses is lost in a stream that is open", async (
   t.notOk((await asked.services()).includes("feed.Feed"));
 });
 
-t.test("a stream dies with its token", async (t) => {
+t.test("a stream ends with its token", async (t) => {
   const asked = reflection(t, bearer(await account("bob")));
   t.ok((await asked.services()).length > 0);
   await post(it.handler, "/v1/auth/Accounts/Delete", { name: "bob" }, it.admin);
   t.match(await asked.ended(), { code: Code.UNAUTHENTICATED });
 });
 
-t.test("a stream is logged as every stream is", async (t) => {
+t.test("a stream is logged like every stream", async (t) => {
   const asked = reflection(t);
   await asked.services();
   asked.close();
@@ -132,7 +133,7 @@ t.test("a name that is too long is not looked up, and not repeated", async (t) =
   }
 });
 
-/** A service whose file imports one that another service has, too, with other contents. */
+/** A service whose file imports a file that another service has, too, with other contents. */
 function withCommonFile(name: string): { service: string; descriptors: Buffer; grpcServices: string[] } {
   const type = { name: `Of${name}` };
   const method = { name: "Call", inputType: `.common.${type.name}`, outputType: `.common.${type.name}` };
@@ -152,7 +153,7 @@ function withCommonFile(name: string): { service: string; descriptors: Buffer; g
   };
 }
 
-t.test("two services have different files of one name", async (t) => {
+t.test("two services may have different files of the same name", async (t) => {
   const leave = ["shop", "crm"].map((name) => it.add(withCommonFile(name)));
   for (const each of leave) t.teardown(each);
   await until(() => ["shop", "crm"].every((name) => it.catalog.routes.targetsOf(name) !== undefined));
@@ -183,11 +184,11 @@ function withPets(service: string): { service: string; descriptors: Buffer; grpc
   return { service, descriptors: Buffer.from(toBinary(FileDescriptorSetSchema, set)), grpcServices: ["pets.Pets"] };
 }
 
-t.test("a name that two services have leads to its owner's contract, also while that one is away", async (t) => {
+t.test("a name that two services have leads to its owner's contract, even while the owner is away", async (t) => {
   const has = (service: string): boolean => it.catalog.routes.targetsOf(service) !== undefined;
   const leave = it.add(withPets("zoo"));
   await until(() => has("zoo"));
-  // First in the alphabet, and second in time.
+  // First in the alphabet, and second to join.
   t.teardown(it.add(withPets("ark")));
   await until(() => has("ark"));
   const filesOf = async (...metadata: Metadata) => `${await reflection(t, metadata).files(symbol("pets.Pets"))}`;

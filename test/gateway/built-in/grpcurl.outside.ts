@@ -1,4 +1,5 @@
-// grpcurl and `buf curl` know nothing of the services: they ask reflection at the HTTP port. They need Go, once, to be installed.
+// grpcurl and `buf curl` know nothing about the services: they use reflection at the HTTP port. To
+// install them, Go is needed once.
 import t from "tap";
 import { goProgram, run } from "../../outside/tools.js";
 import { installation } from "../../support/installation.js";

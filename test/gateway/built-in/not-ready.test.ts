@@ -1,4 +1,5 @@
-// Before the catalog has arrived the gateway does not know what there is, and does not say that there is nothing.
+// Before the catalog has arrived, the gateway does not know the services, and does not say that
+// there are none.
 import t from "tap";
 import { HealthRoutes } from "../../../gateway/built-in/health.js";
 import { Routes } from "../../../gateway/catalog/routes.js";
@@ -10,7 +11,7 @@ import { createLog } from "../../../src/log.js";
 import { Metrics } from "../../../src/metrics.js";
 import { ask } from "../deployment.js";
 
-const guard = {} as SigningGuard; // Nobody gets that far.
+const guard = {} as SigningGuard; // No request reaches it.
 const health = new HealthRoutes({ guard: () => false, catalog: () => false });
 const catalog = { routes: new Routes(), ready: false };
 const log = createLog("silent", { write() {} });
@@ -40,7 +41,7 @@ t.test("/livez", async (t) => {
   t.equal((await ask(handler, { target: "/livez" })).status, 200);
 });
 
-t.test("where the operator asks, /readyz says why, and nowhere else", async (t) => {
+t.test("/readyz says why only at the operator's port", async (t) => {
   const health = new HealthRoutes({ guard: () => false }, { why: () => "the store does not answer" });
   const detailOf = (reply: ReturnType<HealthRoutes["reply"]>): string => JSON.parse(reply?.body ?? "").Detail;
   t.equal(detailOf(health.replyToOperator("/readyz")), "Not ready: the store does not answer");

@@ -1,4 +1,4 @@
-// A process holds a bounded number of health watches.
+// A process has a limited number of health watches.
 import t from "tap";
 import { GrpcHealth } from "../../../gateway/built-in/grpc-health.js";
 import { GrpcServices } from "../../../gateway/built-in/grpc-services.js";
@@ -8,14 +8,14 @@ import { HealthCheckResponse_ServingStatus as Serving } from "../../../src/gen/g
 
 const MAX_WATCHES = 10_000;
 
-t.test("one watch too many is refused, until another ends", async (t) => {
+t.test("a watch beyond the limit is refused until another one ends", async (t) => {
   const { part } = new GrpcHealth({
     services: new GrpcServices(new Routes(), { allows: () => true }),
     health: { isReady: true, isLeaving: false },
     viewerOf: async () => ({ caller: undefined, namespace: "default", only: undefined }),
   });
   const { watch } = part.implementation;
-  // biome-ignore lint/suspicious/noExplicitAny: of the call it knows the signal alone.
+  // biome-ignore lint/suspicious/noExplicitAny: the watch uses only the call's signal.
   const open = (signal: AbortSignal): AsyncGenerator => watch?.({ service: "" }, { signal } as any);
   const { signal } = new AbortController();
   const first = open(signal);

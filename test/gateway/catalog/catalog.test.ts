@@ -1,5 +1,6 @@
-// The catalog follows the registry: what joins can be called, what leaves cannot, and what is broken disturbs nobody. The
-// registry here is a service that says what each test has it say, since ours neither stops nor sends what is wrong.
+// The catalog follows the registry: instances that join can be called, instances that leave cannot,
+// and broken ones disturb no other instance. The registry here is a scripted service, because
+// Portico's own registry neither stops nor sends wrong data.
 
 import t, { type Test } from "tap";
 import { Catalog } from "../../../gateway/catalog/catalog.js";
@@ -18,13 +19,13 @@ const config = loadConfig({}, {});
 
 interface Scene {
   readonly catalog: Catalog;
-  /** What is logged as an error: service, id and message. */
+  /** Errors in the log: service, id and message. */
   readonly errors: string[];
-  /** Addresses that channels were opened to, and not closed since. */
+  /** Addresses whose channels are open. */
   readonly open: string[];
-  /** Has the registry say something; resolves when the catalog has heard it. */
+  /** Makes the registry send news. Resolves when the catalog has received it. */
   say(news: { joined?: Instance[]; left?: Instance[]; complete?: boolean }): Promise<void>;
-  /** Breaks the watch; resolves when the catalog watches again. */
+  /** Breaks the watch. Resolves when the catalog watches again. */
   interrupt(): Promise<void>;
 }
 
@@ -112,7 +113,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
     errors,
     open,
     async say({ joined = [], left = [], complete = true }) {
-      // A marker service at the end of the news shows when all of it was heard.
+      // A marker service at the end of the news shows when all of it was received.
       const marker = instance("marker", String(said++), { addresses: ["marker:1"] });
       const path = `/marker${said}`;
       tell(WatchResponse.fromPartial({ joined: [...joined, { ...marker, service: `marker${said}` }], left, complete }));
@@ -163,20 +164,20 @@ t.test("an instance that moves is called at its new address", async (t) => {
   t.same(channelsOf(it), ["elsewhere:1"]);
 });
 
-t.test("an instance without an address is of this process", async (t) => {
+t.test("an instance without an address is in this process", async (t) => {
   const it = scene(t);
   await it.say({ joined: [instance("greeter", "7", { addresses: [] })] });
   t.same(channelsOf(it), ["in-process:7"]);
 });
 
 const broken: [title: string, changes: Partial<Instance>, error: string][] = [
-  ["descriptors that are none", { descriptors: Buffer.from([0xff]) }, "its descriptors cannot be used"],
+  ["bytes that are no descriptors", { descriptors: Buffer.from([0xff]) }, "its descriptors cannot be used"],
   ["descriptors that are empty", { descriptors: Buffer.alloc(0) }, "its descriptors cannot be used"],
   ["a gRPC service that its descriptors lack", { grpcServices: ["a.B"] }, "its descriptors cannot be used"],
 ];
 
 for (const [title, changes, error] of broken) {
-  t.test(`${title}: left out, told, and nobody else is disturbed`, async (t) => {
+  t.test(`${title}: left out and logged, without an effect on other instances`, async (t) => {
     const it = scene(t, { refuse: "nowhere:1" });
     await it.say({ joined: [instance("greeter", "1"), instance("bad", "1", changes), instance("other", "1")] });
     t.ok(routed(it));
@@ -185,7 +186,7 @@ for (const [title, changes, error] of broken) {
   });
 }
 
-t.test("an address that nothing leads to is left out, told, and the others are used", async (t) => {
+t.test("an unusable address is left out and logged, and the others are used", async (t) => {
   const it = scene(t, { refuse: "nowhere:1" });
   await it.say({ joined: [instance("greeter", "1", { addresses: ["nowhere:1", "one:1", "two:1", "one:1"] })] });
   t.same(channelsOf(it), ["one:1", "two:1"]);
@@ -214,7 +215,7 @@ for (const name of [
   });
 }
 
-t.test("the endpoints of all instances are routed, but for those whose descriptors are broken", async (t) => {
+t.test("the endpoints of all instances with readable descriptors are routed", async (t) => {
   const it = scene(t);
   await it.say({ joined: [instance("greeter", "1")] });
   await it.say({ joined: [instance("greeter", "2", { grpcServices: ["grpc.health.v1.Health"] })] });
@@ -227,7 +228,7 @@ t.test("the endpoints of all instances are routed, but for those whose descripto
   t.notOk(it.catalog.routes.find("/greeter/health/check"));
 });
 
-t.test("a service learns who calls in the form that fits every one of its instances", async (t) => {
+t.test("a service learns who calls in a form that fits all its instances", async (t) => {
   const it = scene(t);
   const identity = (): string | undefined => it.catalog.routes.find(PATH)?.target.identity;
   await it.say({ joined: [instance("greeter", "1")] });
@@ -241,7 +242,7 @@ t.test("a service learns who calls in the form that fits every one of its instan
 });
 
 t.test("while the registry is away", async (t) => {
-  t.test("what was known stays", async (t) => {
+  t.test("the known instances stay", async (t) => {
     const it = scene(t);
     await it.say({ joined: [instance("greeter", "1")] });
     await it.interrupt();
@@ -249,7 +250,7 @@ t.test("while the registry is away", async (t) => {
     t.ok(it.catalog.ready);
   });
 
-  t.test("and when it is back, whoever it does not name has some time to register again", async (t) => {
+  t.test("when it is back, instances that it does not name have some time to register again", async (t) => {
     const it = scene(t, { graceMs: 50 });
     await it.say({ joined: [instance("greeter", "1"), instance("other", "1")] });
     await it.interrupt();
@@ -262,7 +263,7 @@ t.test("while the registry is away", async (t) => {
   });
 });
 
-t.test("services of one contract share what is compiled from it", async (t) => {
+t.test("services of one contract share its compiled codecs", async (t) => {
   const it = scene(t);
   await it.say({ joined: [instance("greeter", "1"), instance("other", "1")] });
   const types = (path: string): unknown => it.catalog.routes.find(path)?.target.types;

@@ -1,5 +1,6 @@
-// A contract belongs to a connection: whatever instances there are, and whatever takes their addresses, a request is encoded
-// and an answer decoded by the contract of the server that serves the call.
+// A contract belongs to a connection. Whatever instances there are, and whatever takes their
+// addresses, requests are encoded and responses decoded by the contract of the server that serves
+// the call.
 
 import { join } from "node:path";
 import {
@@ -33,7 +34,10 @@ message Request { string id = ${request}; }
 message Order { string id = ${id}; string item = ${item}; }`;
 const method = (name: string) => `rpc ${name}(Request) returns (Order);`;
 
-/** The same names, and other field numbers: read by the other's contract, an answer is another order. */
+/**
+ * The same names with other field numbers. A response that is decoded by the wrong contract shows a
+ * wrong order.
+ */
 const VERSIONS = {
   one: { methods: ["Get", "Old"], proto: ORDER(1, 2, 1, method("Get") + method("Old")) },
   two: { methods: ["Get", "New"], proto: ORDER(2, 1, 2, method("Get") + method("New")) },
@@ -45,7 +49,7 @@ const services = Object.fromEntries(
   Object.entries(VERSIONS).map(([name, version]) => [name, serviceOf(name, version.proto, version.methods)]),
 ) as Record<Version, Service>;
 
-/** Answers with the id that it was asked for, and its version as the item. */
+/** Responds with the requested ID, and with its version as the item. */
 function serviceOf(name: string, proto: string, methods: readonly string[]): Service {
   const descriptors = compile(join(folder, name), { "shop.proto": proto });
   const types = createFileRegistry(fromBinary(FileDescriptorSetSchema, descriptors));
@@ -101,10 +105,10 @@ async function get(deployment: Deployment, endpoint: string): Promise<Answer> {
   return { status: response.status, body: (await response.json()) as Answer["body"] };
 }
 
-/** Whether an answer is the order that was asked for, as a version has it. */
+/** Whether a response is the requested order, as one of the versions has it. */
 const isRight = ({ body: { id, item } }: Answer): boolean => id === "5" && (item === "one" || item === "two");
 
-/** Asks until an answer is as wanted. */
+/** Asks until a response is as wanted. */
 async function askUntil(
   deployment: Deployment,
   endpoint: string,
@@ -121,7 +125,7 @@ async function askUntil(
   return response!;
 }
 
-t.test("a call that is made again by another contract is admitted again", async (t) => {
+t.test("a call that is repeated with another contract is admitted again", async (t) => {
   const port = await freePort();
   let failed = 0;
   const dead: Channel = {
@@ -164,25 +168,28 @@ for (const [name, connect] of TRANSPORTS) {
       return deployment;
     };
 
-    t.test("two versions side by side: each is called by its own, and only for what it has", async (t) => {
-      const deployment = await open(t);
-      announce(deployment, "one", (await serve(t, "one")).address.port);
-      announce(deployment, "two", (await serve(t, "two")).address.port);
-      await askUntil(deployment, "new", ({ status }) => status === 200);
-      const items = new Set<string | undefined>();
-      for (let call = 0; call < 40; call++) {
-        const response = await get(deployment, "get");
-        t.ok(response.status === 200 && isRight(response), JSON.stringify(response));
-        items.add(response.body.item);
-      }
-      t.same([...items].sort(), ["one", "two"], "in turn");
-      for (let call = 0; call < 10; call++) {
-        t.match(await get(deployment, "old"), { status: 200, body: { id: "5", item: "one" } });
-        t.match(await get(deployment, "new"), { status: 200, body: { id: "5", item: "two" } });
-      }
-    });
+    t.test(
+      "two versions side by side: each is called by its own contract, and only for its own endpoints",
+      async (t) => {
+        const deployment = await open(t);
+        announce(deployment, "one", (await serve(t, "one")).address.port);
+        announce(deployment, "two", (await serve(t, "two")).address.port);
+        await askUntil(deployment, "new", ({ status }) => status === 200);
+        const items = new Set<string | undefined>();
+        for (let call = 0; call < 40; call++) {
+          const response = await get(deployment, "get");
+          t.ok(response.status === 200 && isRight(response), JSON.stringify(response));
+          items.add(response.body.item);
+        }
+        t.same([...items].sort(), ["one", "two"], "in turn");
+        for (let call = 0; call < 10; call++) {
+          t.match(await get(deployment, "old"), { status: 200, body: { id: "5", item: "one" } });
+          t.match(await get(deployment, "new"), { status: 200, body: { id: "5", item: "two" } });
+        }
+      },
+    );
 
-    t.test("another version at the same address, of which nobody has told: no answer is wrong", async (t) => {
+    t.test("another version at the same address without a registration: no response is wrong", async (t) => {
       const deployment = await open(t);
       const port = await freePort();
       let server = await serve(t, "one", port);
@@ -224,7 +231,7 @@ for (const [name, connect] of TRANSPORTS) {
       for (let call = 0; call < 20; call++) t.equal((await get(deployment, "get")).status, 503);
     });
 
-    t.test("where one version cannot be reached, the other is called, by its own contract", async (t) => {
+    t.test("if one version cannot be reached, the other is called by its own contract", async (t) => {
       const deployment = await open(t);
       announce(deployment, "two", (await serve(t, "two")).address.port);
       announce(deployment, "one", await freePort());

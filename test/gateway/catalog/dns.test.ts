@@ -1,4 +1,4 @@
-// A DNS name with several addresses: calls go round them, and follow them when they change.
+// A DNS name with several addresses: calls are distributed over them, and follow when they change.
 import t, { type Test } from "tap";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
@@ -9,7 +9,7 @@ import { freePort } from "../../support/ports.js";
 import { until } from "../../support/until.js";
 import { type DeployOptions, deploy } from "../deployment.js";
 
-/** Servers of one port at several loopback addresses, that count their calls by address. */
+/** Servers with one port at several loopback addresses, which count their calls by address. */
 async function servers(t: Test, ...hosts: string[]) {
   const port = await freePort();
   const calls: Record<string, number> = {};

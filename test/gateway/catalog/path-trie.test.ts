@@ -1,5 +1,6 @@
-// Which template a path matches. Each table is a set of templates, with paths and what they match: the behaviour that
-// grpc-gateway (runtime/pattern_test), Envoy's transcoding library (path_matcher_test) and Vanguard (router_test) test.
+// Which template a path matches. Each table is a set of templates, with paths and their matches.
+// The same behaviour is tested in grpc-gateway (runtime/pattern_test), Envoy's transcoding library
+// (path_matcher_test) and Vanguard (router_test).
 import fc from "fast-check";
 import t from "tap";
 import { PathTrie, type TemplateEntry } from "../../../gateway/catalog/path-trie.js";
@@ -17,12 +18,15 @@ function trieOf(templates: Iterable<string>): PathTrie<TemplateEntry> {
 
 interface Table {
   readonly templates: readonly string[];
-  /** What a path matches, with the values of the variables; undefined where nothing does. */
+  /**
+   * The template that a path matches, with the values of the variables; undefined if no template
+   * matches.
+   */
   readonly paths: Readonly<Record<string, readonly [template: string, ...values: string[]] | undefined>>;
 }
 
 const TABLES: Readonly<Record<string, Table>> = {
-  "a literal goes before *, and * before **": {
+  "a literal is tried before *, and * before **": {
     templates: ["/a/**", "/b/*", "/c/*/d/**", "/c/*/d/e", "/c/f/d/e"],
     paths: {
       "/a/b": ["/a/**"],
@@ -39,7 +43,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       "/c/f/d/e": ["/c/f/d/e"],
     },
   },
-  "where the more specific way ends, the others are tried": {
+  "if the more specific path does not match, the others are tried": {
     templates: ["/a/b/c", "/a/*/d", "/{x=**}/e", "/a/b/**"],
     paths: {
       "/a/b/c": ["/a/b/c"],
@@ -53,7 +57,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     templates: ["/**"],
     paths: { "/": ["/**"], "/a": ["/**"], "/a/": ["/**"], "/a/b": ["/**"] },
   },
-  "variables take their segments": {
+  "variables get the values of their segments": {
     templates: [
       "/a/{x}/c/d/e",
       "/{x=a/*}/b/{y=*}/c",
@@ -77,7 +81,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       "/foo/d/e/f/bar/baz": ["/{x=*}/d/e/f/{y=**}", "foo", "bar/baz"],
     },
   },
-  "a colon begins a verb only where a template has it": {
+  "a colon begins a verb only if a template has the verb": {
     templates: ["/person", "/person/{id=*}", "/{x=**}:verb"],
     paths: {
       "/person:verb": ["/{x=**}:verb", "person"],
@@ -92,11 +96,11 @@ const TABLES: Readonly<Record<string, Table>> = {
       "/person/jason%3Averb": ["/person/{id=*}", "jason:verb"],
     },
   },
-  "where no template with the verb matches, the colon is part of the segment": {
+  "if no template with the verb matches, the colon is part of the segment": {
     templates: ["/animal/*:verb", "/person/{id}"],
     paths: { "/person/jason:verb": ["/person/{id}", "jason:verb"], "/animal/cat": undefined },
   },
-  "verbs go with wildcards": {
+  "a template may have a verb and wildcards": {
     templates: ["/some/const:verb", "/some/*:verb", "/some/*/foo:verb", "/other/**:verb", "/other/**/const:verb"],
     paths: {
       "/some/const:verb": ["/some/const:verb"],
@@ -124,7 +128,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       "/v1/a/x:y:c": ["/v1/a/{endpoint}:c", "x:y"],
     },
   },
-  "of literals after ** the more are the more specific": {
+  "more literals after ** are more specific": {
     templates: [
       "/a/{x=b/**}",
       "/a/{x=b/**}/z",
@@ -170,7 +174,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       "/x/x": ["/x/**/x"],
     },
   },
-  "a template matches no longer and no shorter path": {
+  "a template does not match longer or shorter paths": {
     templates: ["/prefix/middle/suffix", "/prefix/middle", "/v2/{b=b/*}/o/{oname}"],
     paths: {
       "/prefix/middle/suffix": ["/prefix/middle/suffix"],
@@ -183,7 +187,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       "/v2/b/my-bucket/o/": undefined,
     },
   },
-  "literals are compared decoded, and by case": {
+  "literals are compared decoded, and case matters": {
     templates: ["/foo%2Fbar/%2A/{starstar=%2A%2a/**}:%2c", "/Shelves", "/%E7%AC%AC"],
     paths: {
       "/foo%2fbar/*/%2A%2A/x:,": ["/foo%2Fbar/%2A/{starstar=%2A%2a/**}:%2c", "**/x"],
@@ -195,7 +199,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       "/%ff": undefined,
     },
   },
-  "nothing matches where there is no template": {
+  "nothing matches without a template": {
     templates: [],
     paths: { "/a/b/blue/foo": undefined, "/": undefined },
   },
@@ -214,7 +218,7 @@ for (const [title, { templates, paths }] of Object.entries(TABLES)) {
   });
 }
 
-t.test("the method is part of what matches", async (t) => {
+t.test("the method must match, too", async (t) => {
   const trie = new PathTrie<TemplateEntry>(() => false);
   const special = entryOf("/shelves/special", "POST");
   const any = entryOf("/shelves/{id}", "*");
@@ -233,7 +237,7 @@ t.test("the method is part of what matches", async (t) => {
 });
 
 t.test(
-  "of entries of one method and shape the first in order is found, and another one when that is gone",
+  "among entries of one method and shape the first in order is found, and the next after its removal",
   async (t) => {
     const trie = new PathTrie<TemplateEntry & { readonly rank: number }>((one, other) => one.rank < other.rank);
     const second = { ...entryOf("/a/{x}"), rank: 2 };
@@ -246,7 +250,7 @@ t.test(
   },
 );
 
-t.test("entries that were deleted leave nothing behind", async (t) => {
+t.test("deleted entries leave nothing behind", async (t) => {
   const templates = Object.values(TABLES).flatMap(({ templates }) => templates);
   const entries = templates.map((text) => entryOf(text));
   const trie = new PathTrie<TemplateEntry>(() => false);
@@ -257,7 +261,7 @@ t.test("entries that were deleted leave nothing behind", async (t) => {
   t.equal(trie.find("GET", "/person:verb"), undefined);
 });
 
-t.test("too long a path, and one of too many segments, match nothing", async (t) => {
+t.test("a path that is too long or has too many segments matches nothing", async (t) => {
   const trie = trieOf(["/{x=**}"]);
   t.ok(trie.find("GET", `/${"a".repeat(8191)}`));
   t.equal(trie.find("GET", `/${"a".repeat(8192)}`), undefined);
@@ -283,7 +287,7 @@ t.test("the order in which templates are added makes no difference", async (t) =
   t.equal(fc.check(property).counterexample, null);
 });
 
-t.test("a path that nothing matches costs no more with 8,192 templates than with few", async (t) => {
+t.test("a path without a match costs no more with 8,192 templates than with few", async (t) => {
   const product = (places: number): string[] =>
     places === 0 ? ["/end"] : product(places - 1).flatMap((rest) => [`/a${rest}`, `/*${rest}`]);
   const trie = trieOf(product(13));

@@ -1,4 +1,4 @@
-// A call may be sent again to another instance, if its endpoint is declared free of side effects.
+// A call may be repeated at another instance if its endpoint is declared free of side effects.
 import t from "tap";
 import { ask, deploy } from "../deployment.js";
 

@@ -1,4 +1,4 @@
-// Paths lead to endpoints, under every spelling that means the same and none that does not.
+// Paths lead to endpoints in every equivalent spelling, and in no other.
 import fc from "fast-check";
 import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
@@ -10,7 +10,7 @@ import { type Endpoint, endpointsOf, readDescriptors } from "../../../src/contra
 const types = readDescriptors(descriptorsOf());
 const HELLO = endpointsOf("helloworld", types, ["helloworld.Helloworld"]);
 
-/** Only what routes are made of. */
+/** A target with only the properties that routes need. */
 const targets = (endpoints: readonly Endpoint[]): Target[] => endpoints.map((endpoint) => ({ endpoint }) as Target);
 
 function routesOf(services: Record<string, readonly Endpoint[]>): Routes {
@@ -19,7 +19,7 @@ function routesOf(services: Record<string, readonly Endpoint[]>): Routes {
   return routes;
 }
 
-/** An endpoint of another name, as descriptors could have it. */
+/** An endpoint with any name that descriptors could have. */
 function endpoint(service: string, grpcService: string, method: string): Endpoint {
   const model = HELLO[0] as Endpoint;
   const short = grpcService.slice(grpcService.lastIndexOf(".") + 1);
@@ -37,22 +37,19 @@ function endpoint(service: string, grpcService: string, method: string): Endpoin
 
 const found = (routes: Routes, path: string): string | undefined => routes.find(path)?.target.endpoint.name;
 
-t.test(
-  "of one gRPC service named like the service, the name may be left out; of two, or of another, not",
-  async (t) => {
-    const one = routesOf({ shop: [endpoint("shop", "Shop", "Buy"), endpoint("shop", "Till", "Pay")] });
-    t.equal(found(one, "/shop/buy"), "shop:Shop.Buy");
-    t.equal(found(one, "/shop/shop/buy"), "shop:Shop.Buy");
-    t.equal(found(one, "/shop/pay"), undefined);
-    t.equal(found(one, "/shop/till.pay"), "shop:Till.Pay");
-    const two = routesOf({ shop: [endpoint("shop", "a.Shop", "Buy"), endpoint("shop", "b.shop", "Buy")] });
-    t.equal(found(two, "/shop/buy"), undefined);
-    t.equal(found(two, "/shop/a.shop/buy"), "shop:a.Shop.Buy");
-    t.equal(found(two, "/shop/b.shop.buy"), "shop:b.shop.Buy");
-  },
-);
+t.test("the gRPC service's name may be left out if exactly one is named like the service", async (t) => {
+  const one = routesOf({ shop: [endpoint("shop", "Shop", "Buy"), endpoint("shop", "Till", "Pay")] });
+  t.equal(found(one, "/shop/buy"), "shop:Shop.Buy");
+  t.equal(found(one, "/shop/shop/buy"), "shop:Shop.Buy");
+  t.equal(found(one, "/shop/pay"), undefined);
+  t.equal(found(one, "/shop/till.pay"), "shop:Till.Pay");
+  const two = routesOf({ shop: [endpoint("shop", "a.Shop", "Buy"), endpoint("shop", "b.shop", "Buy")] });
+  t.equal(found(two, "/shop/buy"), undefined);
+  t.equal(found(two, "/shop/a.shop/buy"), "shop:a.Shop.Buy");
+  t.equal(found(two, "/shop/b.shop.buy"), "shop:b.shop.Buy");
+});
 
-t.test("of the only gRPC service the name may be left out, whatever it is", async (t) => {
+t.test("the name of the only gRPC service may be left out, whatever it is", async (t) => {
   const [call] = endpointsOf("greeter", types, ["helloworld.Helloworld"]);
   const routes = routesOf({ greeter: call === undefined ? [] : [call] });
   for (const path of [
@@ -76,14 +73,14 @@ t.test("of the only gRPC service the name may be left out, whatever it is", asyn
   );
 });
 
-t.test("the service alone means its Call, and nothing where it has none", async (t) => {
+t.test("the service's name alone means its Call, and nothing if it has no Call", async (t) => {
   const routes = routesOf({ helloworld: HELLO, shop: [endpoint("shop", "Shop", "Buy")] });
   t.equal(found(routes, "/helloworld"), "helloworld:Helloworld.Call");
   t.equal(found(routes, "/v1/helloworld"), undefined);
   t.equal(found(routes, "/shop"), undefined);
 });
 
-t.test("endpoints told apart by case alone are refused, and change nothing", async (t) => {
+t.test("endpoints whose names differ only in case are refused, and change nothing", async (t) => {
   const routes = routesOf({ shop: [endpoint("shop", "Shop", "Buy")] });
   const twins = targets([endpoint("shop", "Shop", "Sell"), endpoint("shop", "Shop", "sell")]);
   t.throws(() => routes.set("shop", twins), /told apart by case alone/);
@@ -100,7 +97,7 @@ t.test("a service that is replaced or deleted leaves no path behind", async (t) 
   t.equal(found(routes, "/v1/shop/sell"), undefined);
 });
 
-t.test("any path is an endpoint's exactly when it is spelt like one, but for case and needless encoding", async (t) => {
+t.test("a path leads to an endpoint exactly when it differs at most in case and needless encoding", async (t) => {
   const routes = routesOf({
     helloworld: HELLO,
     shop: [endpoint("shop", "Shop", "Call"), endpoint("shop", "Till", "Pay")],
@@ -159,7 +156,7 @@ t.test("any path is an endpoint's exactly when it is spelt like one, but for cas
   t.equal(outcome("/helloworld/%63AL%4C"), "helloworld:Helloworld.Call");
 });
 
-t.test("looking for what may have been meant takes little time, however much there is", async (t) => {
+t.test("the search for a similar path takes little time, however many paths there are", async (t) => {
   const long = "a-service-with-a-name-as-long-as-a-name-may-be-or-nearly-so-";
   const names = [...Array.from({ length: 1000 }, (_, n) => `${long}${n}`), "service-7"];
   const routes = routesOf(Object.fromEntries(names.map((name) => [name, [endpoint(name, "Some", "Thing")]])));

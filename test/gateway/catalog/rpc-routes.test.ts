@@ -1,4 +1,4 @@
-// To which service the path of a gRPC endpoint leads, by whose its name is.
+// The service to which a gRPC path leads, by the owner of its name.
 import t from "tap";
 import { RpcRoutes } from "../../../gateway/catalog/rpc-routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
@@ -8,7 +8,7 @@ import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js"
 const types = readDescriptors(descriptorsOf());
 const CALL = "/helloworld.Helloworld/Call";
 
-/** Only what routes are made of. */
+/** Targets with only the properties that routes need. */
 function targetsOf(service: string, grpcService = "helloworld.Helloworld"): Target[] {
   return endpointsOf(service, types, [grpcService]).map((endpoint) => ({ endpoint }) as Target);
 }
@@ -25,7 +25,7 @@ const remove = (routes: RpcRoutes, service: string): void => {
 const firstOf = (routes: RpcRoutes, path = CALL) => routes.find(path)?.first?.target.endpoint.service;
 const owned = (...services: string[]) => new Map(services.map((service) => [service, ["helloworld.Helloworld"]]));
 
-t.test("a name that is nobody's leads to the one service that has it, and to none of several", async (t) => {
+t.test("a name without an owner leads to the only service that has it, and to none of several", async (t) => {
   const routes = routesOf("one");
   t.equal(firstOf(routes), "one");
   for (const target of targetsOf("two")) routes.add(target);
@@ -34,18 +34,21 @@ t.test("a name that is nobody's leads to the one service that has it, and to non
   t.equal(firstOf(routes), "two");
 });
 
-t.test("a name leads to its owner, whichever came first, and to nobody else while the owner is away", async (t) => {
-  const routes = routesOf("thief");
-  routes.owners = owned("owner");
-  t.equal(firstOf(routes), undefined);
-  t.equal(routes.find(CALL)?.routes.length, 1, "the header finds it");
-  for (const target of targetsOf("owner")) routes.add(target);
-  t.equal(firstOf(routes), "owner");
-  remove(routes, "owner");
-  t.equal(firstOf(routes), undefined);
-});
+t.test(
+  "a name leads to its owner, whichever service came first, and to no other while the owner is away",
+  async (t) => {
+    const routes = routesOf("thief");
+    routes.owners = owned("owner");
+    t.equal(firstOf(routes), undefined);
+    t.equal(routes.find(CALL)?.routes.length, 1, "the header finds it");
+    for (const target of targetsOf("owner")) routes.add(target);
+    t.equal(firstOf(routes), "owner");
+    remove(routes, "owner");
+    t.equal(firstOf(routes), undefined);
+  },
+);
 
-t.test("paths follow when a name changes hands", async (t) => {
+t.test("paths follow when a name changes its owner", async (t) => {
   const routes = routesOf("one", "two");
   routes.owners = owned("one");
   t.equal(firstOf(routes), "one");
@@ -59,7 +62,7 @@ t.test("paths follow when a name changes hands", async (t) => {
   t.equal(firstOf(routes), undefined);
 });
 
-t.test("names of Portico are the authority's alone, whatever a registry says", async (t) => {
+t.test("only the authority owns the names of Portico, whatever a registry says", async (t) => {
   const routes = new RpcRoutes();
   for (const service of ["thief", "auth"])
     for (const target of targetsOf(service, "portico.auth.v1.Auth")) routes.add(target);
@@ -70,7 +73,7 @@ t.test("names of Portico are the authority's alone, whatever a registry says", a
   );
 });
 
-t.test("nothing is kept of what has gone", async (t) => {
+t.test("nothing is stored of services that left", async (t) => {
   const routes = routesOf("one");
   routes.owners = owned("one");
   remove(routes, "one");

@@ -1,4 +1,7 @@
-/** The catalog takes together what the registries of several authorities name, each of which may be away or not know all yet. */
+/**
+ * The catalog combines the registries of several authorities. Each registry may be away, or may not
+ * know all instances yet.
+ */
 import t, { type Test } from "tap";
 import { Catalog } from "../../../gateway/catalog/catalog.js";
 import { Authorities } from "../../../src/access/follow/authorities.js";
@@ -19,7 +22,7 @@ const never = (): never => {
 };
 const NOBODY: Guard = { admit: never, allows: () => false, follow: never };
 
-/** A registry that says what the test has it say. */
+/** A registry that sends the messages of the test. */
 class ScriptedRegistry {
   isReachable = true;
   readonly channel: InProcessChannel;
@@ -112,7 +115,7 @@ function scene(t: Test, graceMs = 60_000) {
   return { catalog, authorities, all, registries, known: () => [...open].sort().join(" ") };
 }
 
-t.test("an instance that both registries name is called once, and is there while one names it", async (t) => {
+t.test("an instance that both registries name is added once, and stays while one of them names it", async (t) => {
   const { registries, known } = scene(t);
   const [first, second] = registries;
   first.joined("a", "b");
@@ -126,7 +129,7 @@ t.test("an instance that both registries name is called once, and is there while
   await until(() => known() === "b:1 c:1");
 });
 
-t.test("a registry that has just started takes no instance away", async (t) => {
+t.test("a registry that has just started removes no instance", async (t) => {
   const { catalog, registries, known } = scene(t, 50);
   const [first, second] = registries;
   first.joined("a", "b");
@@ -143,7 +146,7 @@ t.test("a registry that has just started takes no instance away", async (t) => {
   t.equal(known(), "a:1 b:1 marker:1");
 });
 
-t.test("an instance that leaves while a registry is away is gone at once", async (t) => {
+t.test("an instance that leaves while a registry is away is removed at once", async (t) => {
   const { catalog, registries, known } = scene(t);
   const [first, second] = registries;
   first.joined("a", "b");
@@ -155,7 +158,7 @@ t.test("an instance that leaves while a registry is away is gone at once", async
   await until(() => known() === "b:1");
 });
 
-t.test("a gateway that starts is ready when each registry has answered or cannot be reached", async (t) => {
+t.test("a gateway that starts is ready when each registry has responded or cannot be reached", async (t) => {
   const { catalog, registries } = scene(t);
   const [first, second] = registries;
   first.joined("a");
@@ -166,7 +169,7 @@ t.test("a gateway that starts is ready when each registry has answered or cannot
   t.ok(catalog.ready);
 });
 
-t.test("what only an authority named that is no longer among them is gone", async (t) => {
+t.test("an instance that only a removed authority named is removed", async (t) => {
   const { catalog, authorities, all, registries, known } = scene(t);
   const [first, second] = registries;
   first.joined("a", "own");
@@ -193,7 +196,7 @@ t.test("says why a registry cannot be followed, until it can", async (t) => {
 });
 
 t.test(
-  "a gateway knows whose a name is although the owner is away, from the registry that has read more of the log",
+  "a gateway knows the owner of a name while the owner is away, from the registry that has read more of the log",
   async (t) => {
     const { catalog, registries } = scene(t);
     const [first, second] = registries;
@@ -213,7 +216,7 @@ t.test(
   },
 );
 
-t.test("owners of which some are still to come change nothing yet", async (t) => {
+t.test("an incomplete list of owners changes nothing yet", async (t) => {
   const { catalog, registries } = scene(t);
   const [first] = registries;
   first.owners(0, { orders: ["p.Orders"] });

@@ -1,4 +1,5 @@
-// No dialect gets a body before the guard has decided who sends it, whether it routes by the path or by the body.
+// No dialect gets a body before the guard has decided about its sender, whether the dialect routes
+// by the path or by the body.
 import t from "tap";
 import { createHandler } from "../../../gateway/handler.js";
 import { readHeaders } from "../../../gateway/http/headers.js";
@@ -21,7 +22,7 @@ const deployment = await deploy(t.testdir(), { bound: true });
 t.teardown(() => deployment.close());
 const { catalog, guard } = deployment;
 
-/** A guard that decides when it is told to. */
+/** A guard whose decision the test starts. */
 function waiting() {
   const decision = deferred<Admission>();
   const asked = deferred<void>();
@@ -40,7 +41,7 @@ function waiting() {
   return { waits, decision, asked: asked.promise };
 }
 
-/** A POST that keeps what reads its body. */
+/** A POST that records which code reads its body. */
 function post(target: string, contentType: string) {
   const reads: string[] = [];
   const read = (name: string) => (): never => {
@@ -66,7 +67,7 @@ const REQUESTS: readonly (readonly [dialect: string, target: string, contentType
 ];
 
 for (const [dialect, target, contentType] of REQUESTS) {
-  t.test(`${dialect} reads no body of a caller on whom nothing is decided, nor of a refused one`, async (t) => {
+  t.test(`${dialect} reads no body before the guard's decision, and none of a refused caller`, async (t) => {
     const { waits, decision, asked } = waiting();
     const logged: Record<string, unknown>[] = [];
     const handler = createHandler({
@@ -86,7 +87,7 @@ for (const [dialect, target, contentType] of REQUESTS) {
   });
 }
 
-/** A dialect made for this test: the body is the path of the endpoint. */
+/** A dialect for this test, in which the body is the path of the endpoint. */
 function byBody(got: Buffer[]): Dialect {
   const sending: BodyRoute["sending"] = {
     ...{ service: "made", name: "made:Up", resource: "service:made:Up", callers: Callers.PUBLIC },
@@ -105,7 +106,7 @@ function byBody(got: Buffer[]): Dialect {
   return { ...made, methods: () => ({ methods: ["POST"], header: ["Allow", "POST"] }) } as Partial<Dialect> as Dialect;
 }
 
-t.test("a dialect that routes by the body is given it once its sender is admitted", async (t) => {
+t.test("a dialect that routes by the body gets it when its sender has been admitted", async (t) => {
   const { waits, decision, asked } = waiting();
   const got: Buffer[] = [];
   const dialect = byBody(got);
@@ -129,9 +130,9 @@ t.test("a dialect that routes by the body is given it once its sender is admitte
   t.same([reads, got.map(String)], [["body"], ["/helloworld/call"]]);
 });
 
-t.test("types give a dialect no body of a request that is not admitted", async (t) => {
+t.test("the types do not let a dialect see the body of a request that is not admitted", async (t) => {
   const early = (request: GatewayRequest): never => request.body() as never;
-  // Where tsc accepts one of these, it reports that nothing is wrong below the comment.
+  // If tsc accepts one of these, it reports that the line below the comment has no error.
   const refused: readonly Partial<Dialect>[] = [
     // @ts-expect-error
     { findRoute: early },

@@ -1,4 +1,5 @@
-// Bodies of requests may be compressed in the dialects that have one message in the body (RFC 9110 §8.4), up to a bound.
+// In the dialects with one message per body, bodies of requests may be compressed (RFC 9110 §8.4),
+// up to a limit.
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { connect } from "node:http2";
@@ -65,11 +66,11 @@ t.test("each coding, in each dialect", async (t) => {
   t.match({ status, body }, { status: 200, body: { result: {} } });
 });
 
-t.test("identity is no coding", async (t) => {
+t.test("identity means no coding", async (t) => {
   t.match(await send({ coding: "identity", body: note("a") }), { status: 200, body: { text: "a" } });
 });
 
-t.test("a body that would be too large is 413, however small it is compressed", async (t) => {
+t.test("a body that is too large when decompressed is 413, however small it is compressed", async (t) => {
   for (const text of ["a".repeat(MAX), "a".repeat(8 * 1024 ** 2)]) {
     for (const coding of ["gzip", "br"] as const) {
       const { status, body } = await send({ coding, body: COMPRESS[coding](note(text)) });
@@ -79,7 +80,7 @@ t.test("a body that would be too large is 413, however small it is compressed", 
   }
 });
 
-t.test("a body that is not what its coding says is 400", async (t) => {
+t.test("a body that is not in its declared coding is 400", async (t) => {
   const whole = zlib.gzipSync(note("a".repeat(100)));
   for (const body of [
     whole.subarray(0, -1),
@@ -92,7 +93,7 @@ t.test("a body that is not what its coding says is 400", async (t) => {
   }
 });
 
-t.test("an unknown coding is 415, with those that are known", async (t) => {
+t.test("an unknown coding is 415, with the known codings", async (t) => {
   for (const coding of ["compress", "gzip, br", '"gzip"']) {
     const { status, headers, body } = await send({ coding, body: note("a") });
     t.equal(status, 415, coding);
@@ -102,7 +103,7 @@ t.test("an unknown coding is 415, with those that are known", async (t) => {
 });
 
 t.test(
-  "messages of a stream that are large when decompressed are sent on in order, and the end behind them",
+  "messages of a stream that are large when decompressed are passed on in order, followed by the end",
   async (t) => {
     /** A google.api.HttpBody of 100 KiB. */
     const large = Buffer.concat([Buffer.from([0x12, 0x80, 0xa0, 0x06]), Buffer.alloc(100 * 1024)]);
@@ -127,7 +128,7 @@ t.test(
   },
 );
 
-t.test("an upload that is sent on in pieces must not be compressed", async (t) => {
+t.test("an upload that is passed on in chunks must not be compressed", async (t) => {
   const body = zlib.gzipSync("some bytes");
   for (const path of ["/relay/Take", "/bound/relay.Relay/Take"]) {
     const response = await send({ path, coding: "gzip", body, headers: { "content-type": "text/plain" } });
@@ -154,14 +155,15 @@ const COUNTED = [
   },
 ];
 for (const { dialect, path, type, coding, flag, answered } of COUNTED) {
-  t.test(`what a body of ${dialect} becomes counts to the memory of the process`, async (t) => {
+  t.test(`the decompressed body of ${dialect} counts in the memory budget`, async (t) => {
     for (const version of HTTP_VERSIONS) {
       const client = httpClient(t, version, it.gateway.address);
       const compressed = zlib.gzipSync(note("a".repeat(100_000)));
       const body = flag === undefined ? compressed : enveloped(flag, compressed);
       const sent = { method: "POST", path, headers: { "content-type": type, [coding]: "gzip" }, body };
       const before = budget.reserved;
-      // Others hold so much that one connection may no more hold as much as a body can become.
+      // Other connections reserve so much that one connection cannot reserve the largest size of a
+      // decompressed body.
       const others = [budget.openUpstream(), budget.openUpstream()];
       for (const [index, other] of others.entries()) t.ok(other.tryReserve((index === 0 ? 8 : 4) * MAX));
       t.match(await client.send(sent), { body: /Too much is waiting/ }, version);
@@ -173,7 +175,7 @@ for (const { dialect, path, type, coding, flag, answered } of COUNTED) {
   });
 }
 
-t.test("it does not count any more while the client reads the response", async (t) => {
+t.test("the decompressed body does not count any more while the client reads the response", async (t) => {
   // A client that takes one byte of the response.
   const session = connect(`http://127.0.0.1:${it.gateway.address.port}`, { settings: { initialWindowSize: 1 } });
   t.teardown(() => session.destroy());
@@ -194,7 +196,7 @@ function enveloped(flag: number, message: Uint8Array): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-t.test("a compressed message in an envelope is decompressed up to the bound", async (t) => {
+t.test("a compressed message in an envelope is decompressed up to the limit", async (t) => {
   const client = httpClient(t, "HTTP/1.1", it.gateway.address);
   const call = (body: Buffer) => {
     const headers = { "content-type": "application/grpc-web+json", "grpc-encoding": "gzip" };
@@ -214,7 +216,7 @@ t.test("a compressed message in an envelope is decompressed up to the bound", as
   }
 });
 
-t.test("a compressed message in a query is decompressed up to a lower bound", (t) => {
+t.test("a compressed message in a query is decompressed up to a lower limit", (t) => {
   const decompress = (bytes: number) =>
     decompressQuery("br", zlib.brotliCompressSync(Buffer.alloc(bytes)), 4 * 1024 ** 2);
   t.equal(decompress(256 * 1024).length, 256 * 1024);

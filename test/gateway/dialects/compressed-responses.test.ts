@@ -1,4 +1,5 @@
-// Answers of the dialects whose bodies are one message are compressed as the client accepts it (RFC 9110 §8.4 and §12.5.3).
+// In the dialects with one message per body, responses are compressed if the client accepts it (RFC
+// 9110 §8.4 and §12.5.3).
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import { buffer } from "node:stream/consumers";
@@ -48,7 +49,7 @@ const LONG = "a".repeat(2_000);
 const CALL = "/relay/Call";
 const gzip = { "accept-encoding": "gzip" };
 
-t.test("an answer over 1 KiB, in each dialect", async (t) => {
+t.test("a response over 1 KiB, in each dialect", async (t) => {
   const connect = { ...gzip, "connect-protocol-version": "1" };
   const paths: [path: string, headers: object][] = [
     [CALL, gzip],
@@ -63,14 +64,14 @@ t.test("an answer over 1 KiB, in each dialect", async (t) => {
   }
 });
 
-t.test("a large answer, which is compressed beside other work", async (t) => {
+t.test("a large response, which is compressed while other work continues", async (t) => {
   const text = "some words ".repeat(50_000);
   const { headers, body } = await ask(CALL, { headers: { "accept-encoding": "br" }, message: { text } });
   t.equal(headers["content-encoding"], "br");
   t.ok(JSON.parse(zlib.brotliDecompressSync(body).toString()).text === text);
 });
 
-t.test("the answer to a HEAD has the headers of that to GET", async (t) => {
+t.test("the response to HEAD has the headers of the response to GET", async (t) => {
   const path = `/probe/Probe/Call?text=${LONG}`;
   const get = await ask(path, { method: "GET", headers: gzip });
   const head = await ask(path, { method: "HEAD", headers: gzip });
@@ -78,7 +79,7 @@ t.test("the answer to a HEAD has the headers of that to GET", async (t) => {
   t.equal(head.body.length, 0);
 });
 
-t.test("a compressed message of gRPC is encoded once", async (t) => {
+t.test("a compressed message of gRPC is encoded only once", async (t) => {
   const { response } = (it.catalog.routes.find("/relay/call") as Route).target;
   const { writeBody } = response;
   let encoded = 0;
@@ -107,13 +108,13 @@ t.test("not compressed", async (t) => {
     readonly path?: string;
     readonly headers?: object;
     readonly message: object;
-    /** Whether the answer says that it could have been compressed. */
+    /** Whether the response says that it could have been compressed. */
     readonly varies?: boolean;
   }[] = [
     { title: "a small answer", message: { text: "a" } },
     { title: "for a client that names nothing", headers: {}, message: { text: LONG }, varies: true },
     {
-      title: "in a coding that is not known",
+      title: "in an unknown coding",
       headers: { "accept-encoding": "deflate" },
       message: { text: LONG },
       varies: true,
@@ -125,7 +126,7 @@ t.test("not compressed", async (t) => {
       varies: true,
     },
     {
-      title: "where the client wants no transformation",
+      title: "if the client wants no transformation",
       headers: { ...gzip, "cache-control": "no-transform" },
       message: { text: LONG },
       varies: true,
@@ -144,7 +145,7 @@ t.test("not compressed", async (t) => {
   }
 });
 
-t.test("text that a service has made is compressed, whatever its parameters", async (t) => {
+t.test("text of a service is compressed, whatever the parameters of its content type are", async (t) => {
   for (const type of ["text/html; charset=utf-8", "image/svg+xml", "application/ld+json", "application/xml"]) {
     const { headers, body } = await ask("/relay/Raw", { headers: gzip, message: { text: LONG, type } });
     t.match(headers, { "content-encoding": "gzip", "content-type": type });
@@ -163,7 +164,7 @@ t.test("a strong ETag becomes a weak one", async (t) => {
   }
 });
 
-t.test("Portico's own documents, and lists of endpoints for agents", async (t) => {
+t.test("Portico's documents, and lists of endpoints for agents, are compressed", async (t) => {
   const headers = { ...gzip, authorization: `Bearer ${admin}` };
   const document = await ask("/openapi/probe.json", { method: "GET", headers });
   t.equal(document.headers["content-encoding"], "gzip");

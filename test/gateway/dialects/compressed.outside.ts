@@ -1,4 +1,5 @@
-// Clients from outside ask for compressed answers, send compressed requests, and get what they get without: curl, httpx, fetch of Node.
+// External clients (curl, httpx, Node's fetch) ask for compressed responses and send compressed
+// requests. They get the same content as without compression.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

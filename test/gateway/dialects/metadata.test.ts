@@ -1,4 +1,5 @@
-// Metadata passes between headers of HTTP and a service that names it, in every dialect whose answer is one message, and in streams.
+// Metadata passes between HTTP headers and a service that names it: in every dialect whose response
+// is one message, and in streams.
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
@@ -20,7 +21,7 @@ t.teardown(() => it.close());
 const add = (service: string, id: string, metadata: string[]) =>
   it.add({ service, id, descriptors: asBuffer(relay.descriptors), grpcServices: ["relay.Relay"], metadata });
 
-/** Which of some headers pass to a service. */
+/** The headers among these that pass to a service. */
 function passed(service: string): string {
   const target = it.catalog.routes.find(`/${service}/Relay/Call`)?.target;
   const headers = ["x-a", "a", "x-b", "b", "x-cost", "1", "accept-language", "de"];
@@ -64,13 +65,13 @@ for (const [dialect, path] of Object.entries(PATHS)) {
       t.notMatch(Object.keys(metadata).join(), /x-other|authorization/);
     });
 
-    t.test("a value that is no metadata is refused", async (t) => {
+    t.test("a value that is not valid metadata is refused", async (t) => {
       t.equal((await ask(path, {}, { "X-Key-Bin": "no base64!" })).status, 400);
       t.equal((await ask(path, {}, { "X-Key-Bin": ",".repeat(255) })).status, 200);
       t.equal((await ask(path, {}, { "X-Key-Bin": ",".repeat(256) })).status, 431);
     });
 
-    t.test("metadata of an answer, and of its end, are headers", async (t) => {
+    t.test("the metadata and the trailing metadata of a response are headers", async (t) => {
       const { status, headers } = await ask(path, {
         headers: [
           ["x-tenant", "a"],
@@ -106,7 +107,7 @@ t.test("Connect", async (t) => {
   t.match(Object.fromEntries(response.headers), { "x-tenant": "a", "trailer-x-cost": "3" });
 });
 
-t.test("where a service names nothing, nothing passes", async (t) => {
+t.test("if a service names nothing, nothing passes", async (t) => {
   add("relay", "1", []);
   await passing("relay", "");
   const note: Note = { headers: [["x-tenant", "a"]], trailers: [["x-cost", "3"]] };
@@ -115,7 +116,7 @@ t.test("where a service names nothing, nothing passes", async (t) => {
   t.notOk("x-tenant" in (await received(response)));
 });
 
-t.test("where it names *, all passes but what belongs to HTTP, Portico or a dialect", async (t) => {
+t.test("if a service names *, all passes except headers of HTTP, Portico and the dialects", async (t) => {
   add("relay", "1", ["*"]);
   await passing("relay", "x-a,x-b,x-cost");
   const response = await ask("/relay/Call", { headers: [["x-new", "a"]] }, { "X-Any": "a" });
@@ -123,7 +124,7 @@ t.test("where it names *, all passes but what belongs to HTTP, Portico or a dial
   t.match(await received(response), { "x-any": "a" });
 });
 
-t.test("what would act on the gateway's origin, a connection or a cache never passes", async (t) => {
+t.test("headers that affect the gateway's origin, a connection or a cache never pass", async (t) => {
   const names = [
     ...["set-cookie", "location", "refresh", "link", "clear-site-data", "access-control-allow-origin", "content-type"],
     ...["content-encoding", "content-length", "content-security-policy", "transfer-encoding", "connection", "upgrade"],
@@ -161,7 +162,7 @@ t.test("a value that would begin another header is left out", async (t) => {
   }
 });
 
-t.test("of much metadata the first passes, up to a bound", async (t) => {
+t.test("the first values of much metadata pass, up to a limit", async (t) => {
   const many: Note["headers"] = Array.from({ length: 100 }, (_, index) => [`x-${index}`, "v"]);
   const passed = (headers: Headers) => [...headers.keys()].filter((name) => /^x-\d+$/.test(name)).length;
   t.equal(passed((await ask("/relay/Call", { headers: many })).headers), 64);
@@ -169,7 +170,7 @@ t.test("of much metadata the first passes, up to a bound", async (t) => {
   t.equal(passed((await ask("/relay/Call", { headers: large })).headers), 8);
 });
 
-t.test("a stream has the metadata of its beginning as headers", async (t) => {
+t.test("a stream has the initial metadata as headers", async (t) => {
   add("relay", "1", NAMES);
   await passing("relay", "x-cost");
   for (const accept of ["application/x-ndjson", "text/event-stream"]) {
@@ -187,7 +188,7 @@ t.test("a stream has the metadata of its beginning as headers", async (t) => {
   t.equal(failed.headers.get("x-cost"), "3");
 });
 
-t.test("over HTTP/2 it has that of its end as trailers", async (t) => {
+t.test("over HTTP/2 a stream has the trailing metadata as trailers", async (t) => {
   const session: ClientHttp2Session = connect(origin);
   t.teardown(() => session.destroy());
   const stream = session.request({ ":path": "/relay/Twice", ":method": "POST", "content-type": "application/json" });
@@ -201,19 +202,19 @@ t.test("over HTTP/2 it has that of its end as trailers", async (t) => {
   t.equal(trailers["x-cost"], "3");
 });
 
-t.test("the answer to an upload has the metadata", async (t) => {
+t.test("the response to an upload has the metadata", async (t) => {
   const response = await fetch(`${origin}/relay/Take`, { method: "POST", body: "bytes" });
   t.equal(response.status, 200);
   t.equal(response.headers.get("x-taken"), "yes");
 });
 
-t.test("pages of other origins may read it", async (t) => {
+t.test("cross-origin pages may read the metadata", async (t) => {
   const response = await ask("/relay/Call", { headers: [["x-tenant", "a"]] }, { origin: "https://app.example" });
   t.equal(response.headers.get("access-control-allow-origin"), "https://app.example");
   t.match(response.headers.get("access-control-expose-headers"), /(?:^|, )\*$/);
 });
 
-t.test("where instances name others, that passes which passes for each of them", async (t) => {
+t.test("if instances name different metadata, only metadata that passes for all of them passes", async (t) => {
   const expect = async (names: string): Promise<void> => {
     await passing("mixed", names);
     t.equal(passed("mixed"), names);

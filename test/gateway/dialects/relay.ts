@@ -46,7 +46,7 @@ function noteOf(bytes: Buffer): Note {
 const metadataOf = (pairs: readonly Pair[]): Metadata =>
   pairs.map(({ name, value }) => [name, isBinaryName(name) ? Buffer.from(value) : value]);
 
-/** Sends the metadata that the note asks for, and fails where it asks for that. */
+/** Sends the metadata that the note asks for, and fails if the note asks for that. */
 function relay(note: Note, context: Context): void {
   if (note.headers.length > 0) context.sendHeaders(metadataOf(note.headers));
   context.setTrailers(metadataOf(note.trailers));
@@ -61,7 +61,7 @@ function answerOf(note: Note, { metadata }: Context): Buffer {
 const method = (name: string) =>
   ({ path: `/relay.Relay/${name}`, requestStream: false, responseStream: false, ...BYTES }) as const;
 
-/** @param metadata names that it passes */
+/** @param metadata names of the metadata that passes */
 export function createRelay(metadata: readonly string[] = []): Service {
   const definition = {
     call: method("Call"),

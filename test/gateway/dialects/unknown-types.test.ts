@@ -1,5 +1,5 @@
-// A google.protobuf.Any of a type that the contract lacks: google.rpc is built in, other types are asked for by reflection,
-// and what stays unknown is its bytes.
+// A google.protobuf.Any of a type that the contract lacks. google.rpc is built in, the gateway asks
+// for other types by reflection, and a value of an unknown type is shown as bytes.
 import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema, file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
 import t from "tap";
@@ -63,7 +63,8 @@ const vault: Service = {
           yield sent;
           yield sent;
         },
-        // What is not sent is a coin, so that only the answer is of a type that the gateway does not know.
+        // If no detail is sent, the detail is a coin, so that only the response has a type that the
+        // gateway does not know.
         fail: (message: Buffer) => {
           const detail = message.length === 0 ? A_COIN : Any.decode(message);
           throw new StatusError(Code.ABORTED, "no", { details: [detail] });
@@ -74,7 +75,7 @@ const vault: Service = {
   ],
 };
 
-/** Another service of the same server: reflection tells of its types too. */
+/** Another service of the same server. Reflection describes its types too. */
 const mint: Service = {
   name: "mint",
   descriptors: Buffer.from(
@@ -114,12 +115,12 @@ const COIN = { "@type": "type.googleapis.com/acme.Coin", value: "CAU=" };
 const CANONICAL = '{"@type":"type.googleapis.com/acme.Coin","faceValue":5}';
 const NONE = { "@type": "a/acme.None", value: "AQID" };
 
-t.test("what reflection does not know is its bytes, both ways", async (t) => {
+t.test("a value of a type that reflection does not know is bytes, in both directions", async (t) => {
   for (let time = 0; time < 3; time++)
     t.same(await call("vault/vault/echo", NONE), { status: 200, text: JSON.stringify(NONE) });
 });
 
-t.test("a type that reflection knows is read and written as it", async (t) => {
+t.test("a value of a type that reflection knows is read and written as that type", async (t) => {
   const message = { "@type": "type.googleapis.com/acme.Coin", faceValue: 5 };
   for (let time = 0; time < 3; time++)
     t.same(await call("vault/vault/echo", message), { status: 200, text: CANONICAL });
@@ -145,7 +146,7 @@ t.test("the first message of a stream waits for its type", async (t) => {
   t.equal(await response.text(), `${CANONICAL}\n${CANONICAL}\n`);
 });
 
-t.test("while a server does not say what a type is", async (t) => {
+t.test("while a server does not describe a type", async (t) => {
   let asked = 0;
   const silent = await deploy(t.testdir(), {
     readTypes() {
@@ -169,7 +170,7 @@ t.test("while a server does not say what a type is", async (t) => {
     return { status, answered, text: await (await response).text() };
   };
 
-  await t.test("callers who get details as bytes do not wait", async (t) => {
+  await t.test("callers that get details as bytes do not wait", async (t) => {
     const channel = new Http2Channel(silent.gateway.address);
     t.teardown(() => channel.close());
     const status = await new Promise<Status>((resolve) => {
@@ -225,7 +226,7 @@ t.test("a rule made while a message waits for its type refuses the call", async 
   t.equal((await response).status, 401);
 });
 
-t.test("where the contract was not read by reflection nothing is asked", async (t) => {
+t.test("if the contract was not read by reflection, the gateway asks for nothing", async (t) => {
   t.same(await call("blind/vault/echo", COIN), { status: 200, text: JSON.stringify(COIN) });
 });
 

@@ -1,4 +1,5 @@
-// What a document says of the paths of google.api.http annotations: each wildcard is a parameter, as in Google's discovery documents.
+// The paths of google.api.http annotations in a document. Each wildcard is a parameter, as in
+// Google's discovery documents.
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
@@ -60,7 +61,7 @@ t.test("the query has the fields that neither path nor body sets, maps among the
   t.strictSame(namesIn("query", operationAt("/lib/all", "post")), []);
 });
 
-t.test("bodies and answers are messages, fields or bytes", async (t) => {
+t.test("bodies of requests and responses are messages, fields or bytes", async (t) => {
   const schema = (operation: Operation) => operation.requestBody?.content["application/json"]?.schema;
   t.match(schema(operationAt("/lib/all", "post")), { $ref: "#/components/schemas/library.Entry-input" });
   t.match(schema(operationAt("/lib/shelves/{shelf}/books", "post")), {
@@ -76,12 +77,12 @@ t.test("bodies and answers are messages, fields or bytes", async (t) => {
   t.strictSame(Object.keys(response("/lib/shelves/{shelvesId}/list")), ["application/x-ndjson", "text/event-stream"]);
 });
 
-t.test("below /v1/ a token is needed", async (t) => {
+t.test("a path below /v1/ needs a token", async (t) => {
   t.strictSame(operationAt("/v1/lib/shelves/{shelvesId}", "get").security, [{ bearer: [] }]);
   t.strictSame(operationAt("/lib/shelves/{shelvesId}", "get").security, [{}, { bearer: [] }]);
 });
 
-t.test("the IDs of operations are unique, and streams that no path can carry are left out", async (t) => {
+t.test("operation IDs are unique, and streams that no path can carry are left out", async (t) => {
   const operations = Object.values(items).flatMap((item) =>
     Object.values(item).filter((one) => one !== (true as unknown)),
   );

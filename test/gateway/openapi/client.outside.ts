@@ -1,4 +1,4 @@
-// The clients that docs/openapi.md generates from the running gateway call it.
+// The clients that docs/openapi.md generates from the running gateway can call it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, symlinkSync } from "node:fs";
@@ -19,7 +19,7 @@ const page = readFileSync("docs/openapi.md", "utf8").replaceAll(
   `http://127.0.0.1:${deployment.gateway.address.port}`,
 );
 
-/** What the page installs, and the command by which it generates a client. */
+/** The packages that the page installs, and the command that generates a client. */
 function commandsOf(installer: "npm" | "pip"): [packages: string[], generate: string] {
   const lines =
     codeOf(page, "sh")
@@ -28,7 +28,10 @@ function commandsOf(installer: "npm" | "pip"): [packages: string[], generate: st
   return [lines[0]?.split(" ").slice(2) ?? [], lines[1] ?? ""];
 }
 
-/** Runs a command in a folder, where the programs are found too; gives what it printed, either way. */
+/**
+ * Runs a command in a folder that also has the programs. Returns its output, whether it succeeds or
+ * fails.
+ */
 async function run(command: string, cwd: string, programs: string, env: Record<string, string> = {}) {
   const path = [programs, process.env.PATH].join(delimiter);
   const child = spawn("/bin/sh", ["-c", command], { cwd, env: { ...env, PATH: path, TOKEN: token } });
@@ -54,7 +57,7 @@ t.test("in TypeScript", async (t) => {
   t.same({ stdout, stderr }, { stdout: "Hello Ada\nHello Grace\n", stderr: "" });
 });
 
-/** The module of a line `go install` of the page, and its version. */
+/** The module and the version in the page's line `go install`. */
 const [, module = "", version = ""] = /go install (\S+)@(\S+)/.exec(page) ?? [];
 const goPrograms = goProgram(module, version);
 
@@ -65,12 +68,13 @@ t.test("in Go", { skip: goPrograms === undefined && "there is no Go here" }, asy
       ?.trim()
       .split("\n") ?? [];
   const folder = t.testdir({ "main.go": codeOf(page, "go").join(), "go.mod": "module example.com/hello\n\ngo 1.24\n" });
-  // The documents of Portico's own services are compiled besides: theirs have most kinds of names.
+  // The documents of Portico's own services are compiled too, because they have most kinds of
+  // names.
   const more = ["auth", "registry"].map(
     (name) =>
       `mkdir ${name} && oapi-codegen -generate types,client -package ${name} -o ${name}/client.go "${resolve("spec", `${name}.json`)}"`,
   );
-  // Where modules come from and are kept is this machine's to say.
+  // The environment of this machine decides where Go modules come from and where they are stored.
   const go = {
     ...(process.env as Record<string, string>),
     GOFLAGS: `${process.env.GOFLAGS ?? ""} -mod=mod`,

@@ -1,4 +1,4 @@
-// `portico openapi` prints the document of a service, whole and with the gateway's address.
+// `portico openapi` prints the complete document of a service, with the gateway's address.
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import t from "tap";
@@ -34,13 +34,13 @@ t.test("the built program prints a document as YAML", async (t) => {
   t.same(parse(await text(child.stdout)), document);
 });
 
-t.test("portico openapi names a service that does not exist", async (t) => {
+t.test("portico openapi reports a service that does not exist", async (t) => {
   const { exit, stdout, stderr } = await run("helloword");
   t.same({ exit, stdout }, { exit: 1, stdout: "" });
   t.match(stderr, /^There is no service "helloword" to be seen; did you mean helloworld\?\nHTTP 404, request \S+\n$/);
 });
 
-t.test("portico openapi without a service is a wrong use", async (t) => {
+t.test("portico openapi without a service is a usage error", async (t) => {
   const { exit, stderr } = await run();
   t.equal(exit, 2);
   t.match(stderr, "Missing required argument 'service'");

@@ -1,4 +1,5 @@
-// What a document says of endpoints of each shape: paths, methods, bodies and answers, as the gateway has them.
+// The document of endpoints of each shape: its paths, methods, bodies and responses match the
+// gateway's.
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
@@ -71,7 +72,7 @@ function documentOf(shown: readonly Endpoint[] = endpoints, omitZeros = false) {
 const document = documentOf();
 const { paths, components } = document;
 
-/** The methods at each path, and the ids of their operations. */
+/** The methods at each path, and the IDs of their operations. */
 function operations(shown: Record<string, Record<string, { operationId?: string }>>) {
   return Object.entries(shown).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, { operationId }]) =>
@@ -114,14 +115,14 @@ t.test("operations are described by the comments of the .proto file", async (t) 
   t.match(components.schemas["shop.v2.Size-output"].description, "- `SMALL`: Not large.");
 });
 
-t.test("examples are those of the comments, and go no deeper than is of use", async (t) => {
+t.test("examples come from the comments, and have a limited depth", async (t) => {
   const { example } = paths["/v1/shop/Call"].post.requestBody.content["application/json"];
   t.match(example, { name: "apples", amount: "3", picture: "AQID", counts: { key: 1 }, tags: ["text"], size: "SMALL" });
   t.notOk("next" in example || "cash" in example || "formerName" in example || "more" in example);
   t.same(example.others, []);
 });
 
-t.test("operations say what the contract declares of a second call", async (t) => {
+t.test("operations say what the contract declares about a second call", async (t) => {
   t.equal(paths["/v1/shop/Count"].post["x-idempotency-level"], "NO_SIDE_EFFECTS");
   t.notOk("x-idempotency-level" in paths["/v1/shop/Call"].post);
 });
@@ -134,7 +135,7 @@ t.test("values whose absence differs from zero are marked, in both directions", 
   }
 });
 
-t.test("a token is needed below /v1, and may be sent elsewhere", async (t) => {
+t.test("paths below /v1 need a token, and other paths accept one", async (t) => {
   t.same(paths["/v1/shop/Call"].post.security, [{ bearer: [] }]);
   t.same(paths["/shop/Call"].get.security, [{}, { bearer: [] }]);
 });

@@ -1,11 +1,11 @@
-// What the document of helloworld says and what the gateway does agree, whatever schemathesis thinks of to send.
+// The document of helloworld agrees with the gateway, whatever requests schemathesis invents.
 import { disagreements } from "./schemathesis.js";
 
 await disagreements([
   { title: "with a token", service: "helloworld", args: ["--exclude-path-regex=Stream"] },
-  { title: "without one", service: "helloworld", args: ["--exclude-path-regex=Stream"], token: false },
-  // That there may be at most 10,000 greetings is the service's own rule, which no type says: so a request may be
-  // refused that fits the document.
+  { title: "without a token", service: "helloworld", args: ["--exclude-path-regex=Stream"], token: false },
+  // The service allows at most 10,000 greetings. No type expresses this limit, so a request that
+  // fits the document may be refused.
   {
     title: "a stream",
     service: "helloworld",

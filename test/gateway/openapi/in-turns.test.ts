@@ -1,4 +1,5 @@
-// What looks at all services, whose types it may have to parse, leaves other requests their turns of the event loop.
+// Work on all services may have to parse their types. It leaves other requests their turns of the
+// event loop.
 import t from "tap";
 import type { Routes } from "../../../gateway/catalog/routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
@@ -14,7 +15,7 @@ import { deploy } from "../deployment.js";
 const SERVICES = 5;
 /** A service with the endpoints of all libraries. */
 const ALL = "libraries";
-/** Longer than a turn may be. */
+/** Longer than a turn may take. */
 const PARSING_MS = 15;
 
 const { add, catalog, guard, close } = await deploy(t.testdir());
@@ -25,7 +26,7 @@ await until(() => catalog.routes.targetsOf(`library-${SERVICES}`) !== undefined)
 /** The endpoints whose paths a document asked for. */
 const described: string[] = [];
 
-/** The routes, where the types of the libraries take long to parse. */
+/** Routes whose types take long to parse. */
 const routes = {
   get services() {
     return catalog.routes.services;
@@ -85,7 +86,7 @@ t.test("the list of OpenAPI documents, and the names of all fields", async (t) =
   }
 });
 
-t.test("the OpenAPI document of a service, which is made once for all who ask meanwhile", async (t) => {
+t.test("the OpenAPI document of a service, which is made once for all concurrent requests", async (t) => {
   const documents = new ServedDocuments({ catalog: { routes }, guard });
   const request = { method: "GET", rawHeaders: [], headers: new RequestHeaders() };
   const ask = async () => (await documents.reply(`/openapi/${ALL}.json`, request as unknown as GatewayRequest))?.body;

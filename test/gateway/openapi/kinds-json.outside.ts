@@ -1,4 +1,4 @@
-// What the document of a service with every kind of field says of JSON and the gateway agree.
+// The document of a service with every kind of field agrees with the gateway's JSON.
 import { disagreements } from "./schemathesis.js";
 
 // Plain requests do not open WebSockets.

@@ -1,4 +1,7 @@
-/** A service that answers what it was sent, for each kind of field there is: the messages of test/json/types.proto. */
+/**
+ * A service that returns each request unchanged, for every kind of field: the messages of
+ * test/json/types.proto.
+ */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +9,7 @@ import { part, type Service } from "../../../src/rpc/service.js";
 import { BYTES } from "../../rpc/raw-service.js";
 import { compile } from "../../services/registry/compile.js";
 
-/** What the endpoints take and answer; `Call` is at the service's short path too. */
+/** The messages of the endpoints. `Call` is at the service's short path too. */
 const MESSAGES = {
   Call: "Implicit",
   Optional: "Optional",
@@ -32,7 +35,10 @@ ${endpoints.join("\n")}
 }
 `;
 
-/** Without Any: what else it has depends on the type it names, which no schema can follow. */
+/**
+ * Without Any, because its other members depend on the type that it names, which no schema can
+ * express.
+ */
 const types = readFileSync("test/json/types.proto", "utf8").replace("google.protobuf.Any any = 1;", "");
 
 function compiled(): Buffer {

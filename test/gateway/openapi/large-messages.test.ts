@@ -1,4 +1,4 @@
-// A contract with large messages costs bounded work, in small steps: a field each.
+// A contract with large messages costs a limited amount of work, in small steps: one per field.
 import { create, createFileRegistry, type FileRegistry } from "@bufbuild/protobuf";
 import { FieldDescriptorProto_Type, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
@@ -23,7 +23,7 @@ const fields = (count: number, typeName?: string): Field[] => list(count, (at) =
 
 type Messages = Readonly<Record<string, readonly Field[]>>;
 
-/** The types of a file whose service takes and answers the message Root. */
+/** The types of a file whose service takes and returns the message Root. */
 function typesOf(messages: Messages, values = 0, oneofs = 0): FileRegistry {
   const oneofDecl = list(oneofs, (at) => ({ name: `o${at}` }));
   const file = {
@@ -46,7 +46,7 @@ function optionsOf(types: FileRegistry) {
 const documentOf = (types: FileRegistry) => JSON.parse(openApi(optionsOf(types)));
 
 const STEPS: [title: string, types: FileRegistry, least: number][] = [
-  // The message is described as it is sent and as it is answered: two schemas are made, and written.
+  // Requests and responses have different schemas, so two schemas are made and written.
   ["a field", typesOf({ Root: fields(MANY) }), 4 * MANY],
   ["a value of an enum that has a comment", typesOf({ Root: [field(1, ".large.Value", ENUM)] }, MANY), 2 * MANY],
 ];
@@ -62,7 +62,7 @@ for (const [title, types, least] of STEPS) {
   });
 }
 
-t.test("fields of a message that is nested in many fields are not looked at in each", async (t) => {
+t.test("the fields of a message that is nested in many fields are not examined in each", async (t) => {
   const types = typesOf({ Root: fields(MANY, ".large.Inner"), Inner: fields(MANY, ".large.Empty"), Empty: [] });
   const inner = types.getMessage("large.Inner")?.fields[0];
   let reads = 0;
@@ -85,9 +85,9 @@ t.test("a message of more than 500 fields has no example, and is left out of oth
   t.strictSame(exampleIn({ Root: [field(1), field(2, ".large.Wide")], Wide: fields(501) }), { f1: "text" });
 });
 
-t.test("at most some 2,000 pairs of members of oneofs are excluded", async (t) => {
+t.test("at most about 2,000 pairs of oneof members are excluded", async (t) => {
   const ofOneofs = fields(MANY).map((one, at) => ({ ...one, oneofIndex: Math.floor(at / 16) }));
   const { not } = documentOf(typesOf({ Root: ofOneofs }, 0, MANY / 16)).components.schemas["large.Root-input"];
-  // 120 pairs of 16 members: the oneof that reaches the maximum has all of its own.
+  // 120 pairs of 16 members. The oneof that reaches the maximum has all its pairs.
   t.equal(not.anyOf.length, 17 * 120);
 });

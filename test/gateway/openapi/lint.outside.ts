@@ -1,4 +1,5 @@
-// The documents are valid, as a public linter judges them: those that are published, and one of every kind of field.
+// The documents are valid according to a public linter: the published ones, and one with every kind
+// of field.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -14,7 +15,10 @@ t.setTimeout(300_000);
 
 const redocly = join(npmPackages("@redocly/cli@2.77.0"), "node_modules/.bin/redocly");
 
-/** Its advice that does not fit: what a service's licence is, no descriptor says, and of two members there is one pair. */
+/**
+ * Rules of the linter that do not apply. Descriptors do not name a service's licence, and a oneof
+ * with two members has only one pair.
+ */
 const SKIPPED = ["info-license", "no-illogical-composition-keywords"];
 
 interface Problem {
@@ -23,7 +27,9 @@ interface Problem {
   readonly location: readonly { readonly pointer: string }[];
 }
 
-/** A schema that only messages of streams have: the linter does not look into `x-item-schema`. */
+/**
+ * Whether the schema is used only by messages of streams. The linter does not read `x-item-schema`.
+ */
 function isOfItems({ ruleId, location: [at] }: Problem, document: string): boolean {
   return ruleId === "no-unused-components" && document.includes(`"${at?.pointer}"`);
 }
@@ -45,7 +51,7 @@ const files = readdirSync("spec").filter((name) => name !== "index.json");
 t.ok(files.length >= 3, "the published ones were found");
 for (const file of files) t.test(file, async (t) => t.same(await problems(resolve("spec", file)), []));
 
-t.test("of every kind of field, and of paths by annotations", async (t) => {
+t.test("a document with every kind of field, and one with paths by annotations", async (t) => {
   const deployment = await deploy(t.testdir({ data: {} }), { services: [createKinds(), createLibrary()] });
   t.teardown(() => deployment.close());
   const folder = join(t.testdirName, "documents");
@@ -53,13 +59,13 @@ t.test("of every kind of field, and of paths by annotations", async (t) => {
   for (const service of ["kinds", "probe", "library"]) {
     const { body } = await ask(deployment.handler, { target: `/openapi/${service}.json` });
     writeFileSync(join(folder, `${service}.json`), body);
-    // It cannot see a field `__proto__`: it asks for it as for any object's.
+    // The linter does not recognize a field `__proto__`, because every object has that member.
     const found = (await problems(join(folder, `${service}.json`))).filter((problem) => !problem.includes("__proto__"));
     t.same(found, [], service);
   }
 });
 
-t.test("it does find what is wrong", async (t) => {
+t.test("the linter finds errors", async (t) => {
   const folder = t.testdir({ "broken.json": '{"openapi":"3.1.0","info":{"title":"x"},"paths":{}}' });
   t.match((await problems(join(folder, "broken.json"))).join("\n"), /version/);
 });

@@ -1,4 +1,5 @@
-// A spec/ that is not what scripts/spec.mjs writes today is told, with what to do, and written anew.
+// If spec/ differs from what scripts/spec.mjs writes, the check says so and what to do, and the
+// script writes it again.
 import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -10,7 +11,7 @@ function spec(folder: string, ...args: string[]) {
   return { status, stdout, stderr };
 }
 
-t.test("spec/ that is out of date fails the check, which names the files, and is written anew", async (t) => {
+t.test("an outdated spec/ fails the check, which names the files, and is written again", async (t) => {
   const folder = t.testdir();
   cpSync("spec", join(folder, "spec"), { recursive: true });
   const at = (name: string) => join(folder, "spec", name);

@@ -1,4 +1,4 @@
-// spec/ and src/client/gen/ are what scripts/spec.mjs writes today.
+// spec/ and src/client/gen/ contain what scripts/spec.mjs writes.
 import { spawnSync } from "node:child_process";
 import t from "tap";
 

@@ -11,9 +11,9 @@ import { createKinds } from "./kinds.js";
 export interface Run {
   readonly title: string;
   readonly service: string;
-  /** Which operations, and what else. */
+  /** Which operations to test, and other arguments. */
   readonly args: readonly string[];
-  /** Without one, only what a `<public>` rule grants is. */
+  /** Whether to send a token. Without one, only calls that a `<public>` rule grants succeed. */
   readonly token?: boolean;
 }
 
@@ -31,7 +31,10 @@ export async function openKinds(t: Test): Promise<TestGateway> {
   return { url: `http://127.0.0.1:${deployment.gateway.address.port}`, token };
 }
 
-/** Runs each, the same cases each time, with all of its checks, and asks that it finds nothing. */
+/**
+ * Runs each with all of schemathesis' checks and with the same cases each time, and expects that it
+ * finds nothing.
+ */
 export async function disagreements(runs: readonly Run[], open = openKinds): Promise<void> {
   t.setTimeout(600_000);
   const programs = pythonPrograms("schemathesis==4.32.5");
@@ -45,7 +48,8 @@ export async function disagreements(runs: readonly Run[], open = openKinds): Pro
 }
 
 async function finds(t: Test, program: string, args: readonly string[]): Promise<void> {
-  // A folder of its own: it keeps what it found, and would try that first the next time.
+  // A separate folder, because schemathesis stores its findings there and would try them first the
+  // next time.
   const cwd = t.testdir();
   const env = {
     PATH: process.env.PATH,

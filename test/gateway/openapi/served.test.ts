@@ -1,5 +1,5 @@
-// Documents as the gateway serves them: each caller sees the endpoints that it may call, and what changes in the
-// catalog changes in them.
+// Documents that the gateway serves. Each caller sees the endpoints that it may call, and changes
+// of the catalog change the documents.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
@@ -23,7 +23,7 @@ async function get(path: string, token?: string, ...headers: string[]) {
   return { status, headers: answered, body: JSON.parse(body) };
 }
 
-/** The endpoints that a document has, by the paths that need a token. */
+/** The endpoints in a document, by the paths that need a token. */
 async function endpoints(service: string, token?: string, ...headers: string[]): Promise<string[]> {
   const { body } = await get(`/openapi/${service}.json`, token, ...headers);
   return Object.keys(body.paths ?? {}).filter((path) => path.startsWith("/v1/"));
@@ -36,7 +36,7 @@ const rule = (id: string, scope: string, resource: string) =>
 await asAdmin("/v1/auth/Accounts/Create", { name: "bob", password: ADMIN_PASSWORD, scopes: ["staff"] });
 const bob = await login(handler, "bob");
 
-t.test("the served document is the published one, but for the address", async (t) => {
+t.test("the served document is the published one with another address", async (t) => {
   for (const service of ["auth", "helloworld", "registry"]) {
     const published = JSON.parse(readFileSync(`spec/${service}.json`, "utf8"));
     const { status, headers, body } = await get(`/openapi/${service}.json`, admin);
@@ -57,7 +57,7 @@ t.test("the index names the services that the caller may call", async (t) => {
   t.same(body.services[2], { name: "helloworld", summary, document: "/openapi/helloworld.json" });
 });
 
-t.test("all names of fields are one document, of what the caller may call", async (t) => {
+t.test("one document has all field names of the endpoints that the caller may call", async (t) => {
   const { status, body } = await get("/openapi/fields", admin);
   t.equal(status, 200);
   const { helloworld, auth } = body.services;
@@ -69,13 +69,13 @@ t.test("all names of fields are one document, of what the caller may call", asyn
   t.notOk("Rules.Explain" in (open.auth ?? {}), "not what only administrators may call");
 });
 
-t.test("the index is also where its file in spec/ would be", async (t) => {
+t.test("the index is also at the path of its file in spec/", async (t) => {
   const { status, body } = await get("/openapi/index.json");
   t.equal(status, 200);
   t.same(body, (await get("/openapi")).body);
 });
 
-t.test("names match without regard to case", async (t) => {
+t.test("names match in any case", async (t) => {
   t.same((await get("/openapi/HelloWorld.json")).body, (await get("/openapi/helloworld.json")).body);
 });
 
@@ -96,7 +96,7 @@ t.test("each caller is shown what it may call", async (t) => {
   t.same(await endpoints("helloworld"), ["/v1/helloworld/Stream"], "as soon as the rule holds");
 });
 
-t.test("a document that a caller may not see is answered as one that does not exist", async (t) => {
+t.test("a document that a caller may not see gets the same response as one that does not exist", async (t) => {
   const notFound = (Detail: string) => ({ Id: "gateway", Code: 404, Detail, Status: "Not Found" });
   const hidden = await get("/openapi/probe.json", bob);
   t.same(hidden.body, notFound('There is no service "probe" to be seen'));
@@ -112,7 +112,7 @@ t.test("a document that a caller may not see is answered as one that does not ex
   t.notMatch(JSON.stringify(body), /probe/);
 });
 
-t.test("a refused document is answered as any other refused path", async (t) => {
+t.test("a refused document gets the same response as any other refused path", async (t) => {
   t.equal((await get("/openapi", bob, "Platform-Namespace", "No Namespace")).status, 400);
   t.equal((await get("/openapi", bob, "Authorization", "Bearer x")).status, 400, "two tokens");
   t.equal((await get("/openapi/helloworld")).status, 404);
@@ -121,7 +121,10 @@ t.test("a refused document is answered as any other refused path", async (t) => 
   t.equal(headers.allow, "GET, HEAD, OPTIONS");
 });
 
-/** Changes what is registered; resolves when the catalog has heard of it, which takes some turns of the event loop. */
+/**
+ * Changes a registration. Resolves when the catalog has received it, which takes some turns of the
+ * event loop.
+ */
 async function registered<T>(change: () => T): Promise<T> {
   const { routes } = deployment.catalog;
   const before = routes.targetsOf("greeter");
@@ -149,23 +152,26 @@ t.test("documents follow the catalog, without a restart", async (t) => {
   t.equal((await get("/openapi/greeter.json", admin)).status, 404);
 });
 
-t.test("another method than GET is refused, whatever GET would be answered, and ends nothing else", async (t) => {
-  const rejected: unknown[] = [];
-  const onRejection = (reason: unknown): void => void rejected.push(reason);
-  process.on("unhandledRejection", onRejection);
-  t.teardown(() => process.off("unhandledRejection", onRejection));
-  const statusOf = async (method: string, target: string) => (await ask(handler, { method, target })).status;
-  for (const target of ["/openapi", "/openapi/helloworld.json", "/openapi/nothing.json"]) {
-    t.equal(await statusOf("POST", target), 405, target);
-    t.equal(await statusOf("OPTIONS", target), 204, target);
-  }
-  await new Promise((resolve) => setImmediate(resolve));
-  t.same(rejected, []);
-});
+t.test(
+  "a method other than GET is refused, whatever the response to GET would be, and ends nothing else",
+  async (t) => {
+    const rejected: unknown[] = [];
+    const onRejection = (reason: unknown): void => void rejected.push(reason);
+    process.on("unhandledRejection", onRejection);
+    t.teardown(() => process.off("unhandledRejection", onRejection));
+    const statusOf = async (method: string, target: string) => (await ask(handler, { method, target })).status;
+    for (const target of ["/openapi", "/openapi/helloworld.json", "/openapi/nothing.json"]) {
+      t.equal(await statusOf("POST", target), 405, target);
+      t.equal(await statusOf("OPTIONS", target), 204, target);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    t.same(rejected, []);
+  },
+);
 
 const ANONYMOUS = { headers: new RequestHeaders(), rawHeaders: [] as string[] } as unknown as GatewayRequest;
 
-t.test("says what is left out of answers where zeros are", async (t) => {
+t.test("a document says what responses leave out if they omit zeros", async (t) => {
   const required = async (omitZeros: boolean) => {
     const documents = new ServedDocuments({ ...deployment, omitZeros });
     const { body } = (await documents.reply("/openapi/registry.json", ANONYMOUS))!;
@@ -175,17 +181,20 @@ t.test("says what is left out of answers where zeros are", async (t) => {
   t.equal(await required(true), undefined);
 });
 
-t.test("the address of the gateway is the one that is set, else the one that the document was read from", async (t) => {
-  const servers = async (publicUrl?: string) => {
-    const documents = new ServedDocuments({ ...deployment, publicUrl });
-    const { body } = (await documents.reply("/openapi/registry.json", ANONYMOUS))!;
-    return JSON.parse(String(body)).servers;
-  };
-  t.same(await servers(), [{ url: "/" }]);
-  t.same(await servers("https://api.example.com"), [{ url: "https://api.example.com" }]);
-});
+t.test(
+  "the gateway's address is the configured one, or else the address from which the document was read",
+  async (t) => {
+    const servers = async (publicUrl?: string) => {
+      const documents = new ServedDocuments({ ...deployment, publicUrl });
+      const { body } = (await documents.reply("/openapi/registry.json", ANONYMOUS))!;
+      return JSON.parse(String(body)).servers;
+    };
+    t.same(await servers(), [{ url: "/" }]);
+    t.same(await servers("https://api.example.com"), [{ url: "https://api.example.com" }]);
+  },
+);
 
-t.test("before the catalog has arrived it says so, and not that there is nothing", async (t) => {
+t.test("before the catalog has arrived the response says so, instead of an empty list", async (t) => {
   const documents = new ServedDocuments({ ...deployment, catalog: { routes: new Routes() } });
   await t.rejects(documents.reply("/openapi", ANONYMOUS)!, { message: "The catalog of services has not arrived yet" });
 });

@@ -1,4 +1,5 @@
-// What the patterns and bounds of a document let through is what the gateway reads, up to the last value that fits.
+// The patterns and limits of a document accept exactly the values that the gateway reads, up to the
+// largest one.
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
@@ -22,7 +23,7 @@ function reads(message: string, field: string, json: string): boolean {
   }
 }
 
-/** The pattern of the strings that a schema takes. */
+/** The pattern for the strings of a schema. */
 function patternOf(name: string): RegExp {
   const schema = schemas[`${name}-input`];
   const strings = schema.anyOf?.find(({ type }: { type: string }) => type === "string") ?? schema;
@@ -87,11 +88,11 @@ for (const [schema, message, field, values] of rows) {
   });
 }
 
-t.test("the keys of maps have the bounds of their type", async (t) => {
+t.test("map keys have the limits of their type", async (t) => {
   const { properties } = schemas["json.Maps-input"];
   for (const field of ["int32", "uint64", "fixed32", "sint64"]) {
     const pattern = new RegExp(properties[field].propertyNames.pattern, "u");
-    // Both are the key 0, and a document cannot say that they are one.
+    // Both are the key 0. A document cannot say that they are equal.
     for (const key of INTEGERS.filter((one) => one !== "-0")) {
       t.equal(pattern.test(key), reads("json.Maps", field, `{${JSON.stringify(key)}:0}`), `${field}: ${key}`);
     }
@@ -100,7 +101,7 @@ t.test("the keys of maps have the bounds of their type", async (t) => {
   t.equal(properties.string.propertyNames, undefined);
 });
 
-t.test("numbers: the bounds in the text are those that are read, digit by digit", async (t) => {
+t.test("the limits of numbers in the text are exactly the limits that the gateway reads", async (t) => {
   for (const name of ["int32", "uint32", "int64", "uint64"]) {
     const object = new RegExp(`"number-${name}-input":.*?"minimum":(-?\\d+),"exclusiveMaximum":(\\d+)`).exec(text);
     const [minimum, beyond] = [BigInt(object?.[1] ?? 1), BigInt(object?.[2] ?? 0)];

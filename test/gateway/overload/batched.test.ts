@@ -1,4 +1,5 @@
-// Requests that are refused as they come, in an overload: over HTTP/1.1 what has arrived is read first, then all refusals are written.
+// Requests that are refused as they arrive, in an overload. Over HTTP/1.1, all received requests
+// are read first, and then all refusals are written.
 import { Socket } from "node:net";
 import t from "tap";
 import { queueRequests } from "../../../gateway/stages/request-queue.js";
@@ -6,7 +7,7 @@ import { CallQueue } from "../../../src/overload/call-queue.js";
 import { inTime } from "../../support/until.js";
 import { answersIn, dial, get, open, response } from "../node/dial.js";
 
-/** Refuses every request as it comes. */
+/** Refuses every request as it arrives. */
 class FullQueue extends CallQueue {
   override mayBegin(): boolean {
     return false;

@@ -1,14 +1,14 @@
-/** A gateway without time for more requests, on an event loop that the test turns by hand. */
+/** A gateway without time for more requests. The test runs the turns of its event loop. */
 import type { Test } from "tap";
 import { CallQueue } from "../../../src/overload/call-queue.js";
 import { fillTurn, ManualLoop } from "../../overload/manual-loop.js";
 import { until } from "../../support/until.js";
 import { type DeployOptions, deploy } from "../deployment.js";
 
-/** Counts the calls that have come to wait, and those whose callers have gone. */
+/** Counts the calls that wait, and the calls whose callers have gone. */
 class ObservedQueue extends CallQueue {
   waiting = 0;
-  /** Those that they wait in. */
+  /** The groups in which they wait. */
   readonly groups: string[] = [];
   cancelled = 0;
 
@@ -35,7 +35,7 @@ export async function startBusy(t: Test, options: DeployOptions = {}) {
   deployment.logged.length = 0;
   deployment.dispatched.length = 0;
   fillTurn(callQueue, loop);
-  /** Lets everything that waits have its turn. */
+  /** Gives everything that waits its turn. */
   const turn = (): void => {
     loop.turn();
     loop.turn();

@@ -1,4 +1,5 @@
-// Requests whose bodies come after they have begun: they wait for another turn, since their calls begin only then.
+// Requests whose bodies arrive later than their headers. They wait for another turn, because their
+// calls begin only when the body has arrived.
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
@@ -11,7 +12,7 @@ import { startBusy } from "./busy.js";
 const BODY = '{"name":"Ada"}';
 const PATH = "/helloworld/call";
 
-/** A request that has begun, and sends its body when the process has no time for more. */
+/** A request that has begun. It sends its body when the process has no time for more. */
 async function start(t: Test) {
   const it = await startBusy(t, { maxThrottleMs: 1 });
   it.turn();
@@ -39,7 +40,7 @@ t.test("the call begins when its turn has come", async (t) => {
   t.same(it.dispatched, ["service:helloworld:Helloworld.Call"]);
 });
 
-t.test("one that has waited for too long is refused, without a line in the log", async (t) => {
+t.test("a request that has waited too long is refused, without a line in the log", async (t) => {
   const it = await start(t);
   it.loop.turn();
   it.loop.milliseconds += MAX_WAIT_MS + 1;
@@ -50,7 +51,7 @@ t.test("one that has waited for too long is refused, without a line in the log",
   t.equal(it.callQueue.refused, 1);
 });
 
-t.test("one whose client has gone leaves its place", async (t) => {
+t.test("a request whose client has gone leaves the queue", async (t) => {
   const it = await start(t);
   it.socket.destroy();
   await until(() => it.callQueue.cancelled === 1);
@@ -58,7 +59,7 @@ t.test("one whose client has gone leaves its place", async (t) => {
   t.same(it.dispatched, []);
 });
 
-t.test("over HTTP/2 as well", async (t) => {
+t.test("the same happens over HTTP/2", async (t) => {
   const { gateway, callQueue, loop, turn, waiting, dispatched } = await startBusy(t, { maxThrottleMs: 1 });
   turn();
   const session = connectHttp2(`http://${gateway.address.host}:${gateway.address.port}`);

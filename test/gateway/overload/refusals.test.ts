@@ -1,4 +1,5 @@
-// Requests that wait at the HTTP port, on an event loop that the test turns by hand: how they are answered, and how refused.
+// Requests that wait at the HTTP port: how they are served, and how they are refused. The test runs
+// the turns of the event loop.
 import t, { type Test } from "tap";
 import { MAX_WAIT_MS } from "../../../src/overload/call-queue.js";
 import { HTTP_VERSIONS, httpClient, type Received, type Sent } from "../../support/http-client.js";
@@ -96,7 +97,7 @@ for (const version of HTTP_VERSIONS) {
     );
   }
 
-  t.test(`${version}: a request that waits is answered when its turn has come`, async (t) => {
+  t.test(`${version}: a waiting request is served when its turn has come`, async (t) => {
     const it = await startBusy(t);
     const response = httpClient(t, version, it.gateway.address).send(CALL);
     await it.waiting();
@@ -132,7 +133,7 @@ t.test("a request whose client goes away after its wait is counted once", async 
   t.equal(counts?.length, 1);
 });
 
-t.test("while calls to one service wait, a call to another and /readyz are answered at once", async (t) => {
+t.test("while calls to one service wait, a call to another and /readyz are served at once", async (t) => {
   const it = await startBusy(t);
   const client = httpClient(t, "HTTP/1.1", it.gateway.address);
   const send = (path: string) => inTime(client.send({ path }), path);
@@ -152,8 +153,8 @@ const GROUPS: readonly (readonly [title: string, group: string, paths: readonly 
     "helloworld",
     [CALL.path as string, "/v1/helloworld/call", "/HelloWorld/Call", RPC, `/bound${RPC}`],
   ],
-  ["each of Portico's own first segments", "/openapi", ["/openapi", "/openapi/helloworld.json"]],
-  ["all paths that nothing has", "/", ["/nothing/here", "/nothing/there", "/else?a=b"]],
+  ["each first segment of Portico's own paths", "/openapi", ["/openapi", "/openapi/helloworld.json"]],
+  ["all paths without a route", "/", ["/nothing/here", "/nothing/there", "/else?a=b"]],
 ];
 for (const [title, group, paths] of GROUPS) {
   t.test(`${title} take turns as one group`, async (t) => {
@@ -170,7 +171,7 @@ for (const [title, group, paths] of GROUPS) {
   });
 }
 
-t.test("a request that waits is told when the server stops", async (t) => {
+t.test("a waiting request gets a response when the server stops", async (t) => {
   const it = await startBusy(t);
   const response = httpClient(t, "HTTP/1.1", it.gateway.address).send(CALL);
   await it.waiting();

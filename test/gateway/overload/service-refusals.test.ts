@@ -1,4 +1,5 @@
-// Calls that the gateway refuses because their service has more than it can answer: counted, and not logged one by one.
+// Calls that the gateway refuses because their service has more than it can serve. They are
+// counted, and not logged one by one.
 import { setImmediate as turn } from "node:timers/promises";
 import t from "tap";
 import { OverloadError, toCallError } from "../../../gateway/http/errors.js";
@@ -9,7 +10,7 @@ import { replaceClock } from "../../support/clock.js";
 import { until } from "../../support/until.js";
 import { type Answer, ask, deploy } from "../deployment.js";
 
-/** A service whose calls end when the test says so. */
+/** The calls of a service, which end when the test ends them. */
 const waiting: CallListener[] = [];
 const channel: Channel = {
   state: "ready",
@@ -26,7 +27,7 @@ function answerOne(): void {
   listener?.onEnd(status(Code.OK, ""));
 }
 
-t.test("a call beyond what the service can answer is refused with 503, counted, and not logged", async (t) => {
+t.test("a call beyond what the service can serve is refused with 503, counted, and not logged", async (t) => {
   const { handler, metrics, logged, catalog, add, close } = await deploy(t.testdir(), { connect: () => channel });
   t.teardown(close);
   t.teardown(add({ service: "odd", addresses: ["127.0.0.1:9"] }));
@@ -44,7 +45,8 @@ t.test("a call beyond what the service can answer is refused with 503, counted, 
       else refused.push(response);
     });
   };
-  // Twice as many calls come as are answered, one each 4 ms; but the first are answered at once, and show what is usual.
+  // Twice as many calls arrive as are served, one every 4 ms. The first calls are served at once,
+  // and show the usual delay.
   for (let round = 0; round < 2_000 && refused.length === 0; round++) {
     now += 4;
     call();
@@ -62,7 +64,7 @@ t.test("a call beyond what the service can answer is refused with 503, counted, 
   t.equal(counted?.[1], `${refused.length}`);
 });
 
-t.test("the error of a refusal by the gateway has no stack, and is not that of a refusal by the service", (t) => {
+t.test("the error of a refusal by the gateway has no stack, and differs from a refusal by the service", (t) => {
   const own = toCallError("odd", { ...overloaded("odd"), neverSent: true });
   t.ok(own instanceof OverloadError);
   t.notMatch(own.stack, /\n/);

@@ -1,4 +1,5 @@
-// A client that asks again after it was refused in an overload: which of its requests wait before they are read, and until when.
+// A client that repeats a request after it was refused in an overload: which of its requests are
+// throttled before they are read, and for how long.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
@@ -24,7 +25,7 @@ async function refused(t: Test, maxThrottleMs: number) {
   const { gateway, loop, dispatched } = it;
   const socket = connect(gateway.address.port, gateway.address.host).setNoDelay();
   t.teardown(() => socket.destroy());
-  const responses = answersOf(socket);
+  const responses = statusesOf(socket);
   socket.write(get(`${HELLO}?name=Ada`));
   await it.waiting();
   loop.turn();
@@ -33,16 +34,16 @@ async function refused(t: Test, maxThrottleMs: number) {
   await until(() => responses().length === 1);
   t.same(responses(), ["503"]);
   t.ok(loop.isIdle);
-  /** Waits until the port has read what was sent before on any connection. */
+  /** Waits until the port has read all bytes that were sent before, on any connection. */
   const read = async () => {
     const client = httpClient(t, "HTTP/1.1", gateway.address);
     t.equal((await inTime(client.send({ path: "/probe/tell" }), "another call")).status, 200);
   };
-  return { ...it, dispatched, socket, answers: responses, read };
+  return { ...it, dispatched, socket, statuses: responses, read };
 }
 
 /** The statuses that have arrived so far. */
-function answersOf(socket: Socket): () => string[] {
+function statusesOf(socket: Socket): () => string[] {
   let text = "";
   socket.setEncoding("latin1").on("data", (chunk) => {
     text += chunk;
@@ -50,41 +51,41 @@ function answersOf(socket: Socket): () => string[] {
   return () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status as string);
 }
 
-t.test("the same call on the connection is held back, and read when the port closes", async (t) => {
+t.test("the same call on the connection is throttled, and read when the port closes", async (t) => {
   const it = await refused(t, LONG);
   it.socket.write(get(`${HELLO}?name=Bob`));
   await it.read();
   t.same(it.dispatched, ["service:probe:Probe.Tell"], "it has not been read");
   const closed = it.gateway.close(LONG);
-  await until(() => it.answers().length === 2);
-  t.same(it.answers(), ["503", "200"]);
+  await until(() => it.statuses().length === 2);
+  t.same(it.statuses(), ["503", "200"]);
   await inTime(closed, "the port's end");
 });
 
-t.test("it is read when its time has come", async (t) => {
+t.test("a throttled call is read when its time has come", async (t) => {
   const it = await refused(t, 1);
   it.socket.write(get(`${HELLO}?name=Bob`));
-  await until(() => it.answers().length === 2);
-  t.same(it.answers(), ["503", "200"]);
+  await until(() => it.statuses().length === 2);
+  t.same(it.statuses(), ["503", "200"]);
 });
 
 const served: readonly (readonly [title: string, request: string, endpoint: string | undefined])[] = [
   ["a call of another endpoint", get("/probe/tell"), "Probe.Tell"],
   ["a request for another path that begins alike", get(`${HELLO}s`), undefined],
   ["a call by another method", post(HELLO, "Bob"), "Helloworld.Call"],
-  ["a call of more bytes than are held", get(`${HELLO}?name=${"a".repeat(5_000)}`), "Helloworld.Call"],
+  ["a call with more bytes than the port buffers", get(`${HELLO}?name=${"a".repeat(5_000)}`), "Helloworld.Call"],
 ];
 for (const [title, request, endpoint] of served) {
   t.test(`${title} on the connection is served at once`, async (t) => {
     const it = await refused(t, LONG);
     it.socket.write(request);
-    await until(() => it.answers().length === 2);
-    t.same(it.answers(), ["503", endpoint === undefined ? "404" : "200"]);
+    await until(() => it.statuses().length === 2);
+    t.same(it.statuses(), ["503", endpoint === undefined ? "404" : "200"]);
     t.match(it.dispatched, endpoint === undefined ? [] : [new RegExp(endpoint)]);
   });
 }
 
-t.test("a held call that comes in pieces stays held as one", async (t) => {
+t.test("a throttled call that arrives in chunks stays throttled as a whole", async (t) => {
   const it = await refused(t, LONG);
   it.socket.write(`GET ${HELLO}?`);
   await it.read();
@@ -92,21 +93,21 @@ t.test("a held call that comes in pieces stays held as one", async (t) => {
   await it.read();
   t.notMatch(it.dispatched, [/Helloworld/]);
   const closed = it.gateway.close(LONG);
-  await until(() => it.answers().length === 2);
-  t.same(it.answers(), ["503", "200"]);
+  await until(() => it.statuses().length === 2);
+  t.same(it.statuses(), ["503", "200"]);
   await inTime(closed, "the port's end");
 });
 
-t.test("a held call is served at once when more of it arrives than is held", async (t) => {
+t.test("a throttled call is served at once when more of it arrives than the port buffers", async (t) => {
   const it = await refused(t, LONG);
   it.socket.write(`GET ${HELLO}?name=`);
   await it.read();
   it.socket.write(`${"a".repeat(5_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
-  await until(() => it.answers().length === 2);
-  t.same(it.answers(), ["503", "200"]);
+  await until(() => it.statuses().length === 2);
+  t.same(it.statuses(), ["503", "200"]);
 });
 
-t.test("the connection of a client that goes while its call is held closes at once", async (t) => {
+t.test("the connection of a client that goes while its call is throttled closes at once", async (t) => {
   const it = await refused(t, LONG);
   const closed = once(it.socket, "close");
   it.socket.end(get(`${HELLO}?name=Gone`));
@@ -116,19 +117,16 @@ t.test("the connection of a client that goes while its call is held closes at on
 });
 
 for (const version of HTTP_VERSIONS) {
-  t.test(
-    `${version}: where more calls wait than began in the last period, a call is refused as it comes`,
-    async (t) => {
-      const { loop, callQueue, gateway } = await startBusy(t, { maxThrottleMs: 1 });
-      const begin = (): void => {
-        loop.milliseconds += PERIOD_MS;
-      };
-      for (let call = 0; call < 5; call++)
-        callQueue.wait("helloworld", { begin, refuse: () => t.fail("it has not waited for long") });
-      for (let turn = 0; turn < 3; turn++) loop.turn();
-      const response = httpClient(t, version, gateway.address).send({ path: `${HELLO}?name=Ada` });
-      t.equal((await inTime(response, "the refusal")).status, 503);
-      t.equal(callQueue.refused, 1);
-    },
-  );
+  t.test(`${version}: if more calls wait than began in the last period, a call is refused as it arrives`, async (t) => {
+    const { loop, callQueue, gateway } = await startBusy(t, { maxThrottleMs: 1 });
+    const begin = (): void => {
+      loop.milliseconds += PERIOD_MS;
+    };
+    for (let call = 0; call < 5; call++)
+      callQueue.wait("helloworld", { begin, refuse: () => t.fail("it has not waited for long") });
+    for (let turn = 0; turn < 3; turn++) loop.turn();
+    const response = httpClient(t, version, gateway.address).send({ path: `${HELLO}?name=Ada` });
+    t.equal((await inTime(response, "the refusal")).status, 503);
+    t.equal(callQueue.refused, 1);
+  });
 }

@@ -1,4 +1,4 @@
-/** What axe finds (https://github.com/dequelabs/axe-core). */
+/** Accessibility problems that axe finds (https://github.com/dequelabs/axe-core). */
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
@@ -11,7 +11,7 @@ interface Results {
   }[];
 }
 
-/** What is serious or critical, one line each. */
+/** The serious and critical problems, one line each. */
 export async function seriousFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations, passes } = await page.evaluate<Results>("axe.run()");

@@ -1,6 +1,7 @@
 /**
- * The pages in a real browser, against the built program: Debian's chromium, found as `chromium` or by
- * PORTICO_CHROMIUM. Whatever a page does that its security policy forbids, and whatever it fails at, is written down.
+ * The pages in a real browser, with the built program. The browser is Debian's chromium, found as
+ * `chromium` or by PORTICO_CHROMIUM. All that a page does against its security policy, and all its
+ * errors, are recorded.
  */
 import { spawnSync } from "node:child_process";
 import { createHash, X509Certificate } from "node:crypto";
@@ -27,11 +28,11 @@ export interface Setting extends ShopFront {
 
 export interface Watched {
   readonly page: Page;
-  /** What the security policy forbade: directive and what it was about. */
+  /** Violations of the security policy: the directive, and what it blocked. */
   readonly violations: string[];
-  /** Errors that nobody caught. */
+  /** Uncaught errors. */
   readonly failures: string[];
-  /** Addresses of another origin that were asked for. */
+  /** Requested addresses of other origins. */
   readonly elsewhere: string[];
 }
 
@@ -54,7 +55,10 @@ export async function launch(t: Test, flags: readonly string[] = []): Promise<Br
   return browser;
 }
 
-/** Chromium's flag to take a certificate for valid, by the digest of its public key. @param cert PEM */
+/**
+ * Chromium's flag to accept a certificate as valid, by the digest of its public key. @param cert
+ * PEM
+ */
 export function trusting({ cert }: { readonly cert: Buffer }): string[] {
   const key = new X509Certificate(cert).publicKey.export({ type: "spki", format: "der" });
   return [`--ignore-certificate-errors-spki-list=${createHash("sha256").update(key).digest("base64")}`];
@@ -100,8 +104,8 @@ export async function visit(
 const requestsOf = new WeakMap<Page, Set<Request>>();
 
 /**
- * Until the page has drawn what it knows, and all its requests have ended. Playwright's "networkidle" is reached once after a
- * page has loaded, and says nothing of requests that follow.
+ * Waits until the page has been drawn and all its requests have ended. Playwright's "networkidle"
+ * is reached once after a page has loaded. It does not cover later requests.
  */
 export async function untilSettled(page: Page): Promise<void> {
   const open = requestsOf.get(page)!;
@@ -112,12 +116,12 @@ export async function untilSettled(page: Page): Promise<void> {
   }
 }
 
-/** Until what has happened by now is drawn. */
+/** Waits until all that has happened so far has been drawn. */
 export async function untilDrawn(page: Page): Promise<void> {
   await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
 }
 
-/** Nothing forbidden was tried, nothing failed, nothing left the origin. */
+/** Checks that nothing forbidden was tried, nothing failed, and no request left the origin. */
 export function checkClean(t: Test, { violations, failures, elsewhere }: Watched): void {
   t.same({ violations, failures, elsewhere }, { violations: [], failures: [], elsewhere: [] });
 }
@@ -131,13 +135,14 @@ export async function signIn(page: Page): Promise<void> {
   await page.getByRole("banner").getByRole("button", { name: "Sign out" }).waitFor();
 }
 
-/** The whole page as it looks, kept for people. */
+/** Takes a screenshot of the whole page, for people to look at. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (!FULL) return;
   mkdirSync(SCREENSHOTS, { recursive: true });
   const { width, height } = page.viewportSize()!;
   const whole = await page.evaluate<number>("document.documentElement.scrollHeight");
-  // As high as the page, since what sticks to the window's edge would else stand in its middle.
+  // The window is as high as the page. Otherwise elements that stick to the window's edge would be
+  // in the middle of the picture.
   await page.setViewportSize({ width, height: Math.min(Math.max(height, whole), 5_000) });
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
   await page.setViewportSize({ width, height });

@@ -1,4 +1,5 @@
-// A call tried from its page: form and JSON in step, with and without a token, and what is said of refusals.
+// A call from its page: the form and the JSON agree, with and without a token, and refusals are
+// explained.
 import t from "tap";
 import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, checkClean, open, signIn, visit } from "./browser.js";
@@ -7,7 +8,7 @@ t.test("a call to try", async (t) => {
   const setting = await open(t);
   const { origin } = setting;
 
-  t.test("fills in the form, whose example is a placeholder", async (t) => {
+  t.test("fills in the form, which shows the example as a placeholder", async (t) => {
     const watched = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     const { page } = watched;
     const name = page.getByRole("textbox", { name: "name" });
@@ -86,7 +87,7 @@ t.test("a call to try", async (t) => {
     t.equal(await extras.inputValue(), '{"a": 9007199254740993}', "as it was typed");
   });
 
-  t.test("a map keeps every entry, in its place, whatever its key is on the way", async (t) => {
+  t.test("a map keeps every entry in its place while its key is being typed", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
     const text = (name: string) => page.getByRole("textbox", { name: `notes ${name}`, exact: false });
     await page.getByRole("tab", { name: "JSON" }).click();

@@ -1,4 +1,4 @@
-/** The console in a real browser, and the same API from outside of it. */
+/** The console in a real browser, and calls of the same API from outside the browser. */
 
 import type { Page } from "playwright-core";
 import type { Test } from "tap";
@@ -9,11 +9,11 @@ export interface ConsoleVisit {
   readonly page: Page;
   readonly watched: Watched;
   readonly origin: string;
-  /** Calls from outside of the page. */
+  /** Calls from outside the page. */
   post(path: string, body: unknown, token?: string): Promise<{ status: number; body: Record<string, unknown> }>;
-  /** Fills in the form of the console, with the password that every account of these tests has. */
+  /** Fills in the form of the console, with the password of every account of these tests. */
   signIn(account?: string): Promise<void>;
-  /** To a page of the console, by its menu, until what it shows has arrived. */
+  /** Opens a page of the console by its menu, and waits until its content has arrived. */
   go(title: string): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export async function visitConsole(t: Test, path: string): Promise<ConsoleVisit>
   return visitAgain(t, await open(t), path);
 }
 
-/** A new page, of a Portico that is there already. */
+/** A new page, for a Portico that is already running. */
 export async function visitAgain(
   t: Test,
   setting: Pick<Setting, "browser" | "origin">,
@@ -54,28 +54,28 @@ export async function visitAgain(
   };
 }
 
-/** By how many pixels the page is wider than the window; negative where there is room left. */
+/** By how many pixels the page is wider than the window; negative if there is space left. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }
 
 export interface Held {
-  /** The first request has been made. */
+  /** Resolves when the first request has been made. */
   readonly asked: Promise<void>;
-  /** How many have been made. */
+  /** How many requests have been made. */
   count(): number;
-  /** Lets them go on, and later ones too. */
+  /** Lets these and later requests continue. */
   release(): Promise<void>;
 }
 
 export interface HoldOptions {
-  /** Until after the gateway has answered, not before it sees the request. */
+  /** Stops the response instead of the request, so the gateway sees the request at once. */
   readonly late?: boolean;
-  /** Only the first. */
+  /** Only the first request. */
   readonly once?: boolean;
 }
 
-/** From now on, requests to `glob` wait for being released. */
+/** From now on, requests to `glob` wait until they are released. */
 export async function hold(page: Page, glob: string, { late = false, once = false }: HoldOptions = {}): Promise<Held> {
   let count = 0;
   const { promise: asked, resolve: sawOne } = deferred();
@@ -87,7 +87,7 @@ export async function hold(page: Page, glob: string, { late = false, once = fals
     const response = late ? await route.fetch() : undefined;
     sawOne();
     await released;
-    // The page may have cancelled it.
+    // The page may have cancelled the request.
     await (response ? route.fulfill({ response }) : route.continue()).catch(() => {});
   });
   return {

@@ -1,5 +1,5 @@
-// The dialogs of the console: what can be typed, what is told before something is done, where the focus is, and that
-// they fit, whatever the names.
+// The dialogs of the console: what can be typed, what is shown before an action, where the focus
+// is, and that they fit with every name.
 import type { Locator, Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { ADMIN_PASSWORD, checkClean, open, untilDrawn } from "./browser.js";
@@ -53,7 +53,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     return dialog;
   };
 
-  t.test("does not overwrite scopes that somebody else has set meanwhile", async (t) => {
+  t.test("does not overwrite scopes that another administrator has set meanwhile", async (t) => {
     const scopes = (scopes: string[]) => change("Accounts/SetScopes", { name: "eve", scopes });
     await change("Accounts/Create", { name: "eve", password: ADMIN_PASSWORD, scopes: ["billing"] });
     const { page, dialog } = await enter(t, "Accounts");
@@ -159,7 +159,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     t.equal(strip, 25, "padding and border: what is not told yet takes no room");
   });
 
-  t.test("a key's name is confirmed as it is shown", async (t) => {
+  t.test("a key's name is confirmed as the page shows it", async (t) => {
     await change("Keys/Create", { name: "my  backup", lifetime: "864000s" });
     const { page, dialog } = await enter(t, "API keys");
     await page.getByRole("button", { name: /^Revoke my\s+backup/ }).click();
@@ -173,7 +173,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     t.equal((await sent).postDataJSON().name, "nightly");
   });
 
-  t.test("a key lives for a year at most, though a day has had 25 hours", async (t) => {
+  t.test("a key lives for at most a year, even if a day had 25 hours", async (t) => {
     const { page, dialog } = await enter(t, "API keys");
     const devtools = await page.context().newCDPSession(page);
     await devtools.send("Emulation.setTimezoneOverride", { timezoneId: "Europe/Berlin" });
@@ -188,7 +188,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
 
   t.test("the dialog of a secret starts with the copy button, and announces there that it was copied", async (t) => {
     const { page, dialog } = await enter(t, "API keys");
-    // Over plain HTTP, but for the own machine, there is none.
+    // Over plain HTTP there is no clipboard, except for pages of the same computer.
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
     await page.evaluate(
       "document.addEventListener('copy', () => { globalThis.copied = document.activeElement.value })",
@@ -238,25 +238,22 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     t.not(await focused(), "body");
   });
 
-  t.test(
-    "moves the focus to the page where the button that opened a dialog is gone when the dialog closes",
-    async (t) => {
-      await change("Accounts/Create", { name: "bob", password: ADMIN_PASSWORD });
-      const visited = await visitAgain(t, setting, "/console/keys");
-      const { page } = visited;
-      const dialog = page.getByRole("dialog");
-      await visited.signIn("bob");
-      await page.getByRole("button", { name: "Create the first key" }).click();
-      await dialog.getByRole("textbox", { name: "Name" }).fill("first");
-      await dialog.getByRole("button", { name: "Create key" }).click();
-      await page.locator("th").getByText("first").waitFor();
-      await dialog.getByRole("button", { name: /^I have copied/ }).click();
-      await dialog.waitFor({ state: "detached" });
-      t.equal(await page.evaluate("document.activeElement.id"), "main");
-    },
-  );
+  t.test("moves the focus to the page if the button that opened a dialog is gone when the dialog closes", async (t) => {
+    await change("Accounts/Create", { name: "bob", password: ADMIN_PASSWORD });
+    const visited = await visitAgain(t, setting, "/console/keys");
+    const { page } = visited;
+    const dialog = page.getByRole("dialog");
+    await visited.signIn("bob");
+    await page.getByRole("button", { name: "Create the first key" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("first");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await page.locator("th").getByText("first").waitFor();
+    await dialog.getByRole("button", { name: /^I have copied/ }).click();
+    await dialog.waitFor({ state: "detached" });
+    t.equal(await page.evaluate("document.activeElement.id"), "main");
+  });
 
-  t.test("cookies are not sent, and redirections not followed", async (t) => {
+  t.test("cookies are not sent, and redirects are not followed", async (t) => {
     const { page, go } = await enter(t, "Rules");
     await page.context().addCookies([{ name: "some", value: "cookie", url: origin }]);
     const sent = page.waitForRequest("**/Keys/List");

@@ -1,4 +1,5 @@
-// A newcomer's first hour: explore, try, sign in, make a key, call with it, close the door, and see why.
+// A newcomer's first hour: explore, try, sign in, make a key, call with it, refuse all other
+// callers, and see why.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import t from "tap";
@@ -58,14 +59,14 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
     await page.getByText("in 30 days").waitFor();
   });
 
-  await t.test("calls with the key from outside of the page", async (t) => {
+  await t.test("calls with the key from outside the page", async (t) => {
     t.equal(await call(key), "200 Hello Ada");
     t.equal(await call(), "200 Hello Ada", "the door is open for everyone");
     const { stdout } = await promisify(execFile)("sh", ["-c", `${command} --silent`]);
     t.same(JSON.parse(stdout), { message: "Hello Ada", msg: "Hello Ada" }, "the command that is shown does it too");
   });
 
-  await t.test("delete the default rule, and be told first what that changes", async (t) => {
+  await t.test("delete the default rule, and see first what that changes", async (t) => {
     await go("Rules");
     await page.getByRole("button", { name: "Delete default" }).click();
     const warning = dialog.locator(".notice.warning");
@@ -104,7 +105,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
     await screenshot(page, "console-journey-5-explained");
   });
 
-  await t.test("let those in who sign in, seeing beforehand that this is what the rule does", async (t) => {
+  await t.test("admit callers that sign in, and see first that the rule does this", async (t) => {
     await page.getByRole("button", { name: "Create the first rule" }).click();
     await dialog.getByLabel("ID").fill("onlyloggedin");
     await dialog.getByRole("combobox", { name: "Scope" }).fill("*");
@@ -122,9 +123,10 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
     await page.getByText("200 granted").waitFor();
   });
 
-  await t.test("see in usage what was called, and in the audit trail what was changed", async (t) => {
+  await t.test("see the calls in usage, and the changes in the audit trail", async (t) => {
     await go("Usage");
-    // Five calls at least, two of them refused: the gateway tells of them within ten seconds, at once or in two parts.
+    // At least five calls, and two of them refused. The gateway reports them within ten seconds, in
+    // one report or two.
     const row = page.getByRole("row", { name: /^helloworld:Helloworld\.Call ([5-9]|\d\d+) ([2-9]|\d\d+) / });
     await row.waitFor({ timeout: 25_000 });
     t.ok(await row.isVisible(), "the calls are counted");

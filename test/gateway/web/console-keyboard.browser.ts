@@ -4,14 +4,14 @@ import { ADMIN_PASSWORD } from "../../support/installation.js";
 import { checkClean } from "./browser.js";
 import { visitConsole } from "./console-browser.js";
 
-/** Gives what the focused element is called. */
+/** Returns the name of the focused element. */
 const FOCUSED = `(() => {
   const { activeElement: it } = document;
   return it.ariaLabel ?? it.labels?.[0]?.textContent ?? it.textContent;
 })()`;
 const MOST_TABS = 60;
 
-t.test("can be used with the keyboard alone", { timeout: 60_000 }, async (t) => {
+t.test("can be used with only the keyboard", { timeout: 60_000 }, async (t) => {
   const { page, watched } = await visitConsole(t, "/console/rules");
   const { keyboard } = page;
   const dialog = page.getByRole("dialog");
@@ -49,7 +49,7 @@ t.test("can be used with the keyboard alone", { timeout: 60_000 }, async (t) => 
   await keyboard.press("Enter");
   await dialog.waitFor({ state: "detached" });
   const row = page.getByRole("row").filter({ hasText: "closed" });
-  // The dialog closes first; then the rules are asked for again.
+  // The dialog closes first. Then the page reads the rules again.
   await row.waitFor();
   t.same((await row.getByRole("cell").allInnerTexts()).slice(0, 4), [
     "<public> everyone",

@@ -1,4 +1,4 @@
-// A namespace for a team: made, used by its own administrator, and deleted.
+// A namespace for a team: created, used by its own administrator, and deleted.
 import t from "tap";
 import { checkClean, screenshot } from "./browser.js";
 import { visitConsole } from "./console-browser.js";
@@ -9,7 +9,7 @@ t.test("namespaces", { timeout: 60_000 }, async (t) => {
   await signIn();
 
   let password = "";
-  await t.test("a new one shows its administrator's password once", async (t) => {
+  await t.test("a new namespace shows its administrator's password once", async (t) => {
     await page.getByRole("button", { name: "New namespace" }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill("Team A");
     await dialog.getByRole("button", { name: "Create namespace" }).click();
@@ -41,7 +41,7 @@ t.test("namespaces", { timeout: 60_000 }, async (t) => {
     await screenshot(page, "console-namespace-overview");
   });
 
-  await t.test("nobody can sign in to a deleted namespace", async (t) => {
+  await t.test("a sign-in to a deleted namespace fails", async (t) => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await signIn();
     await go("Namespaces");

@@ -1,5 +1,5 @@
-// Every page of the console, in light and dark, on a desk and on a phone: axe finds nothing serious, nothing is wider
-// than the window, and names that look like markup are shown as text.
+// Every page of the console, in light and dark, on a desk and on a phone. axe finds no serious
+// problem, nothing is wider than the window, and names that look like markup are shown as text.
 import t from "tap";
 import { seriousFaults } from "./axe.js";
 import { ADMIN_PASSWORD, checkClean, screenshot } from "./browser.js";
@@ -72,7 +72,7 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
       await screenshot(page, `console-dialog-${name}`);
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "detached" });
-      // The focus goes back to where it was.
+      // The focus returns to where it was.
       await page.locator("button:focus").waitFor();
     }
   });
@@ -103,12 +103,12 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
     await page.getByText("None of 3000 rules matches.").waitFor();
   });
 
-  // The authority refuses such names; should one come all the same, it is text.
+  // The authority refuses such names. If one arrives nevertheless, it is shown as text.
   for (const [title, endpoint, list, field] of [
     ["Rules", "Rules/List", "rules", "id"],
     ["Accounts", "Accounts/List", "accounts", "name"],
   ] as const) {
-    await t.test(`${title}: names that look like markup are text, wherever they come from`, async (t) => {
+    await t.test(`${title}: names that look like markup are shown as text, wherever they come from`, async (t) => {
       await page.route(`**/v1/auth/${endpoint}`, async (route) => {
         const response = await (await route.fetch()).json();
         response[list][0][field] = HOSTILE;

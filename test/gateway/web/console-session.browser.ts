@@ -1,4 +1,5 @@
-// Who is signed in: tokens stay in the page's memory, and everyone sees only what they may.
+// The signed-in account: tokens stay in the page's memory, and each account sees only what it may
+// see.
 import t from "tap";
 import { ADMIN_PASSWORD, checkClean, screenshot } from "./browser.js";
 import { visitConsole } from "./console-browser.js";
@@ -15,7 +16,7 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
   const addresses: string[] = [];
   page.on("request", (request) => addresses.push(request.url()));
 
-  await t.test("a wrong password says so, and signs nobody in", async (t) => {
+  await t.test("a wrong password is reported, and no account is signed in", async (t) => {
     await page.getByLabel("Account").fill("admin");
     await page.getByLabel("Password").fill("wrong horse battery");
     await page.locator("form").getByRole("button", { name: "Sign in" }).click();
@@ -78,7 +79,7 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     await t.resolves(page.getByRole("row").filter({ hasText: "bob" }).getByText("billing").waitFor());
   });
 
-  await t.test("a session that is ended elsewhere asks to sign in again, and says why", async (t) => {
+  await t.test("a session that was ended elsewhere asks to sign in again, and says why", async (t) => {
     await page.getByRole("button", { name: "Set the password of admin" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("New password").fill(ADMIN_PASSWORD);

@@ -1,4 +1,4 @@
-// What is copied or downloaded from a page is what the page shows, and as much as the person may see.
+// What is copied or downloaded from a page is what the page shows, and what the account may see.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { checkClean, open, signIn, visit } from "./browser.js";
@@ -32,7 +32,7 @@ t.test("copies and downloads", async (t) => {
     t.equal(await why.count(), 0);
   });
 
-  t.test("copies by selection where the browser offers no clipboard", async (t) => {
+  t.test("copies by selection if the browser offers no clipboard", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
     await page.evaluate(
@@ -43,7 +43,7 @@ t.test("copies and downloads", async (t) => {
     t.match(await page.evaluate("globalThis.copied"), /^curl http/);
   });
 
-  t.test("serves a document of what everyone may call, and of more to callers who may call more", async (t) => {
+  t.test("serves a document of what everyone may call, and a larger one to callers that may call more", async (t) => {
     const watched = await visit(t, setting, "/explore/auth");
     const { page } = watched;
     const download = async () => {

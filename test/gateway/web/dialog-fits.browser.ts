@@ -1,4 +1,5 @@
-// Nothing of a dialog lies behind its buttons, whatever the window: the field to confirm in can be seen and clicked.
+// No part of a dialog is behind its buttons in any window: the field to confirm an action can be
+// seen and clicked.
 import t from "tap";
 import { ADMIN_PASSWORD, open, visit } from "./browser.js";
 
@@ -6,12 +7,12 @@ const WINDOWS = [
   { title: "a desk", width: 1280, height: 900 },
   { title: "a phone", width: 360, height: 640 },
   { title: "a phone on its side", width: 640, height: 360 },
-  // Half as many pixels of CSS each way.
+  // Half as many CSS pixels in each direction.
   { title: "a phone at 200 %", width: 180, height: 320 },
   { title: "a laptop at 200 %", width: 640, height: 400 },
 ] as const;
 
-/** Rectangles of what can be filled in, and of the footer, as they are in the window now. */
+/** Rectangles of the controls and of the footer, as they are in the window now. */
 const PLACES = `[...document.querySelectorAll("dialog[open] :is(input, select, textarea)")].map((control) => {
   control.scrollIntoView({ block: "nearest" });
   const { top, bottom, left, right } = control.getBoundingClientRect();

@@ -1,4 +1,4 @@
-// A service's OpenAPI document, as the gateway makes it, read as fields.
+// A service's OpenAPI document from the gateway, read as fields.
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { endpointDocument, type Field, type Message } from "../../../gateway/web/explore/document.js";
@@ -32,7 +32,7 @@ const FIELDS: readonly [name: string, told: string][] = [
   ["tags", "list string string"],
 ];
 
-t.test("each kind of field, in what is sent and in what is answered", async (t) => {
+t.test("each kind of field, in requests and in responses", async (t) => {
   const { request, response } = read("Call");
   for (const message of [request, response]) {
     t.same(
@@ -60,17 +60,17 @@ t.test("shows the fields of messages that contain themselves", async (t) => {
   t.match(item, { name: "Item" });
 });
 
-t.test("examples come from the document, those of streams from the comments", async (t) => {
+t.test("examples come from the document, and examples of streams from the comments", async (t) => {
   t.match(read("Call").example, { customer: "Ada", number: "42", items: [{ name: "tea" }] });
   t.same(read("Haggle").example, { name: "tea" });
 });
 
-t.test("an endpoint that streams is shown as such, in either direction", async (t) => {
+t.test("a streaming endpoint is shown as such, in each direction", async (t) => {
   t.match(read("Watch"), { request: { name: "WatchRequest" }, response: { name: "Tick" } });
   t.match(read("Fill"), { request: { name: "Item" }, response: { name: "Receipt" } });
 });
 
-t.test("tells whether a client stream may be sent as one body of bytes", async (t) => {
+t.test("says whether a client stream may be sent as one body of bytes", async (t) => {
   for (const endpoint of ["Call", "Watch", "Fill", "Haggle"]) t.equal(read(endpoint).takesBytes, false, endpoint);
   t.equal(read("Store").takesBytes, true);
 });

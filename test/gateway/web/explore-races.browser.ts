@@ -1,4 +1,5 @@
-// What comes too late, or after somebody has left: it changes nothing that it is not about, and is told for what it is.
+// Events that come too late, or after the visitor has left the page. They do not change the page
+// that is shown then, and are reported correctly.
 
 import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
@@ -18,21 +19,24 @@ t.test("races on the page of an endpoint", async (t) => {
     t.teardown(() => call(`${origin}/v1/auth/Rules/Delete`, { id: "closed" }, admin));
   };
 
-  t.test("the page of a service is shown when its document is here, so that no link moves under a click", async (t) => {
-    const { page } = await visit(t, setting, "/explore");
-    const released = deferred<void>();
-    await page.route("**/openapi/shop.json", async (route) => {
-      await released.promise;
-      await route.continue();
-    });
-    await page.getByRole("link", { name: "shop", exact: true }).first().click();
-    await page.getByText("Loading the fields").waitFor();
-    t.equal(await page.getByRole("link", { name: "Shop.Call" }).count(), 0);
-    released.resolve();
-    await t.resolves(page.getByRole("link", { name: "Shop.Call" }).first().waitFor());
-  });
+  t.test(
+    "the page of a service is shown when its document has arrived, so that no link moves under a click",
+    async (t) => {
+      const { page } = await visit(t, setting, "/explore");
+      const released = deferred<void>();
+      await page.route("**/openapi/shop.json", async (route) => {
+        await released.promise;
+        await route.continue();
+      });
+      await page.getByRole("link", { name: "shop", exact: true }).first().click();
+      await page.getByText("Loading the fields").waitFor();
+      t.equal(await page.getByRole("link", { name: "Shop.Call" }).count(), 0);
+      released.resolve();
+      await t.resolves(page.getByRole("link", { name: "Shop.Call" }).first().waitFor());
+    },
+  );
 
-  t.test("a stream that fails on the way has failed, and says why", async (t) => {
+  t.test("a stream that fails while it runs is shown as failed, with the reason", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Watch");
     await page.getByRole("textbox", { name: "every" }).fill("20");
     await page.getByRole("textbox", { name: "most" }).fill("");
@@ -46,7 +50,7 @@ t.test("races on the page of an endpoint", async (t) => {
     t.match(told, "Nobody may call this without a token");
   });
 
-  t.test("a stream that fails as its token is taken away ends the session", async (t) => {
+  t.test("a stream that fails because its token was revoked ends the session", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Watch");
     await signIn(page);
     await page.getByRole("textbox", { name: "most" }).fill("");
@@ -99,7 +103,7 @@ t.test("races on the page of an endpoint", async (t) => {
     await t.resolves(closed);
   });
 
-  t.test("a WebSocket that the rules refuse says so, and what helps", async (t) => {
+  t.test("a refusal of a WebSocket by the rules is shown, with advice", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
     await page.getByRole("button", { name: "Fill in the example" }).click();
     const opening = page.getByRole("button", { name: "Open the stream" });
@@ -123,7 +127,7 @@ t.test("races on the page of an endpoint", async (t) => {
     await t.resolves(page.getByRole("status").getByText("Your session was ended").waitFor());
   });
 
-  t.test("says so where a proxy lets no WebSocket through", async (t) => {
+  t.test("says so if a proxy lets no WebSocket through", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.addInitScript(`globalThis.WebSocket = class extends WebSocket {
       constructor(url, protocols) { super(url.replace(/[^/]*$/, "nowhere"), protocols); }
@@ -134,10 +138,10 @@ t.test("races on the page of an endpoint", async (t) => {
     await t.resolves(page.getByText("no WebSocket could be opened").waitFor());
   });
 
-  t.test("gives advice for the caller of the call, not for the one chosen afterwards", async (t) => {
+  t.test("gives advice for the caller of the call, not for a caller chosen afterwards", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
     await signIn(page);
-    // What a new session asks for has been answered by then.
+    // By then the requests of the new session have ended.
     await untilSettled(page);
     await deny(t, "Call");
     await page.getByRole("combobox", { name: "Call as" }).selectOption("nobody");
@@ -150,7 +154,7 @@ t.test("races on the page of an endpoint", async (t) => {
     t.equal(await advice.count(), 1);
   });
 
-  t.test("signing out clears what was typed and answered; signing in keeps what was typed", async (t) => {
+  t.test("signing out clears requests and responses; signing in keeps what was typed", async (t) => {
     const { page } = await visit(t, setting, "/explore/auth/Auth.Login");
     await page.getByRole("tab", { name: "JSON" }).click();
     const editor = page.getByRole("textbox", { name: "Request as JSON" });
@@ -172,7 +176,7 @@ t.test("races on the page of an endpoint", async (t) => {
     t.notMatch(left, ADMIN_PASSWORD);
   });
 
-  t.test("a service's document is asked for anew when somebody signs in or out", async (t) => {
+  t.test("a service's document is read again when a visitor signs in or out", async (t) => {
     const { page } = await visit(t, setting, "/explore/auth");
     await page.getByRole("link", { name: "Auth.Login" }).waitFor();
     const asked: boolean[] = [];
@@ -222,7 +226,7 @@ async function untilSocketCloses(page: Page): Promise<void> {
   if (!socket.isClosed()) await socket.waitForEvent("close");
 }
 
-/** Lets no such request go on before it is released. */
+/** Stops such requests until they are released. */
 async function hold(page: Page, url: string) {
   const { promise: released, resolve: release } = deferred();
   const { promise: asked, resolve: ask } = deferred();
@@ -234,7 +238,7 @@ async function hold(page: Page, url: string) {
   return { release: () => release(), asked };
 }
 
-/** Opens the stream of an endpoint that answers each message, and has one answered. */
+/** Opens the stream of an endpoint that responds to each message, and waits for one response. */
 async function converse(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Open the stream" }).click();
   await page.getByRole("button", { name: "Send this message" }).click();

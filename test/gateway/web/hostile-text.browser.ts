@@ -1,5 +1,5 @@
-// Text of services is text: what looks like markup in it is shown, and never becomes any. And were it to, the browser
-// would refuse it: what the policy forbids is forbidden, and is counted.
+// Text of services is shown as text. If it looks like markup, it never becomes markup. If it did,
+// the browser would refuse it: actions against the security policy are blocked, and counted.
 import t from "tap";
 import { until } from "../../support/until.js";
 import { checkClean, open, visit } from "./browser.js";
@@ -52,11 +52,12 @@ t.test("text from elsewhere", async (t) => {
     { what: "a frame", act: "const f = document.createElement('iframe'); f.src = '/explore'; document.body.append(f)" },
   ];
   for (const { what, act } of FORBIDDEN) {
-    t.test(`forbidden, and counted: ${what}`, async (t) => {
+    t.test(`blocked, and counted: ${what}`, async (t) => {
       const { page, violations } = await visit(t, setting, "/explore");
       await page.getByRole("searchbox").waitFor();
       const told = page.waitForEvent("console", { predicate: (message) => message.type() === "error" });
-      // In a function of the page: what the test itself evaluates is not under the policy.
+      // In a function of the page, because the policy does not apply to code that the test itself
+      // evaluates.
       await page.evaluate(`setTimeout(() => { ${act} }, 0)`);
       await told;
       await until(() => violations.length > 0);

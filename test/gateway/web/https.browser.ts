@@ -1,5 +1,6 @@
-// The pages over https, with a certificate of an authority of one's own that the browser was told to trust: they come over
-// HTTP/2, and their calls and streams too; a WebSocket gets a connection of HTTP/1.1, since RFC 8441 is not offered.
+// The pages over https, with a certificate of a private authority that the browser trusts. The
+// pages, their calls and their streams use HTTP/2. A WebSocket gets a connection of HTTP/1.1,
+// because the gateway does not offer RFC 8441.
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
@@ -10,16 +11,19 @@ import { inTime } from "../../support/until.js";
 import { checkClean, launch, trusting, visit } from "./browser.js";
 import { visitAgain } from "./console-browser.js";
 
-/** The protocols (ALPN) over which a page and all that it loaded or called came. */
+/** The protocols (ALPN) of a page and of all that it loaded or called. */
 function protocolsOf(page: Page): Promise<string[]> {
   const entries = `[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]`;
-  // A request that the page has given up has none.
+  // A request that the page has given up has no protocol.
   return page.evaluate<string[]>(
     `[...new Set(${entries}.map(({ nextHopProtocol }) => nextHopProtocol).filter((protocol) => protocol !== ""))]`,
   );
 }
 
-/** Runs in the page: the messages of a WebSocket that is sent one, until it is closed; and the code that it was closed with. */
+/**
+ * Runs in the page: sends one message over a WebSocket. Returns its messages until it is closed,
+ * and the close code.
+ */
 const CONVERSE = `async (path, message) => {
   const socket = new WebSocket(location.origin.replace(/^http/, "ws") + path);
   const messages = [];
@@ -65,7 +69,7 @@ t.test("over https", async (t) => {
     checkClean(t, watched);
   });
 
-  await t.test("a person signs in at the console", async (t) => {
+  await t.test("a visitor signs in at the console", async (t) => {
     const { page, watched, signIn, go } = await visitAgain(t, setting, "/console");
     await signIn();
     await go("Rules");
@@ -74,7 +78,7 @@ t.test("over https", async (t) => {
     checkClean(t, watched);
   });
 
-  await t.test("streams of events and lines come over HTTP/2", async (t) => {
+  await t.test("streams of events and lines use HTTP/2", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Stream");
     await page.getByRole("textbox", { name: "messages" }).fill("3");
     await page.getByRole("button", { name: "Send" }).click();

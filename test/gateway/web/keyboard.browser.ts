@@ -10,7 +10,7 @@ const focused = (page: Page) =>
     "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent ?? '').trim()",
   );
 
-/** Presses Tab until something of this name has the focus. */
+/** Presses Tab until an element of this name has the focus. */
 async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   const passed: string[] = [];
   while (passed.length < 60) {
@@ -22,11 +22,11 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   throw new Error(`Tab never came to ${name}; it passed ${passed.join(" | ")}`);
 }
 
-/** A button that is disabled takes the focus too, and then Enter does nothing. */
+/** A disabled button takes the focus too, but then Enter does nothing. */
 const untilEnabled = (page: Page, name: string) =>
   page.locator("button:not([aria-disabled])", { hasText: name }).waitFor();
 
-t.test("by keyboard only", async (t) => {
+t.test("with only the keyboard", async (t) => {
   const setting = await open(t);
 
   t.test("search, open a service, call it", async (t) => {
@@ -141,7 +141,7 @@ t.test("by keyboard only", async (t) => {
     t.match(await focused(page), /^Search/);
   });
 
-  t.test("the dialog keeps the focus, closes with Escape, and gives the focus back", async (t) => {
+  t.test("the dialog keeps the focus, closes with Escape, and returns the focus", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.getByRole("searchbox").waitFor();
     await tabTo(page, "Sign in");

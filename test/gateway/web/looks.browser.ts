@@ -1,5 +1,5 @@
-// Light and dark, wide and as narrow as a small phone: nothing serious for axe, nothing to scroll sideways. The
-// screenshots are for people to look at.
+// Light and dark, wide and as narrow as a small phone. axe finds no serious problem, and nothing
+// needs horizontal scrolling. The screenshots are for people to look at.
 import type { Page } from "playwright-core";
 import t from "tap";
 import { seriousFaults } from "./axe.js";
@@ -107,7 +107,7 @@ t.test("looks", async (t) => {
     });
   }
 
-  t.test("switches between light and dark, and keeps the choice over a reload", async (t) => {
+  t.test("switches between light and dark, and keeps the choice after a reload", async (t) => {
     const { page } = await visit(t, setting, "/explore", { scheme: "light" });
     const ground = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
     const light = await ground();
@@ -119,7 +119,7 @@ t.test("looks", async (t) => {
     t.equal(await ground(), dark);
   });
 
-  t.test("axe would find a fault", async (t) => {
+  t.test("axe would find a problem", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.getByRole("searchbox").waitFor();
     await page.evaluate(

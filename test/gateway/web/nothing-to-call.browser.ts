@@ -1,4 +1,5 @@
-// Where no rule grants anything, the page says so, and what comes next: to sign in, or to ask an administrator.
+// If no rule grants anything, the page says so, and what to do next: sign in, or ask an
+// administrator.
 import t from "tap";
 import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, open, screenshot, signIn, visit } from "./browser.js";

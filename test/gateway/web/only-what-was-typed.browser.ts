@@ -1,4 +1,5 @@
-// A call made from a page sends what was typed, and nothing that the page filled in; one that takes something away asks.
+// A call from a page sends what was typed, and nothing that the page filled in. A call that removes
+// something asks first.
 import type { Page } from "playwright-core";
 import t from "tap";
 import { checkClean, open, screenshot, signIn, untilSettled, visit } from "./browser.js";
@@ -16,7 +17,7 @@ t.test("sends only what was typed", { timeout: 200_000 }, async (t) => {
     const watched = await visit(t, setting, "/explore/auth/Rules.Delete");
     const { page } = watched;
     await signIn(page);
-    // Else the page may still be reading lists and documents after the login.
+    // Otherwise the page may still be reading lists and documents after the login.
     await untilSettled(page);
     const calls: string[] = [];
     page.on("request", (request) => request.method() === "POST" && calls.push(new URL(request.url()).pathname));

@@ -1,4 +1,5 @@
-// The pages as a browser gets them: one document at every address, hashed files kept for good, little to load.
+// The pages as a browser gets them: one document at every address, hashed files that are cached for
+// ever, and little to load.
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { request } from "undici";
@@ -44,7 +45,7 @@ t.test("every address of a page has the same document", async (t) => {
   t.match(await get("/explore", {}, "POST"), { status: 405, headers: { allow: "GET, HEAD, OPTIONS" } });
 });
 
-t.test("the Content-Security-Policy lets only our own files run", async (t) => {
+t.test("the Content-Security-Policy lets only Portico's files run", async (t) => {
   const { headers } = await get("/explore");
   const policy = new Map(
     String(headers["content-security-policy"])
@@ -76,7 +77,7 @@ t.test("revalidates the document, and gets 304 while it is unchanged", async (t)
   t.equal((await get("/explore", { "if-none-match": '"other"' })).status, 200);
 });
 
-t.test("files are named by a hash of their content, and cached for good", async (t) => {
+t.test("files have a hash of their content in their names, and are cached for ever", async (t) => {
   t.equal(files.length, 3, "a script, a sheet, an icon");
   for (const path of files) {
     const { status, headers } = await get(path);
@@ -117,7 +118,7 @@ t.test("files are compressed as the client asks, with the same content", async (
   }
 });
 
-t.test("HEAD of a page answers with the headers alone", async (t) => {
+t.test("HEAD of a page returns only the headers", async (t) => {
   for (const path of ["/explore", files[0]!]) {
     const asked = { "accept-encoding": "gzip" };
     const [whole, head] = [await get(path, asked), await get(path, asked, "HEAD")];
@@ -128,8 +129,8 @@ t.test("HEAD of a page answers with the headers alone", async (t) => {
   }
 });
 
-/** In bytes, gzipped; for the document and all that it loads before it shows a page. */
-const MOST_FIRST_VIEW = 60_000;
+/** In bytes, gzipped: the maximum for the document and all that it loads before it shows a page. */
+const MAX_FIRST_VIEW = 60_000;
 
 t.test("a first view loads little", async (t) => {
   for (const part of ["/explore", "/console"]) await checkSize(t, part);
@@ -139,7 +140,7 @@ async function checkSize(t: Test, part: string): Promise<void> {
   const { headers, body } = await get(part, { "accept-encoding": "gzip" });
   const preloaded = [...String(headers.link).matchAll(/<([^>]+)>; rel=modulepreload/g)].map(([, path]) => path!);
   t.ok(preloaded.length > 0, "the browser is told of the page's files with the document");
-  // What a script imports at once is loaded too, whether it is told of or not.
+  // The static imports of a script are loaded too, whether the document names them or not.
   const loaded = new Map<string, number>();
   const open = [...files, ...preloaded];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
@@ -151,5 +152,5 @@ async function checkSize(t: Test, part: string): Promise<void> {
   }
   const size = [...loaded.values()].reduce((sum, one) => sum + one, body.length);
   t.comment(`${part}: ${size} bytes gzipped in ${loaded.size + 1} files`);
-  t.ok(size < MOST_FIRST_VIEW, `${part}: ${size} bytes`);
+  t.ok(size < MAX_FIRST_VIEW, `${part}: ${size} bytes`);
 }

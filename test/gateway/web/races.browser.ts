@@ -1,5 +1,5 @@
-// What happens at the same time: an answer that comes late finds the dialog, the choice and the person that it is for,
-// and what is done twice happens once.
+// Simultaneous events. A late response reaches the dialog, the choice and the account for which it
+// is meant, and an action that is started twice happens once.
 import type { Locator, Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { ADMIN_PASSWORD, checkClean, open, type Setting, signIn, untilDrawn, untilSettled, visit } from "./browser.js";
@@ -8,7 +8,7 @@ import { type ConsoleVisit, hold, visitAgain } from "./console-browser.js";
 const HELLO = "service:helloworld:Helloworld.Call";
 const START = "Sign in to the console";
 
-/** Goes back by the browser, until the page has heard of it. */
+/** Goes back with the browser's button, and waits until the page has noticed. */
 async function goBack(page: Page): Promise<void> {
   await page.evaluate(
     "new Promise((heard) => { addEventListener('popstate', () => heard(), { once: true }); history.back(); })",
@@ -54,7 +54,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     readonly opener: string | RegExp;
     readonly endpoint: string;
     readonly fill: string | undefined;
-    /** What is seen when it is done; undefined: no dialog any more. */
+    /** The text that is visible when it is done; undefined: no dialog is open any more. */
     readonly outcome: string | undefined;
   }[] = [
     { action: "Create key", page: "API keys", opener: "New key", endpoint: "Keys/Create", fill: "k1", outcome: SECRET },
@@ -83,7 +83,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
       outcome: SECRET,
     },
   ];
-  t.test("keeps a dialog open until its request is answered", async (t) => {
+  t.test("keeps a dialog open until its request has a response", async (t) => {
     const visited = await enter(t, setting, "API keys");
     const { page, watched } = visited;
     const dialog = page.getByRole("dialog");
@@ -146,7 +146,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     }
     await t.test("asks before the page is reloaded", async (t) => {
       const asked = page.waitForEvent("dialog");
-      // Not to be waited for: it goes on only when the browser's question is answered.
+      // Not awaited: it continues only when the browser's question has been confirmed.
       void page.evaluate("setTimeout(() => location.reload())");
       const question = await asked;
       t.equal(question.type(), "beforeunload");
@@ -172,7 +172,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
         await page.getByRole("button", { name: "New account" }).click();
         await page.getByRole("dialog").getByLabel("Name").fill("eve");
         await page.getByRole("dialog").getByLabel("Password").fill(ADMIN_PASSWORD);
-        // As password managers do, not by the button.
+        // Like password managers do, without the button.
         return () => page.evaluate("document.querySelector('dialog form').requestSubmit()");
       },
     },
@@ -196,7 +196,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     },
   ];
   for (const { what, endpoint, act } of twice) {
-    t.test(`done twice, happens once: ${what}`, async (t) => {
+    t.test(`started twice, happens once: ${what}`, async (t) => {
       const visited = await visitAgain(t, setting, "/console");
       const { page } = visited;
       const again = await act(visited);
@@ -211,7 +211,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     });
   }
 
-  t.test("shows the explanation of the current question only", async (t) => {
+  t.test("shows only the explanation of the current question", async (t) => {
     const { page } = await enter(t, setting, "Rules");
     const response = page.getByRole("region", { name: "Explain a call" }).getByRole("status").first();
     await page.getByLabel("Who calls").selectOption("admin");
@@ -251,7 +251,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
       await held.release();
       await row.waitFor();
     });
-    await t.test("the gateway is away for a moment", async (t) => {
+    await t.test("the gateway is unreachable for a moment", async (t) => {
       await page.route("**/Usage/List", (route) => route.abort(), { times: 1 });
       await page.clock.fastForward(10_000);
       await page.getByRole("alert").getByText("What is shown is from before.").waitFor();
@@ -302,7 +302,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     });
   }
 
-  t.test("does not end the next session by a late answer about the one before", async (t) => {
+  t.test("a late response about the session before does not end the next session", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await signIn(page);
     const sent = page.waitForRequest("**/v1/helloworld/Call");

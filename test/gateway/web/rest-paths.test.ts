@@ -1,4 +1,5 @@
-// The REST paths that the page of an endpoint shows, and the calls that its form and its code make at them.
+// The REST paths that the page of an endpoint shows, and the calls of its form and its code at
+// these paths.
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { endpointDocument } from "../../../gateway/web/explore/document.js";
@@ -39,7 +40,7 @@ function pathNamed(key: string): RestPath {
 
 const message = endpointDocument(document, "/v1/library/Get")?.request;
 
-/** With the parameters of its query in order, and brackets as they are. */
+/** With the parameters of its query in order, and brackets not encoded. */
 function readable({ path, ...request }: RestRequest): RestRequest {
   const [before, query] = path.split("?");
   if (query === undefined) return { ...request, path };
@@ -65,7 +66,7 @@ t.test("a request is written as method, path, query and body", async (t) => {
       },
       "/lib/shelves/1?byId[x].author.id=8&byId[x].title=d&by_number[7]=a&labels[en]=c",
     ],
-    // A slash in the value of one segment is no step.
+    // A slash in the value of one segment does not separate segments.
     ["GET /lib/left/{left}", { left: "a/b" }, "/lib/left/a%2Fb"],
     ["GET /lib/files/{name=**}", { name: "a/b c.txt" }, "/lib/files/a/b%20c.txt"],
     ["GET /lib/files/{name=**}", {}, "/lib/files/"],
@@ -83,7 +84,7 @@ t.test("a request is written as method, path, query and body", async (t) => {
       { title: "x" },
     ],
     ["POST /lib/tags", { tags: ["x"] }, "/lib/tags", ["x"]],
-    // Without the field that the body is, there is no body: an empty object is no list.
+    // Without the field that is the body, there is no body, because an empty object is no list.
     ["POST /lib/tags", {}, "/lib/tags"],
     ["POST /lib/shelves/{shelf}/books", { shelf: 1 }, "/lib/shelves/1/books"],
   ];
@@ -97,7 +98,7 @@ t.test("a request is written as method, path, query and body", async (t) => {
   }
 });
 
-t.test("a request that a path cannot carry is told to the visitor", async (t) => {
+t.test("the visitor sees why a path cannot carry a request", async (t) => {
   const rows: readonly [key: string, request: object, message: RegExp][] = [
     ["GET /lib/{name=shelves/*}", {}, /^name is a part of the path: fill it in/],
     ["GET /lib/{name=shelves/*}", { name: "racks/1" }, /^name is a part of the path: it must be like shelves\/\*/],

@@ -1,4 +1,5 @@
-// The form of an endpoint sends a call by one of its REST paths: with its method, fields in the path, a query and a body.
+// The form of an endpoint sends a call by one of its REST paths: with its method, fields in the
+// path, a query and a body.
 import t from "tap";
 import { Pages } from "../../../gateway/built-in/pages.js";
 import { deploy, login, post } from "../deployment.js";
@@ -39,7 +40,7 @@ t.test("a call by a REST path", async (t) => {
     checkClean(t, watched);
   });
 
-  await t.test("PUT: the rest is the body, and a path is chosen in the list too", async (t) => {
+  await t.test("PUT: the rest is the body, and a path can be chosen in the list too", async (t) => {
     const watched = await visit(t, setting, "/explore/library/Library.Put", { width: 390, scheme: "dark" });
     const { page } = watched;
     await page.getByRole("button", { name: "Try PUT /lib/all/{name}", exact: true }).click();

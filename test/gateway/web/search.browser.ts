@@ -1,4 +1,4 @@
-// The list of services answers as one types: by names, texts, endpoints and fields.
+// The list of services follows the typed search: by names, texts, endpoints and fields.
 import t, { type Test } from "tap";
 import { checkClean, open, visit } from "./browser.js";
 
@@ -17,7 +17,7 @@ t.test("the list of services", async (t) => {
     { typed: "helloworld patience", found: [], why: "every word must be found" },
   ];
 
-  t.test("as one types", async (t) => {
+  t.test("while the visitor types", async (t) => {
     const watched = await visit(t, setting, "/explore");
     const { page } = watched;
     const box = page.getByRole("searchbox");
@@ -47,7 +47,7 @@ t.test("the list of services", async (t) => {
     t.same(asked, ["/openapi/fields"]);
   });
 
-  t.test("takes the key / as soon as it is there", async (t) => {
+  t.test("takes the key / as soon as the list is there", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld");
     await page.getByRole("heading", { level: 1, name: "helloworld" }).waitFor();
     await page.evaluate(`new MutationObserver((_, observer) => {

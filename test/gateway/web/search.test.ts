@@ -1,4 +1,4 @@
-// The search of the list: which services are found by what, and in which order.
+// The search of the list: which words find which services, and in which order.
 import t from "tap";
 import { chunks, search, wordsOf } from "../../../gateway/web/explore/search.js";
 
@@ -35,7 +35,7 @@ const CASES: readonly { query: string; services: readonly string[]; why: string 
   { query: ".*", services: [], why: "no pattern" },
 ];
 
-t.test("services are found by a word, in the order of what it matches", async (t) => {
+t.test("services are found by a word, the best matches first", async (t) => {
   for (const { query, services, why } of CASES) t.same(found(query), services, `${JSON.stringify(query)}: ${why}`);
 });
 

@@ -1,4 +1,4 @@
-// A session that ends asks to sign in over the page, and what was typed is still there afterwards.
+// When a session ends, the page asks to sign in again, and keeps what was typed.
 import type { Page } from "playwright-core";
 import t from "tap";
 import { ADMIN_PASSWORD, checkClean, open, screenshot, signIn, visit } from "./browser.js";
@@ -13,7 +13,7 @@ t.test("a session that ends", { timeout: 200_000 }, async (t) => {
       headers: { "content-type": "application/json", authorization },
       body: JSON.stringify(body),
     });
-  /** Signs in at a page, and gives what revokes that session from elsewhere. */
+  /** Signs in at a page. Returns a function that revokes that session from elsewhere. */
   const enter = async (page: Page) => {
     const told = page.waitForRequest("**/v1/auth/Auth/WhoAmI");
     await signIn(page);
@@ -66,7 +66,7 @@ t.test("a session that ends", { timeout: 200_000 }, async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("may be closed: then nothing is sent until somebody signs in", async (t) => {
+  t.test("the dialog may be closed: then nothing is sent until an account signs in", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call", { width: 360, height: 640 });
     const { revoke } = await enter(page);
     const name = page.getByRole("textbox", { name: "name" });

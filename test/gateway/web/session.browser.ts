@@ -1,4 +1,4 @@
-// A token lives in the page's memory and nowhere else.
+// A token is only in the page's memory.
 import t from "tap";
 import { checkClean, open, signIn, untilSettled, visit } from "./browser.js";
 
@@ -48,7 +48,7 @@ t.test("the session", async (t) => {
     page.on("request", (request) => calls.push(`${new URL(request.url()).pathname}`));
     await signIn(page);
     await page.getByRole("heading", { level: 1, name: "Helloworld.Call" }).waitFor();
-    // Both lists that a new session asks for have been answered by then.
+    // By then the requests for both lists of the new session have ended.
     await untilSettled(page);
     calls.length = 0;
     await page.clock.fastForward("59:30");
@@ -58,7 +58,7 @@ t.test("the session", async (t) => {
   });
 
   for (const hours of [2, -2]) {
-    t.test(`a token is replaced when it expires, also where the page's clock is off by ${hours} hours`, async (t) => {
+    t.test(`a token is replaced when it expires, even if the page's clock is wrong by ${hours} hours`, async (t) => {
       const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
       await page.clock.install({ time: Date.now() + hours * 3_600_000 });
       await signIn(page);
@@ -79,7 +79,7 @@ t.test("the session", async (t) => {
     });
   }
 
-  t.test("calls at the same time use the refresh token once", async (t) => {
+  t.test("simultaneous calls use the refresh token once", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.clock.install();
     await signIn(page);
@@ -95,7 +95,7 @@ t.test("the session", async (t) => {
     t.equal(new Set(shown).size, shown.length);
   });
 
-  t.test("a session that was ended elsewhere is said to be over", async (t) => {
+  t.test("a session that was ended elsewhere is reported as ended", async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     await signIn(page);
     const sent = page.waitForRequest("**/v1/helloworld/Call");

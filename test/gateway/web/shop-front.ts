@@ -10,13 +10,13 @@ export { ADMIN_PASSWORD } from "../../support/installation.js";
 
 export interface ShopFront {
   readonly shop: Shop;
-  /** Of the gateway. */
+  /** The gateway's origin. */
   readonly origin: string;
-  /** For what a test writes. */
+  /** A folder for the files of a test. */
   readonly folder: string;
 }
 
-/** Ends with the test. */
+/** The shop front ends with the test. */
 export async function openShopFront(t: Test): Promise<ShopFront> {
   const folder = t.testdir({});
   const shop = await openShop(folder);

@@ -1,4 +1,6 @@
-/** A shop in this process that knows nothing of Portico, which serves it by a file of descriptors. */
+/**
+ * A shop in this process that knows nothing of Portico. Portico serves it by a file of descriptors.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -25,15 +27,15 @@ interface Item {
 export interface Shop {
   /** An entry for "services" in the configuration file. */
   readonly entry: { readonly name: string; readonly target: string; readonly descriptors: string };
-  /** What came in requests and streams, in order. */
+  /** The messages of requests and streams that arrived, in order. */
   readonly received: object[];
-  /** In which namespace the latest of them was called. */
+  /** The namespace of the latest call. */
   namespace(): string | undefined;
   /** How many streams are being watched. */
   watchers(): number;
-  /** Resolves when as many are being watched. */
+  /** Resolves when this many are being watched. */
   untilWatchers(count: number): Promise<void>;
-  /** Resolves when a gateway serves it. */
+  /** Resolves when a gateway serves the shop. */
   untilServed(origin: string): Promise<void>;
   close(): void;
 }
@@ -127,7 +129,7 @@ export async function openShop(folder: string): Promise<Shop> {
   };
 }
 
-/** The registry tells nobody that a service has joined but gateways, so it is asked again. */
+/** Asks repeatedly, because the registry notifies only gateways that a service has joined. */
 async function untilServed(origin: string): Promise<void> {
   await until(async () => {
     const response = await fetch(`${origin}/shop/Call`);

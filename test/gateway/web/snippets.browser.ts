@@ -1,18 +1,20 @@
-// The snippets for browsers, each run exactly as the page shows it, in a page of the gateway's own origin.
+// The snippets for browsers. Each runs exactly as the page shows it, in a page of the gateway's
+// origin.
 import type { ConsoleMessage, Dialog, Page } from "playwright-core";
 import t from "tap";
 import { open, visit } from "./browser.js";
 import { checkSnippets, type Run } from "./snippets.js";
 
 /**
- * Runs a text as a module's. It asks for its token, as it must in a page that knows nothing of it. What it does after it
- * has run to its end, as a WebSocket does, is over when the browser says so.
+ * Runs a text as a module. The snippet asks for its token, because the page does not know it. Some
+ * work continues after the module has run, such as a WebSocket. That work has ended when the
+ * browser says so.
  */
 function inPage(page: Page): Run {
   return async (text, token) => {
     const printed: string[] = [];
     const listen = async (message: ConsoleMessage) => {
-      // A Blob is printed as what it is, not as what is in it.
+      // A Blob is printed by its type, not by its content.
       const values = await Promise.all(message.args().map((arg) => arg.evaluate(TEXT_OF)));
       printed.push(values.join(" "));
     };
@@ -23,7 +25,7 @@ function inPage(page: Page): Run {
     const closed = text.includes("new WebSocket") ? untilClosed(page) : undefined;
     await page.evaluate(`(async () => {\n${text}\n})()`);
     await closed;
-    // What was printed comes on its own way, in order: after this mark everything is here.
+    // Console output arrives separately, but in order. After this mark all of it has arrived.
     const mark = page.waitForEvent("console", (message) => message.text() === "end of snippet");
     await page.evaluate("setTimeout(() => console.log('end of snippet'))");
     await mark;

@@ -1,4 +1,4 @@
-// The snippets for Python and Go, each run exactly as the page shows it, where there is a Python and a Go.
+// The snippets for Python and Go, if these are installed. Each runs exactly as the page shows it.
 import { spawnSync } from "node:child_process";
 import t from "tap";
 import { openShopFront } from "./shop-front.js";

@@ -1,4 +1,4 @@
-/** Runs snippets exactly as they are made. What they did is seen where it counts: by what the service received. */
+/** Runs snippets exactly as they are made. Their effect is checked by what the service received. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,10 @@ import { type Shape, snippetsFor } from "../../../gateway/web/explore/snippets.j
 import { call } from "../../support/process.js";
 import { ADMIN_PASSWORD, type ShopFront } from "./shop-front.js";
 
-/** Hard to write down: quotes of every language, escapes, line breaks, and words of other languages. */
+/**
+ * A text that is hard to quote: quotes of every language, escapes, line breaks, and syntax of other
+ * languages.
+ */
 const HARD = `it's "so" \`here\` $HOME \${x} \\n %s {y}\n#{z} é 😀 </script>`;
 
 interface SnippetCase {
@@ -20,9 +23,9 @@ interface SnippetCase {
   readonly body: object;
   readonly takesBytes?: boolean;
   readonly returnsBytes?: boolean;
-  /** What the service receives; default is the body. */
+  /** What the service receives; default: the body. */
   readonly received?: object;
-  /** What is printed, or written to answer.bin. */
+  /** What the snippet prints, or writes to answer.bin. */
   readonly printed: RegExp;
 }
 
@@ -67,14 +70,14 @@ export const CASES: readonly SnippetCase[] = [
     printed: /1\D+2\D+3/,
   },
   {
-    title: "a stream to the service",
+    title: "a client stream",
     endpoint: "Fill",
     shape: "client_streaming",
     body: { name: "tea", count: 2 },
     printed: /count\W+2/,
   },
   {
-    title: "a conversation",
+    title: "a two-way stream",
     endpoint: "Haggle",
     shape: "bidi_streaming",
     body: { name: "tea", count: 2 },
@@ -100,7 +103,7 @@ export const CASES: readonly SnippetCase[] = [
     printed: new RegExp(`count\\W+${FILE_TEXT.length}`),
   },
   {
-    title: "an answer of bytes",
+    title: "a response of bytes",
     endpoint: "Print",
     shape: "unary",
     returnsBytes: true,
@@ -109,12 +112,14 @@ export const CASES: readonly SnippetCase[] = [
   },
 ];
 
-/** Runs a text; gives what it printed, its complaints and its progress left out. Rejects when it fails. */
+/** Runs a text. Returns its output, without error output and progress. Rejects when it fails. */
 export type Run = (text: string, token: string | undefined) => Promise<string>;
 
 type SnippetId = ReturnType<typeof snippetsFor>[number]["id"];
 
-/** Every case in one language: with a token, and those that differ without one also as nobody. */
+/**
+ * Every case in one language with a token. Cases that differ without a token run also without one.
+ */
 export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: SnippetId, run: Run): Promise<void> {
   const { body: tokens } = await call(`${origin}/auth/login`, { account: "admin", password: ADMIN_PASSWORD });
   const { accessToken: token } = tokens as { accessToken: string };
@@ -125,7 +130,7 @@ export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: Sn
       const made = snippetsFor({ origin, path, shape, withToken, body, takesBytes, returnsBytes });
       const snippet = made.find((one) => one.id === id);
       if (snippet === undefined) continue;
-      await t.test(`${title}, ${withToken ? "with a token" : "as nobody"}`, async (t) => {
+      await t.test(`${title}, ${withToken ? "with a token" : "without a token"}`, async (t) => {
         t.notMatch(snippet.code, token, "the token is never in it");
         shop.received.length = 0;
         t.match(await run(snippet.code, withToken ? token : undefined), printed);
@@ -137,7 +142,7 @@ export async function checkSnippets(t: Test, { origin, shop }: ShopFront, id: Sn
   await checkNamespace(t, { origin, shop, token }, id, run);
 }
 
-/** In a namespace of the caller's choice, of which there is one more for this. */
+/** Runs a snippet that names a namespace. The function creates a namespace for it. */
 async function checkNamespace(
   t: Test,
   { origin, shop, token }: Pick<ShopFront, "origin" | "shop"> & { readonly token: string },
@@ -149,7 +154,7 @@ async function checkNamespace(
   const snippet = snippetsFor({ ...made, namespace }).find((one) => one.id === id);
   if (snippet === undefined) return;
   await grantEveryone(origin, namespace, token);
-  await t.test("as nobody, in another namespace", async (t) => {
+  await t.test("without a token, in another namespace", async (t) => {
     t.match(await run(snippet.code, undefined), /Ada/);
     t.equal(shop.namespace(), namespace);
   });
@@ -167,8 +172,8 @@ async function grantEveryone(origin: string, namespace: string, token: string): 
 }
 
 /**
- * Writes the text to a file of an empty folder, which no folder above it helps with packages, and runs a command there, with the token in PORTICO_TOKEN and `portico`
- * on the path.
+ * Writes the text to a file of an empty folder that finds no packages in a parent folder. Runs a
+ * command there, with the token in PORTICO_TOKEN, and with `portico` on the path.
  */
 export function program(command: readonly [string, ...string[]], file: string, { folder }: ShopFront): Run {
   const bin = join(folder, "bin");
@@ -180,7 +185,7 @@ export function program(command: readonly [string, ...string[]], file: string, {
     const path = join(cwd, file);
     writeFileSync(path, text);
     writeFileSync(join(cwd, "file.bin"), FILE_TEXT);
-    // What forces colours would have them in what is printed, where the tests run on a terminal.
+    // On a terminal, these variables could force colours into the output.
     const { PORTICO_TOKEN: _, FORCE_COLOR: __, ...inherited } = process.env;
     const paths = { PATH: `${bin}${delimiter}${inherited.PATH}`, XDG_CONFIG_HOME: join(folder, "config") };
     const given = token === undefined ? {} : { PORTICO_TOKEN: token };

@@ -1,4 +1,4 @@
-// Streams are shown as they come, and end when the person says so or leaves.
+// Messages of streams are shown as they arrive. Streams end when the visitor ends them or leaves.
 
 import type { Page } from "playwright-core";
 import t from "tap";
@@ -9,7 +9,7 @@ t.test("streams", async (t) => {
   const setting = await open(t);
   const { shop } = setting;
 
-  t.test("messages are shown while the stream goes on, and it can be cancelled", async (t) => {
+  t.test("messages are shown while the stream continues, and it can be cancelled", async (t) => {
     const watched = await visit(t, setting, "/explore/shop/Shop.Watch");
     const { page } = watched;
     await page.getByRole("textbox", { name: "every" }).fill("20");
@@ -46,7 +46,7 @@ t.test("streams", async (t) => {
     t.ok(left < 8, "it was followed, however fast they came");
   });
 
-  t.test("cancels the call when the page is left", async (t) => {
+  t.test("cancels the call when the visitor leaves the page", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Watch");
     await page.getByRole("textbox", { name: "most" }).fill("");
     await page.getByRole("button", { name: "Send" }).click();
@@ -55,7 +55,7 @@ t.test("streams", async (t) => {
     await t.resolves(shop.untilWatchers(0));
   });
 
-  t.test("shows each answer of a two-way stream as it comes", async (t) => {
+  t.test("shows each response of a two-way stream as it arrives", async (t) => {
     const watched = await visit(t, setting, "/explore/shop/Shop.Haggle");
     const { page } = watched;
     await page.getByRole("button", { name: "Fill in the example" }).click();
@@ -87,23 +87,26 @@ t.test("streams", async (t) => {
     await t.resolves(page.getByText('"text": "tea"').last().waitFor());
   });
 
-  t.test("a stream to the service is answered after its end; a wrong message ends it with the reason", async (t) => {
-    const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
-    await page.getByRole("button", { name: "Fill in the example" }).click();
-    await page.getByRole("button", { name: "Open the stream" }).click();
-    await page.getByRole("textbox", { name: "count" }).fill("2");
-    for (let sent = 0; sent < 2; sent++) await page.getByRole("button", { name: "Send this message" }).click();
-    await page.getByRole("button", { name: "No more messages" }).click();
-    await t.resolves(page.getByText('{ "count": 4, "text": "tea, tea" }').waitFor());
+  t.test(
+    "the response to a client stream arrives after its end; a wrong message ends the stream with the reason",
+    async (t) => {
+      const { page } = await visit(t, setting, "/explore/shop/Shop.Fill");
+      await page.getByRole("button", { name: "Fill in the example" }).click();
+      await page.getByRole("button", { name: "Open the stream" }).click();
+      await page.getByRole("textbox", { name: "count" }).fill("2");
+      for (let sent = 0; sent < 2; sent++) await page.getByRole("button", { name: "Send this message" }).click();
+      await page.getByRole("button", { name: "No more messages" }).click();
+      await t.resolves(page.getByText('{ "count": 4, "text": "tea, tea" }').waitFor());
 
-    await page.getByRole("button", { name: "Open the stream" }).click();
-    await page.getByRole("textbox", { name: "count" }).fill("many");
-    await page.getByRole("button", { name: "Send this message" }).click();
-    await t.resolves(page.getByText(/^400: count: /).waitFor());
-  });
+      await page.getByRole("button", { name: "Open the stream" }).click();
+      await page.getByRole("textbox", { name: "count" }).fill("many");
+      await page.getByRole("button", { name: "Send this message" }).click();
+      await t.resolves(page.getByText(/^400: count: /).waitFor());
+    },
+  );
 });
 
-/** Lets no WebSocket of the page open before the function that it gives is called. */
+/** Lets no WebSocket of the page open before the returned function is called. */
 async function holdOpening(page: Page): Promise<() => void> {
   const { promise: released, resolve: release } = deferred();
   await page.routeWebSocket(/./, async (socket) => {

@@ -1,6 +1,7 @@
 /**
- * Forms: request messages from `multipart/form-data` (RFC 7578), as HTML forms send files. A file fills the bytes field of
- * its name; the other parts are read like query parameters. Only messages with a bytes field can be sent as a form.
+ * Forms: request messages from `multipart/form-data` (RFC 7578), as HTML forms send files. A file
+ * fills the bytes field of its name. The other parts are read like query parameters. Only a message
+ * with a bytes field can be sent as a form.
  */
 import { isUtf8 } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
@@ -20,20 +21,20 @@ export function isForm(contentType: string | undefined, type: DescMessage): bool
   return contentType !== undefined && FORM_DATA.test(contentType) && takesForms(type);
 }
 
-/** Whether a request message can be sent as a form: whether it has a field for a file. */
+/** Whether a request message can be sent as a form: it must have a field for a file. */
 export function takesForms({ fields }: DescMessage): boolean {
   return fields.some((field) => takes(field, ScalarType.BYTES));
 }
 
 /**
- * The request message in wire bytes.
+ * Reads the request message, and returns its wire bytes.
  * @throws {HttpError} 400 when the body is no form, a file has no bytes field, or text is not UTF-8
  * @throws {JsonError} when a text does not fit its field
  */
 export function readForm(type: DescMessage, codec: MessageCodec, contentType: string, body: Uint8Array): Uint8Array {
   const parameters: [string, string][] = [];
   const texts = new Set<DescField | undefined>();
-  // Files and strings, whose bytes are the same on the wire.
+  // Files and strings: their bytes are the same in the form and on the wire.
   const verbatim: [field: DescField, content: Uint8Array][] = [];
   for (const part of partsOf(contentType, asBuffer(body))) {
     const { name, isFile, content } = part;
@@ -42,7 +43,8 @@ export function readForm(type: DescMessage, codec: MessageCodec, contentType: st
     checkPart(part, isVerbatim, type);
     if (isVerbatim) verbatim.push([field, content]);
     else texts.add(field);
-    // The codec checks whether the field may be set. Of two values on the wire the last one counts.
+    // The codec checks whether the field may be set. If it occurs twice on the wire, the last value
+    // counts.
     if (field?.fieldKind !== "list" || !isVerbatim) parameters.push([name, isVerbatim ? "" : content.toString()]);
   }
   const chunks = [codec.readQuery(parameters)];
@@ -53,7 +55,7 @@ export function readForm(type: DescMessage, codec: MessageCodec, contentType: st
   return Buffer.concat(chunks);
 }
 
-/** The tag and length that stand before a field's content on the wire. */
+/** The tag and length that precede a field's content on the wire. */
 function lengthDelimited(number: number, length: number): Uint8Array {
   return new BinaryWriter().tag(number, WireType.LengthDelimited).uint32(length).finish();
 }

@@ -1,6 +1,7 @@
 /**
- * `google.api.HttpBody` (https://github.com/googleapis/googleapis/blob/master/google/api/httpbody.proto): an endpoint with this
- * message as its request or response takes or gives raw bytes with their content type, instead of JSON.
+ * `google.api.HttpBody`. An endpoint with this message as its request or response takes or returns
+ * raw bytes with their content type, instead of JSON.
+ * https://github.com/googleapis/googleapis/blob/master/google/api/httpbody.proto
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { HttpError } from "../../../http/errors.js";
@@ -26,7 +27,7 @@ const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]{1,127}\/[\w!#$%&'*+.^`|~-]{1,127}(?:[ \t
 const UNKNOWN = "application/octet-stream";
 
 /**
- * Decodes the answer of `service`. A malformed content type becomes application/octet-stream.
+ * Decodes the response of `service`. A malformed content type becomes application/octet-stream.
  * @throws {HttpError} 502 when the bytes are no HttpBody
  */
 export function decodeHttpBody(service: string, message: Uint8Array): HttpBody {
@@ -47,14 +48,16 @@ export function decodeHttpBody(service: string, message: Uint8Array): HttpBody {
 }
 
 /**
- * Headers of raw bytes, which a service may have from anyone: a browser that shows them as a page does not run it as one of
- * this origin (https://www.w3.org/TR/CSP3/#directive-sandbox).
+ * Headers of raw bytes. A service may have got the bytes from anyone. With this header, a browser
+ * that shows them as a page does not run their scripts with the rights of the gateway's origin
+ * (https://www.w3.org/TR/CSP3/#directive-sandbox).
  */
 export const RAW_HEADERS: readonly string[] = ["Content-Security-Policy", "sandbox"];
 
 /**
- * A stream of raw bytes, of the content type of its first message. Where it fails it breaks off, having no place for an error.
- * @param decode gives what a message of the stream holds
+ * A stream of raw bytes, with the content type of its first message. The format has no place for an
+ * error, so the body breaks off when the stream fails.
+ * @param decode returns the raw bytes and content type of a message
  */
 export function rawChunks(decode: (message: Uint8Array) => HttpBody): StreamFormat {
   return {

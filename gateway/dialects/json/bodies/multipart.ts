@@ -1,28 +1,32 @@
 /**
- * A parser of `multipart/form-data` (RFC 7578, RFC 2046 §5.1). The content of a part is a view of the body, and every search
- * goes on where the last one ended: so the cost of a form is proportional to its length, whatever it holds.
+ * A parser of `multipart/form-data` (RFC 7578, RFC 2046 §5.1). The content of a part is a view of
+ * the body, and each search continues where the last one ended. So the cost of a form is
+ * proportional to its length, whatever it contains.
  */
 import { isUtf8 } from "node:buffer";
 import { HttpError } from "../../../http/errors.js";
 
 export interface FormPart {
   readonly name: string;
-  /** Whether the part has a file name, and so is a file. */
+  /** Whether the part has a file name, and therefore is a file. */
   readonly isFile: boolean;
   /** A view of the body, not a copy. */
   readonly content: Buffer;
 }
 
-/** A part costs far more than its few bytes. */
+/** The limit exists because a part costs far more than its few bytes. */
 const MAX_PARTS = 1000;
-/** Most bytes of a part's headers. */
+/** Maximum bytes of a part's headers. */
 const MAX_HEAD = 8 * 1024;
 const DASHES = Buffer.from("--");
 const LINE_END = Buffer.from("\r\n");
 const HEAD_END = Buffer.from("\r\n\r\n");
 const [TAB, SPACE] = [0x09, 0x20];
 
-/** The parts, in their order; Content-Type names their boundary. @throws {HttpError} 400 when the body is no form */
+/**
+ * The parts, in their order. The content type names their boundary.
+ * @throws {HttpError} 400 when the body is no form
+ */
 export function* partsOf(contentType: string, body: Buffer): Generator<FormPart> {
   const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`);
   let at = afterFirst(body, delimiter);
@@ -46,7 +50,7 @@ function afterFirst(body: Buffer, delimiter: Buffer): number {
   return at + delimiter.length;
 }
 
-/** The offset of the next line; only white space may be left on this one. */
+/** The offset of the next line. The rest of this line may contain only white space. */
 function nextLine(body: Buffer, at: number): number {
   let end = at;
   while (body[end] === SPACE || body[end] === TAB) end++;
@@ -79,7 +83,10 @@ function partOf(part: Buffer, number: number): FormPart {
   return { name: name.replace(ESCAPED, decodeURIComponent), isFile, content: part.subarray(end + HEAD_END.length) };
 }
 
-/** The escapes that browsers write for quotes and line ends in names (https://html.spec.whatwg.org/#multipart-form-data). */
+/**
+ * The escapes that browsers write for quotes and line ends in names.
+ * https://html.spec.whatwg.org/#multipart-form-data
+ */
 const ESCAPED = /%(?:0A|0D|22)/g;
 
 const BOUNDARY = /^[\x20-\x7e]{0,69}[\x21-\x7e]$/;
@@ -90,10 +97,10 @@ function boundaryOf(contentType: string): string {
   throw new HttpError(400, "Content-Type must name the form's boundary: one, of 1 to 70 characters of ASCII");
 }
 
-/** `; name=value` or `; name="value"`; the last one may be empty. */
+/** `; name=value` or `; name="value"`. The last parameter may be empty. */
 const PARAMETER = /;[ \t]*(?:$|([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";]*))[ \t]*)/y;
 
-/** A header's parameters by name, in lower case; undefined where they are malformed or one is repeated. */
+/** A header's parameters by lower-case name; undefined if they are malformed or one is repeated. */
 function parametersOf(header: string): Map<string, string> | undefined {
   const parameters = new Map<string, string>();
   PARAMETER.lastIndex = header.indexOf(";");
@@ -102,7 +109,7 @@ function parametersOf(header: string): Map<string, string> | undefined {
     if (match === undefined) return undefined;
     if (name === undefined) break;
     if (parameters.has(name.toLowerCase())) return undefined;
-    // Before other characters browsers do not escape the backslash.
+    // Browsers do not escape a backslash before other characters.
     parameters.set(name.toLowerCase(), quoted?.replace(/\\(["\\])/g, "$1") ?? plain);
   }
   return parameters;

@@ -1,6 +1,6 @@
 /**
- * NDJSON, newline-delimited JSON (https://github.com/ndjson/ndjson-spec): a message a line. Where the stream fails, the last
- * line is an object with the error object as its only member:
+ * NDJSON, newline-delimited JSON (https://github.com/ndjson/ndjson-spec): one message per line. If
+ * the stream fails, the last line is an object whose only member is the error object:
  *
  *     {"message":"Hello Ada","msg":"Hello Ada"}
  *     {"error":{"Id":"helloworld","Code":401,"Detail":"…","Status":"Unauthorized"}}

@@ -1,8 +1,10 @@
 /**
- * The messages of a server-streaming endpoint as the body of a response, written as fast as the client reads them.
+ * The messages of a server-streaming endpoint as the body of a response, written as fast as the
+ * client reads them.
  *
- * The response begins with the first message, the end of an empty stream, or the first heartbeat of a silent one, since clients
- * give up on one that does not begin. A failure before that is an ordinary error with its own status; a later one is the last
+ * The response begins with the first message, at the end of an empty stream, or with the first
+ * heartbeat of a silent stream, because clients give up on a response that does not begin. An error
+ * before the response begins is an ordinary error with its own status. A later error is the last
  * frame.
  */
 import { type Metadata, NO_METADATA } from "../../../../src/call/metadata.js";
@@ -14,13 +16,19 @@ import { toErrorObject } from "./stream-error.js";
 
 /** How a stream of messages is written: NDJSON, server-sent events, or raw chunks. */
 export interface StreamFormat {
-  /** The header Content-Type of a body that begins with this message; undefined for a body that begins without one. */
+  /**
+   * The header Content-Type of a body that begins with this message. `first` is undefined if the
+   * body begins without a message.
+   */
   contentType(first: Uint8Array | undefined): string;
   /** @throws {HttpError} 502 when the bytes are not a message of the type */
   message(message: Uint8Array): string | Uint8Array;
-  /** The last frame of a stream that failed, with the error object; undefined where there is none, so that the body breaks off. */
+  /**
+   * The last frame of a stream that failed, with the error object. Undefined if the format has
+   * none: then the body breaks off.
+   */
   failure(error: string): string | undefined;
-  /** A frame without a message, to keep the connection open; undefined where there is none. */
+  /** A frame without a message that keeps the connection open; undefined if the format has none. */
   readonly heartbeat: string | undefined;
   /** The last frame of a stream that succeeded. */
   readonly end: string | undefined;
@@ -28,10 +36,13 @@ export interface StreamFormat {
 
 const DROPPED: BodySink = { write: () => true, end() {}, abort() {} };
 
-/** Opens the call at once. `contentType` resolves when the response may begin, and rejects with the failure before that. */
+/**
+ * Opens the call at once. `contentType` resolves when the response may begin, and rejects if the
+ * call fails before that.
+ */
 export class ResponseStream implements BodyStream, StreamCallListener {
   readonly contentType: Promise<string>;
-  /** The metadata that the service sent before its first message, as far as it may pass. */
+  /** The headers of the service, without those that may not pass (`Target.metadata`). */
   metadata: Metadata = NO_METADATA;
   readonly #options: StreamCallOptions;
   readonly #format: StreamFormat;
@@ -42,12 +53,12 @@ export class ResponseStream implements BodyStream, StreamCallListener {
   #begun = false;
   #sink: BodySink | undefined;
   /** Frames that came before the response began: a message, or the end. */
-  #held: (string | Uint8Array)[] = [];
-  /** The client reads no more for now. */
+  #pending: (string | Uint8Array)[] = [];
+  /** The client does not read at present. */
   #full = false;
   #over = false;
   #broken = false;
-  /** Of the service, which go out as those of HTTP/2. */
+  /** The trailers of the service. They are sent as trailers of HTTP/2. */
   #trailers: Metadata = NO_METADATA;
   #messages = 0;
   #bytes = 0;
@@ -71,7 +82,7 @@ export class ResponseStream implements BodyStream, StreamCallListener {
     this.#call.stop(error);
   }
 
-  /** Lets the call go on to its end, and drops what it answers. */
+  /** Lets the call run to its end, and discards its messages. */
   drop(): void {
     this.open(DROPPED);
     this.onDrain();
@@ -79,9 +90,9 @@ export class ResponseStream implements BodyStream, StreamCallListener {
 
   open(sink: BodySink): void {
     this.#sink = sink;
-    const held = this.#held;
-    this.#held = [];
-    for (const chunk of held) this.#full = !sink.write(chunk);
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const chunk of pending) this.#full = !sink.write(chunk);
     if (this.#over) this.#close(sink);
     else if (!this.#full) this.#call.resume();
   }
@@ -133,7 +144,7 @@ export class ResponseStream implements BodyStream, StreamCallListener {
     this.#begin(this.#format.contentType(first));
   }
 
-  /** A client that does not keep up needs no heartbeat: it has something to read. */
+  /** A client that reads too slowly needs no heartbeat: messages are waiting for it. */
   #beat(): void {
     const { heartbeat } = this.#format;
     if (heartbeat === undefined || this.#full) return;
@@ -143,7 +154,7 @@ export class ResponseStream implements BodyStream, StreamCallListener {
 
   #write(chunk: string | Uint8Array): void {
     this.#bytes += typeof chunk === "string" ? Buffer.byteLength(chunk) : chunk.length;
-    if (this.#sink === undefined) this.#held.push(chunk);
+    if (this.#sink === undefined) this.#pending.push(chunk);
     else this.#full = !this.#sink.write(chunk);
     if (this.#sink === undefined || this.#full) this.#call.pause();
   }

@@ -1,6 +1,7 @@
 /**
- * Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): a message an event, numbered from 1.
- * Where the stream fails, the last event is `error`, with the error object.
+ * Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): one event
+ * per message, numbered from 1. If the stream fails, the last event is `error`, with the error
+ * object.
  *
  *     id: 1
  *     data: {"message":"Hello Ada","msg":"Hello Ada"}
@@ -9,10 +10,11 @@
  *     id: complete
  *     data: {}
  *
- * Clients connect again when a stream ends, whether it broke or was complete. So a complete stream ends with an event
- * `complete`, whose ID they send in the header Last-Event-ID when they connect again; the 204 that they get then stops them.
- * The event has data, because clients such as npm's eventsource 3 and 4 forget the ID of an event without data, and would
- * start the stream again for ever. Because of its name it does not reach `onmessage`.
+ * Clients connect again when a stream ends, whether it broke or was complete. So a complete stream
+ * ends with an event `complete`. When clients connect again, they send its ID in the header
+ * Last-Event-ID, and get a 204, which stops them. The event has data, because clients such as npm's
+ * eventsource 3 and 4 forget the ID of an event without data, and would start the stream again for
+ * ever. Because of its name the event does not reach `onmessage`.
  */
 import type { StreamFormat } from "./response-stream.js";
 
@@ -34,8 +36,9 @@ const EVENTS = "text/event-stream";
 const LINES = "application/x-ndjson";
 
 /**
- * Whether a header Accept (RFC 9110 §12.5.1) prefers server-sent events to NDJSON. At equal weight NDJSON is preferred,
- * unless only events are named and NDJSON is covered by a wildcard. A header that accepts neither is ignored.
+ * Whether a header Accept (RFC 9110 §12.5.1) prefers server-sent events to NDJSON. At equal weight
+ * NDJSON is preferred, unless the header names only events and covers NDJSON by a wildcard. A
+ * header that accepts neither is ignored.
  */
 export function acceptsEvents(accept: string): boolean {
   const ranges = accept.toLowerCase().split(",").flatMap(readRange);
@@ -52,14 +55,19 @@ interface Range {
   readonly weight: number;
 }
 
-/** A media range with its weight, without its other parameters; none where it is malformed. */
+/**
+ * A media range with its weight, without its other parameters; an empty list if it is malformed.
+ */
 function readRange(text: string): Range[] {
   const [type = "", ...parameters] = text.split(";").map((part) => part.trim());
   const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "1";
   return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? [{ type, weight: Number(weight) }] : [];
 }
 
-/** The weight of the most precise range that covers a type, and its precision: 3 for the type itself, 0 where none covers it. */
+/**
+ * The weight of the most precise range that covers a type, and its precision: 3 for the type
+ * itself, 0 if no range covers it.
+ */
 function preferenceFor(
   type: string,
   ranges: readonly Range[],
@@ -72,7 +80,7 @@ function preferenceFor(
   return { weight: 0, precision: 0 };
 }
 
-/** Whether a client, by its header Last-Event-ID, has received the stream to its end. */
+/** Whether a client has received the stream to its end, according to its header Last-Event-ID. */
 export function isComplete(lastEventId: string): boolean {
   return lastEventId === COMPLETE;
 }

@@ -1,6 +1,7 @@
 /**
- * Uploads: calls of an endpoint that takes a stream of `google.api.HttpBody` and answers once. The body of a POST is sent on
- * as it arrives and as fast as the service takes it: a message a piece, the content type in the first.
+ * Uploads: calls of an endpoint that takes a stream of `google.api.HttpBody` and responds once. The
+ * body of a POST is passed on as it arrives, and as fast as the service takes it. Each chunk is one
+ * message; the first message has the content type.
  */
 import { type Metadata, NO_METADATA } from "../../../../src/call/metadata.js";
 import type { ChunkFlow, ChunkReader } from "../../../http/body.js";
@@ -10,10 +11,11 @@ import { StreamCall, type StreamCallListener, type StreamCallOptions } from "../
 import type { HttpBody } from "../bodies/http-body.js";
 
 /**
- * Sends the body of a request and waits for the one answer.
- * @param toMessage the message in wire bytes that a piece becomes
- * @throws {StatusError} (rejects) as the service ended the call, or UNAVAILABLE when it could not be reached
- * @throws {HttpError} (rejects) 502 when it answered with no message or with several, or the failure of the body
+ * Sends the body of a request, and waits for the single response.
+ * @param toMessage makes a message in wire bytes from a chunk
+ * @throws {StatusError} (rejects) the service's error, or UNAVAILABLE if the service could not be
+ * reached
+ * @throws {HttpError} (rejects) 502 if it sent no response or several; or the error of the body
  * @throws {Error} (rejects) the reason for which the call was ended early
  */
 export function upload(
@@ -34,11 +36,11 @@ class Upload implements ChunkReader, StreamCallListener {
   readonly #options: StreamCallOptions;
   readonly #call: StreamCall;
   readonly #flow: ChunkFlow;
-  /** Of the body; undefined once it has been sent. */
+  /** The content type of the body; undefined once it has been sent. */
   #contentType: string | undefined;
   #headers: Metadata = NO_METADATA;
   #response: Uint8Array = NOTHING;
-  #answers = 0;
+  #responses = 0;
 
   constructor(
     request: GatewayRequest,
@@ -84,7 +86,7 @@ class Upload implements ChunkReader, StreamCallListener {
 
   onMessage(message: Uint8Array): void {
     this.#response = message;
-    this.#answers++;
+    this.#responses++;
   }
 
   onClose(error: Error | undefined, trailers: Metadata): void {
@@ -92,7 +94,7 @@ class Upload implements ChunkReader, StreamCallListener {
     this.#flow.stop();
     onMetadata(target.metadata.select(this.#headers), target.metadata.select(trailers));
     if (error !== undefined) this.reject(error);
-    else if (this.#answers === 1) this.resolve(this.#response);
-    else this.reject(notOneMessage(this.#service, this.#answers));
+    else if (this.#responses === 1) this.resolve(this.#response);
+    else this.reject(notOneMessage(this.#service, this.#responses));
   }
 }

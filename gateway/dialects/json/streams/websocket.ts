@@ -1,9 +1,11 @@
 /**
- * A streaming call on a WebSocket: one JSON message a text frame in both directions, each side as fast as the other reads.
+ * A streaming call on a WebSocket: one JSON message per text frame in both directions. Each side
+ * sends as fast as the other reads.
  *
- * WebSockets have no half-close, so an empty text frame says that the client sends no more. The gateway closes: with 1000
- * when the call succeeded; else with 4000 plus the HTTP status and the Detail as the reason, after the error object as the
- * last text frame. A client that closes first ends the call.
+ * WebSockets have no half-close, so an empty text frame says that the client sends no more. If the
+ * call succeeds, the gateway closes with 1000. If it fails, the gateway sends the error object as
+ * the last text frame, and closes with 4000 plus the HTTP status and with the Detail as the reason.
+ * A client that closes first ends the call.
  */
 import { HttpError, MissingTypesError, notOneMessage } from "../../../http/errors.js";
 import type { MessageSocket, SocketSession } from "../../../http/message.js";
@@ -12,16 +14,16 @@ import { EMPTY_OBJECT, writeJson } from "../message.js";
 import { toErrorObject } from "./stream-error.js";
 
 const OK = 1000;
-/** Codes from here on are the application's own (RFC 6455 §7.4.2). */
+/** Codes from 4000 on are reserved for applications (RFC 6455 §7.4.2). */
 const FIRST_STATUS = 4000;
-/** Most bytes of a close reason (RFC 6455 §5.5.1). */
+/** Maximum bytes of a close reason (RFC 6455 §5.5.1). */
 const MAX_REASON = 123;
 
 export class WebSocketCall implements SocketSession {
   readonly #options: StreamCallOptions;
   #socket: MessageSocket | undefined;
   #call: StreamCall | undefined;
-  /** The client sends no more. */
+  /** The client sends no more messages. */
   #ended = false;
   #over = false;
   #received = 0;
@@ -71,7 +73,10 @@ export class WebSocketCall implements SocketSession {
     if (target.endpoint.shape === "server_streaming") this.#end();
   }
 
-  /** A client that sends no message where one is needed means an empty one, as with a POST without a body. */
+  /**
+   * If the endpoint needs a message and the client sent none, the message is empty, as in a POST
+   * without a body.
+   */
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -1,4 +1,5 @@
-// No service takes a path of Portico's own: not by a binding that has the path literally, and not by a wildcard.
+// No service can take a built-in route: neither by a binding with the same literal path, nor by a
+// wildcard.
 import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import {
@@ -26,7 +27,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PU
 const HTTP = 72_295_728;
 const WILDCARDS = ["/**", "/{a}", "/{a}/{b}", "/{a}/**", "/v1/{a}", "/v1/{a}/{b}", "/v1/{a=**}", "/{a=**}/x"];
 
-/** A method of HTTP, `*` for any, and a template. */
+/** An HTTP method, `*` for any, and a template. */
 type Rule = readonly [kind: string, path: string];
 
 /** A service with an endpoint for each group of bindings. */
@@ -65,7 +66,7 @@ function pages(t: Test): Pages {
   return new Pages({ folder: t.testdir(document) });
 }
 
-/** Every path that the gateway declares as its own, and one below each. */
+/** Every path that the gateway declares as built-in, and one path below each. */
 function builtInRoutesOf(it: Deployment, pages: Pages): string[] {
   const { catalog, guard, health } = it;
   const roots = [health, pages, new ServedDocuments({ catalog, guard })].flatMap((own) => own.roots);
@@ -78,11 +79,11 @@ function builtInRoutesOf(it: Deployment, pages: Pages): string[] {
   const below = [...roots, ...services, MCP_PATH].flatMap((root) => (root === "/" ? [] : [`${root}/nothing/here`]));
   const wellKnown = ["/.well-known/oauth-authorization-server", "/.well-known/security.txt"];
   const paths = [...roots, ...called, ...services, ...below, MCP_PATH, ...METADATA_PATHS, ...wellKnown];
-  // Of Portico's gRPC services, those that the gateway answers have a path of their own alone.
+  // The built-in gRPC services of the gateway have only their gRPC path.
   return [...new Set(paths)].filter((path) => !/^(?:\/v1)?\/gateway\//.test(path));
 }
 
-t.test("every own path of the gateway goes before every binding", async (t) => {
+t.test("every built-in route has precedence over every binding", async (t) => {
   const own = pages(t);
   const first = await deploy(t.testdir(), { flags: { lease: "60s" }, own: [own] });
   const paths = builtInRoutesOf(first, own);
@@ -114,7 +115,7 @@ t.test("every own path of the gateway goes before every binding", async (t) => {
   t.equal((await ask(it.handler, { target: "/favicon.ico" })).status, 404);
 });
 
-t.test("who adds such a binding is told, in the gateway's log", async (t) => {
+t.test("the gateway's log reports such a binding", async (t) => {
   const rules = [
     [["GET", "/{a=**}"]],
     [["GET", "/v1/{a}"]],

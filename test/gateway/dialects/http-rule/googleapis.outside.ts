@@ -1,5 +1,5 @@
-// The annotations of Google's own APIs (npm's google-proto-files): each is served without a problem, and found at its path. A
-// sample, and all of them where `npm run test:full` says so.
+// The annotations of Google's own APIs (npm's google-proto-files). Each is served without a
+// problem, and found at its path. The test runs a sample; `npm run test:full` runs all of them.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ function compile(names: readonly string[]): Buffer {
   });
 }
 
-/** A path that a binding matches, and the values of its variables there. */
+/** A path that a binding matches, and the values of its variables in that path. */
 function exampleOf({ template }: Binding): { readonly path: string; readonly values: readonly string[] } {
   const parts = template.segments.map((segment) =>
     typeof segment === "string" ? segment : segment === ONE ? "1" : "x/y",
@@ -80,7 +80,7 @@ for (let at = 0; at < files.length; at += 50) {
   });
 }
 
-t.test("the library and Pub/Sub answer at their paths", async (t) => {
+t.test("the library and Pub/Sub respond at their paths", async (t) => {
   const names = [
     "google.example.library.v1.LibraryService",
     "google.pubsub.v1.Publisher",

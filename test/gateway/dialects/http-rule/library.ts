@@ -1,4 +1,4 @@
-/** The service of library.proto. Messages stay bytes, since it hands back what it was sent. */
+/** The service of library.proto. Messages stay bytes, because it returns its requests. */
 import { Code, StatusError } from "../../../../src/errors.js";
 import { part, type Service } from "../../../../src/rpc/service.js";
 import { BYTES } from "../../../rpc/raw-service.js";
@@ -30,7 +30,7 @@ export function createEverything(): Service {
   };
 }
 
-/** Makes the service, as of another name where one is given. */
+/** Makes the service, with another name if one is given. */
 export function createLibrary(name = "library", bindingPrefix = ""): Service {
   return {
     name,

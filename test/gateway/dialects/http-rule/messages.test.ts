@@ -1,4 +1,5 @@
-// What a request at a binding's path becomes: fields from the path, the body and the query, and the answer's own form.
+// What a request at a binding's path becomes: fields from the path, the body and the query, and the
+// form of the response.
 import t from "tap";
 import { ask, deploy } from "../../deployment.js";
 import { createLibrary } from "./library.js";
@@ -12,9 +13,9 @@ interface Case {
   readonly target: string;
   readonly body?: string;
   readonly type?: string;
-  /** The fields of the request that arrived, without those that are zero. */
+  /** The fields of the request that arrived, except fields that are zero. */
   readonly arrives?: object;
-  /** The body of the answer, where it is not the request. */
+  /** The body of the response, if it is not the request. */
   readonly responses?: string;
   readonly refused?: readonly [status: number, detail: RegExp];
 }
@@ -50,7 +51,7 @@ const CASES: readonly Case[] = [
     arrives: { since: "2026-11-22T10:00:00Z", number: 42, kind: "NOVEL", flag: true, data: "AAH/" },
   },
   {
-    title: "a number in a path that is none",
+    title: "a value in a path that is not a number",
     target: "/lib/shelves/x/books/b",
     refused: [400, /^shelf: expected an integer/],
   },
@@ -76,7 +77,7 @@ const CASES: readonly Case[] = [
     arrives: { name: "shelves/1", byId: { a: { title: "b", author: { name: "c" } }, d: { id: "e" } } },
   },
   {
-    title: "a map of messages beside a body",
+    title: "a map of messages in addition to a body",
     method: "POST",
     target: "/lib/shelves/4/books?byId[a].title=b&labels[c]=d",
     body: '{"id":"1"}',
@@ -125,7 +126,7 @@ const CASES: readonly Case[] = [
   { title: "a broken percent-encoding", target: "/lib/shelves/%f", refused: [400, /percent-encoding/] },
   { title: "a verb", method: "DELETE", target: "/lib/shelves/1:purge", arrives: { name: "shelves/1" } },
   {
-    title: "a body where none is read",
+    title: "a body at a path that reads none",
     target: "/lib/shelves/1:purge",
     method: "DELETE",
     body: "{}",
@@ -148,7 +149,7 @@ const CASES: readonly Case[] = [
   },
   { title: "an empty body", method: "POST", target: "/lib/all" },
   {
-    title: "a query beside the whole body",
+    title: "a query in addition to the whole body",
     method: "PUT",
     target: "/lib/all/n?shelf=1",
     body: "{}",
@@ -191,14 +192,14 @@ const CASES: readonly Case[] = [
     refused: [400, /^book\.id: this field is the body/],
   },
   {
-    title: "a body that reaches beside its field",
+    title: "a body that sets other fields than its own",
     method: "POST",
     target: "/lib/shelves/4/books",
     body: '{},"tags":["x"]',
     refused: [400, /^line 1, column 3: expected nothing after the value/],
   },
   {
-    title: "the place of an error is that in the body",
+    title: "an error names its place in the body",
     method: "POST",
     target: "/lib/shelves/4/books",
     body: '{"author":{"id":7}}',
@@ -233,14 +234,14 @@ const CASES: readonly Case[] = [
     arrives: { since: "2026-11-22T10:00:00Z" },
   },
   {
-    title: "the path's member of a oneof goes before the body's",
+    title: "the path's member of a oneof replaces the body's",
     method: "PUT",
     target: "/lib/left/a",
     body: '{"right":"b"}',
     arrives: { left: "a" },
   },
   {
-    title: "a zero in the path goes before the body's value",
+    title: "a zero in the path replaces the body's value",
     method: "PUT",
     target: "/lib/deep/a/0",
     body: '{"shelf":5,"book":{"id":"i","author":{"id":"x","name":"N"}}}',
@@ -256,7 +257,7 @@ const CASES: readonly Case[] = [
     arrives: { name: "f", shelf: "2", file: { contentType: "application/pdf", data: "JVBERg==" } },
   },
   {
-    title: "raw bytes both ways",
+    title: "raw bytes in both directions",
     method: "POST",
     target: "/lib/raw",
     body: "<a>",
@@ -270,13 +271,13 @@ const CASES: readonly Case[] = [
   { title: "HEAD where GET is bound", method: "HEAD", target: "/lib/shelves/1", arrives: { name: "shelves/1" } },
   { title: "HEAD where it is bound itself", method: "HEAD", target: "/lib/head/n", arrives: { name: "n" } },
   {
-    title: "GET where HEAD alone is bound",
+    title: "GET if only HEAD is bound",
     target: "/lib/head/n",
     refused: [405, /must be one of HEAD, OPTIONS, not GET/],
   },
 
   {
-    title: "a message as the answer",
+    title: "a message as the response",
     target: "/lib/parts/book?book.id=1",
     responses: '{"id":"1","name":"","title":""}',
   },
@@ -284,13 +285,13 @@ const CASES: readonly Case[] = [
   { title: "a list as the answer", target: "/lib/parts/tags?tags=a&tags=b", responses: '["a","b"]' },
   { title: "an empty list as the answer", target: "/lib/parts/tags", responses: "[]" },
   {
-    title: "a number as the answer",
+    title: "a number as the response",
     target: "/lib/parts/shelf?shelf=9007199254740993",
     responses: '"9007199254740993"',
   },
   { title: "an absent time as the answer", target: "/lib/parts/since", responses: "null" },
   {
-    title: "raw bytes in a field as the answer",
+    title: "raw bytes in a field as the response",
     method: "POST",
     target: "/lib/parts/file",
     body: '{"file":{"contentType":"text/css","data":"YQ=="}}',
@@ -323,7 +324,7 @@ for (const {
   });
 }
 
-t.test("the content type of raw bytes is the service's", async (t) => {
+t.test("the service sets the content type of raw bytes", async (t) => {
   const headers = ["Content-Type", "text/html"];
   const response = await ask(handler, { method: "POST", target: "/lib/raw", headers, body: "x" });
   t.match(response.headers, { "content-type": "text/html", "content-security-policy": "sandbox" });

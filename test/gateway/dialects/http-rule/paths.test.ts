@@ -1,10 +1,11 @@
-// Which endpoint a binding's path calls, who may call it there, and what the operator is told of bindings that are not served.
+// Which endpoint a binding's path calls, who may call it there, and how bindings that are not
+// served are reported to the operator.
 import t from "tap";
 import { until } from "../../../support/until.js";
 import { ask, deploy, login, post } from "../../deployment.js";
 import { createEverything, createLibrary } from "./library.js";
 
-t.test("the rules decide by the endpoint, at its bindings as elsewhere", async (t) => {
+t.test("the rules decide by the endpoint, at its bindings as at its other paths", async (t) => {
   const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary()] });
   t.teardown(it.close);
   t.equal((await ask(it.handler, { target: "/lib/shelves/1" })).status, 200);
@@ -23,7 +24,7 @@ t.test("the rules decide by the endpoint, at its bindings as elsewhere", async (
   t.match(logged, { endpoint: "library:Library.Get", path: undefined }, "no value of the path is logged");
 });
 
-t.test("below /v1/ a token is needed, in whichever way that is written", async (t) => {
+t.test("a path below /v1/ needs a token, in every spelling", async (t) => {
   const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary(), createEverything()] });
   t.teardown(it.close);
   const token = await login(it.handler, "admin");
@@ -42,7 +43,7 @@ t.test("below /v1/ a token is needed, in whichever way that is written", async (
   t.equal((await ask(it.handler, { target: "/lib/shelves/1", headers: bad })).status, 200, "elsewhere it is nobody's");
 });
 
-t.test("a prefix stands before each path, so that no token is needed below it", async (t) => {
+t.test("each path has the prefix in front, so that it needs no token", async (t) => {
   const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary("library", "/api")] });
   t.teardown(it.close);
   t.equal((await ask(it.handler, { target: "/api/v1/lib/shelves/1" })).status, 200);
@@ -50,7 +51,7 @@ t.test("a prefix stands before each path, so that no token is needed below it", 
   t.equal((await ask(it.handler, { target: "/lib/shelves/1" })).status, 404);
 });
 
-t.test("the path of an endpoint by its name, and Portico's own paths, go before bindings", async (t) => {
+t.test("the path of an endpoint by its name, and built-in routes, have precedence over bindings", async (t) => {
   const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createEverything(), createLibrary()] });
   t.teardown(it.close);
   const everything = await ask(it.handler, { target: "/some/path" });
@@ -63,7 +64,7 @@ t.test("the path of an endpoint by its name, and Portico's own paths, go before 
   }
 });
 
-t.test("another method is refused with those that the path has", async (t) => {
+t.test("another method is refused with the list of the path's methods", async (t) => {
   const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary()] });
   t.teardown(it.close);
   const refused = await ask(it.handler, { method: "POST", target: "/lib/shelves/1" });
@@ -73,7 +74,7 @@ t.test("another method is refused with those that the path has", async (t) => {
   t.equal((await ask(it.handler, { target: "/lib/nothing/here" })).status, 404);
 });
 
-t.test("bindings that are not served as declared are told when the service joins", async (t) => {
+t.test("bindings that are not served as declared are reported when the service joins", async (t) => {
   const it = await deploy(t.testdir(), { flags: { lease: "60s" }, services: [createLibrary()] });
   t.teardown(it.close);
   const told = (service: string) =>

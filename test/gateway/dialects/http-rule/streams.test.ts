@@ -1,4 +1,5 @@
-// Streams at bindings' paths, over real connections: answers as NDJSON or events, the body of one request as an upload.
+// Streams at bindings' paths, over real connections: responses as NDJSON or events, and the body of
+// one request as an upload.
 import { once } from "node:events";
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import { text } from "node:stream/consumers";
@@ -25,7 +26,7 @@ async function ask(path: string, { method = "GET", headers = {}, body }: Asked =
 
 const JSON_BODY = { "content-type": "application/json" };
 
-t.test("a stream of answers is NDJSON", async (t) => {
+t.test("a stream of responses is NDJSON", async (t) => {
   const { status, headers, body } = await ask("/lib/shelves/1/list?shelf=2");
   t.equal(status, 200);
   t.equal(headers["content-type"], "application/x-ndjson");
@@ -37,13 +38,13 @@ t.test("a stream of answers is NDJSON", async (t) => {
   for (const line of lines) t.match(line, { name: "shelves/1", shelf: "2" });
 });
 
-t.test("a stream of answers is events where the client asks for those", async (t) => {
+t.test("a stream of responses is events if the client asks for them", async (t) => {
   const { headers, body } = await ask("/lib/shelves/1/list", { headers: { accept: "text/event-stream" } });
   t.match(headers["content-type"], /^text\/event-stream/);
   t.equal(body.match(/^data: \{"name":"shelves\/1"/gm)?.length, 3);
 });
 
-t.test("each answer of a stream is the field that the binding names", async (t) => {
+t.test("each response of a stream is the field that the binding names", async (t) => {
   const { body } = await ask("/lib/shelves/1/tags?tags=a&tags=b");
   t.equal(body.trim(), '["a","b"]\n["a","b"]\n["a","b"]');
 });
@@ -59,7 +60,7 @@ t.test("a stream of raw bytes in a field is one body", async (t) => {
   t.match(response, { status: 200, headers: { "content-type": "text/css" }, body: "ababab" });
 });
 
-t.test("the pieces of an upload each have the fields of path and query", async (t) => {
+t.test("each chunk of an upload has the fields of path and query", async (t) => {
   const headers = { "content-type": "text/plain" };
   const { status, body } = await ask("/lib/upload/n/b1?shelf=4", { method: "PUT", headers, body: "some bytes" });
   t.equal(status, 200);

@@ -1,4 +1,5 @@
-// A body that came in pieces is put together where the one before it was; what was read of that one stays as it is.
+// A body that arrived in chunks is joined in the buffer of the body before. Messages that were read
+// from the earlier body do not change.
 import { fromBinary, toJson } from "@bufbuild/protobuf";
 import t from "tap";
 import type { Target } from "../../../../gateway/catalog/target.js";
@@ -47,7 +48,7 @@ const KINDS: [
   ],
 ];
 
-/** As many bytes as are put together in the same place, a piece more, and far more. */
+/** Two sizes that fit in the buffer (256 KiB) in which chunks are joined, and one that does not. */
 const SIZES = [10, 60_000, 300_000];
 
 for (const [kind, typeName, contentType, body, fields] of KINDS) {

@@ -1,4 +1,5 @@
-// Who may list and call tools: the rules decide, as for every other call; a token that is not valid is always refused.
+// Who may list and call tools. The rules decide, as for every other call. An invalid token is
+// always refused.
 import t from "tap";
 import { createToken } from "../../../../src/call/token.js";
 import { ask, post as call, deploy, login } from "../../deployment.js";
@@ -17,19 +18,16 @@ const rule = (id: string, scope: string, access: string, resource: string, prior
 const greet = { name: "helloworld.Call", arguments: { name: "Ada" } };
 const METADATA = 'resource_metadata="http://portico.test/.well-known/oauth-protected-resource/mcp"';
 
-t.test(
-  "a caller is listed the endpoints that it may call, and never those of the authority or the registry",
-  async (t) => {
-    t.strictSame(await names(), [
-      ...["gone.Call", "gone.Stream", "helloworld.Call", "helloworld.Stream"],
-      ...["probe.Call", "probe.Tell", "probe.Fail", "probe.Break", "probe.Hang", "probe.Count"],
-      ...["probe.Closed.Call", "probe.Members.Call"],
-    ]);
-    t.match((await send(handler, "tools/call", { name: "auth.Login" })).body.error, { code: -32602 });
-  },
-);
+t.test("a caller gets a list of the endpoints that it may call, without the authority and the registry", async (t) => {
+  t.strictSame(await names(), [
+    ...["gone.Call", "gone.Stream", "helloworld.Call", "helloworld.Stream"],
+    ...["probe.Call", "probe.Tell", "probe.Fail", "probe.Break", "probe.Hang", "probe.Count"],
+    ...["probe.Closed.Call", "probe.Members.Call"],
+  ]);
+  t.match((await send(handler, "tools/call", { name: "auth.Login" })).body.error, { code: -32602 });
+});
 
-t.test("a token that nobody has is refused, although everyone may call", async (t) => {
+t.test("an unknown token is refused, although everyone may call", async (t) => {
   const { status, headers, body } = await send(handler, "tools/call", greet, { token: createToken("access") });
   t.equal(status, 401);
   t.equal(
@@ -39,7 +37,7 @@ t.test("a token that nobody has is refused, although everyone may call", async (
   t.match(body.error, { code: 401 });
 });
 
-t.test("a rule refuses a call without a token with 401, and with one 403", async (t) => {
+t.test("a rule refuses a call without a token with 401, and with a token with 403", async (t) => {
   await rule("no-greeting", "*", "DENIED", "service:helloworld:*", 10);
   await rule("no-greeting-public", "<public>", "DENIED", "service:helloworld:*", 10);
   const anonymous = await send(handler, "tools/call", greet);
@@ -63,7 +61,7 @@ t.test("a rule refuses a call without a token with 401, and with one 403", async
   t.match(described.body.error, { code: -32602 }, "nor described");
 });
 
-t.test("a rule that grants to others alone refuses a valid token with 403, an ended one with 401", async (t) => {
+t.test("a rule that grants only to others refuses a valid token with 403, an invalid one with 401", async (t) => {
   await call(handler, "/v1/auth/Rules/Delete", { id: "default" }, admin);
   await rule("staff-only", "staff", "GRANTED", "service:probe:*", 0);
   const token = await login(handler, "admin");
@@ -85,7 +83,7 @@ t.test("a rule that grants to others alone refuses a valid token with 403, an en
   t.match(ended.headers["www-authenticate"], /^Bearer error="invalid_token"/);
 });
 
-t.test("where nothing may be called without a token, a list asks for one", async (t) => {
+t.test("if nothing may be called without a token, the response to a list request asks for one", async (t) => {
   const { status, headers } = await send(handler, "tools/list");
   t.equal(status, 401);
   t.equal(headers["www-authenticate"], `Bearer ${METADATA}`);
@@ -113,7 +111,7 @@ for (const [title, request, status] of REFUSED) {
   t.test(`${title}: ${status}`, async (t) => t.equal((await ask(handler, request)).status, status));
 }
 
-t.test("a page of another origin is refused, although PORTICO_CORS lets it call services", async (t) => {
+t.test("a cross-origin page is refused, although PORTICO_CORS lets it call services", async (t) => {
   const open = await deploy(t.testdir({ other: {} }), { flags: { cors: "*" } });
   t.teardown(() => open.close());
   const headers = ["Origin", "https://page.test"];

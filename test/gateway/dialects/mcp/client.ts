@@ -1,4 +1,7 @@
-/** A client of `POST /mcp`, which calls the handler as a function, and messages of both eras. */
+/**
+ * A client of `POST /mcp` that calls the handler as a function, and messages of the revisions with
+ * and without sessions.
+ */
 import type { RequestHandler } from "../../../../gateway/http/message.js";
 import { ask } from "../../deployment.js";
 
@@ -10,10 +13,10 @@ const META = {
 };
 
 export interface Sent {
-  /** Name, value, name, value … in place of those that the message asks for. */
+  /** Name, value, name, value … These replace the headers that the message needs. */
   readonly headers?: readonly string[];
   readonly token?: string;
-  /** In place of the message as JSON. */
+  /** Replaces the message as JSON. */
   readonly text?: string;
 }
 
@@ -24,7 +27,7 @@ export interface Answered {
   readonly body: any;
 }
 
-/** Sends a message of the revision without sessions, with the headers that go with it. */
+/** Sends a message of the revision without sessions, with its headers. */
 export function send(handler: RequestHandler, method: string, params: object = {}, sent: Sent = {}): Promise<Answered> {
   const { name } = params as { name?: unknown };
   const headers = [
@@ -34,7 +37,7 @@ export function send(handler: RequestHandler, method: string, params: object = {
   return post(handler, { jsonrpc: "2.0", id: 1, method, params: { _meta: META, ...params } }, { headers, ...sent });
 }
 
-/** Sends a message as an older client does, which has no headers of its own. */
+/** Sends a message of an earlier revision, which has no headers of its own. */
 export function sendOld(
   handler: RequestHandler,
   method: string,

@@ -1,4 +1,5 @@
-// The protocol's own conformance suites, and its official client: over HTTP and by `portico mcp`, in both eras.
+// The protocol's own conformance suites, and its official client: over HTTP and by `portico mcp`,
+// with and without sessions.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
@@ -11,12 +12,13 @@ import { createRule, scene } from "../json/streams/client.js";
 const scenery = await scene(t);
 const url = `http://127.0.0.1:${scenery.port}/mcp`;
 
-/** The suites need a newer Node than the oldest that Portico runs on. */
+/** The suites need a newer Node than the oldest version that Portico supports. */
 const NODE = "node@22.23.3";
 
 /**
- * Of the suites' scenarios those about what is offered here: tools. The others ask a server for prompts, resources, logging,
- * or tools of certain names that answer with images or questions.
+ * The scenarios of the suites about tools, which is what the gateway offers. The other scenarios
+ * ask a server for prompts, resources, logging, or tools of certain names that return images or
+ * questions.
  */
 const SUITES: { title: string; packages: string[]; scenarios: string[]; version?: string }[] = [
   {
@@ -32,7 +34,7 @@ const SUITES: { title: string; packages: string[]; scenarios: string[]; version?
   },
 ];
 
-/** Checks that need a tool of a certain name; the suite says of them that they could not be made. */
+/** Checks that need a tool of a certain name. The suite says that it could not run them. */
 const NOT_TESTABLE = new Set([
   "sep-2575-server-rejects-undeclared-capability",
   "sep-2575-missing-capability-http-400",

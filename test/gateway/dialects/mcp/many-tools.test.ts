@@ -1,4 +1,5 @@
-// A caller that may call more than 40 endpoints is listed three tools that find, describe and call them.
+// A caller that may call more than 40 endpoints gets a list of three tools that find, describe and
+// call them.
 import t from "tap";
 import { until } from "../../../support/until.js";
 import { deploy } from "../../deployment.js";
@@ -34,7 +35,7 @@ t.test("a search by a word of the description", async (t) => {
   t.equal(body.result.structuredContent.endpoints[0].description, "Greets a name.");
 });
 
-t.test("a search without a hit", async (t) => {
+t.test("a search without a result", async (t) => {
   const { body } = await callTool("search_endpoints", { query: "zebra" });
   t.strictSame(body.result.structuredContent, { endpoints: [], truncated: false });
 });
@@ -44,7 +45,7 @@ t.test("a description", async (t) => {
   t.match(body.result.structuredContent, { name: "helloworld.Call", inputSchema: { properties: { name: {} } } });
 });
 
-t.test("a call, by the finder and by its own name", async (t) => {
+t.test("a call, by call_endpoint and by its own name", async (t) => {
   const byFinder = await callTool("call_endpoint", { name: "helloworld.Call", arguments: { name: "Ada" } });
   t.equal(byFinder.body.result.structuredContent.message, "Hello Ada");
   const byName = await callTool("helloworld.Call", { name: "Ada" });
@@ -52,7 +53,7 @@ t.test("a call, by the finder and by its own name", async (t) => {
 });
 
 const WRONG: [title: string, name: string, args: object, message: RegExp][] = [
-  ["a name that is no string", "describe_endpoint", { name: 1 }, /params.arguments.name must be a string/],
+  ["a name that is not a string", "describe_endpoint", { name: 1 }, /params.arguments.name must be a string/],
   ["an unknown endpoint", "call_endpoint", { name: "nope.Nope" }, /Unknown tool: nope.Nope/],
   ["arguments that are a list", "call_endpoint", { name: "helloworld.Call", arguments: [] }, /must be an object/],
   ["a finder called by a finder", "call_endpoint", { name: "search_endpoints" }, /Unknown tool/],

@@ -1,4 +1,4 @@
-// The text of a member is found as JSON.parse finds its value, whatever stands around it.
+// The text of a member is found like its value by JSON.parse, whatever text is around it.
 import fc from "fast-check";
 import t from "tap";
 import { memberText } from "../../../../gateway/dialects/mcp/message.js";

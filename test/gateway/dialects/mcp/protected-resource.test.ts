@@ -1,4 +1,4 @@
-// At which address the gateway says that it is: the one that is set, else the one that the client used.
+// The gateway's address in the metadata: the configured one, or else the one that the client used.
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
@@ -18,7 +18,7 @@ const cases: [
   ["the host of the request", {}, ["Host", "door.test:8080"], "http://door.test:8080"],
   ["no host", {}, [], "http://localhost"],
   ["a port that speaks TLS", { httpTlsCert: "/cert.pem" }, ["Host", "door.test"], "https://door.test"],
-  ["the address that is set", { publicUrl: SET }, ["Host", "door.test"], SET],
+  ["the configured address", { publicUrl: SET }, ["Host", "door.test"], SET],
   ["a host that is forged", { publicUrl: SET }, ["Host", "evil.test", "X-Forwarded-Proto", "http"], SET],
 ];
 
@@ -35,7 +35,7 @@ for (const [what, options, headers, origin] of cases) {
 for (const [who, trustedProxies, scheme] of [
   ["a trusted proxy", "127.0.0.1", "https"],
   ["a client that forges the header", "none", "http"],
-  ["a client beside a trusted proxy", "192.0.2.1", "http"],
+  ["a client that is not the trusted proxy", "192.0.2.1", "http"],
 ] as const) {
   t.test(`X-Forwarded-Proto of ${who}`, async (t) => {
     const { gateway, close } = await deploy(t.testdir(), { flags: { trustedProxies } });

@@ -1,4 +1,5 @@
-// What a call of a tool answers: the answer as an object and as text, every digit of it, and an endpoint's error as a result.
+// The result of a tool call: the response as an object and as text, with every digit, and an
+// endpoint's error as a result.
 import t from "tap";
 import { deploy } from "../../deployment.js";
 import { type Answered, send } from "./client.js";
@@ -20,7 +21,7 @@ const callTool = (name: string, args: string): Promise<Answered> => {
   return send(handler, "tools/call", { name }, { text: message.replace('"arguments":0', `"arguments":${args}`) });
 };
 
-t.test("the answer, as an object and as text", async (t) => {
+t.test("the response, as an object and as text", async (t) => {
   const { status, body } = await callTool("probe.Call", '{"text":"ä\\"\\\\}{","words":["a","b"]}');
   t.equal(status, 200);
   const { structuredContent, content, isError } = body.result;
@@ -39,10 +40,10 @@ const FAILED: [title: string, name: string, args: string, code: number, detail: 
   ["an error of the endpoint", "probe.Fail", '{"code":5,"message":"no such book"}', 404, /no such book/],
   ["a code of the service's own", "probe.Fail", '{"code":2027,"message":"no such tuple"}', 500, /^no such tuple$/],
   ["a 401 of the endpoint", "probe.Fail", '{"code":16,"message":"log in there"}', 401, /log in there/],
-  ["an answer that is no message", "probe.Break", "{}", 502, /no probe.Fields/],
+  ["a response that is no message", "probe.Break", "{}", 502, /no probe.Fields/],
 ];
 for (const [title, name, args, code, detail] of FAILED) {
-  t.test(`${title} is a result that says so`, async (t) => {
+  t.test(`${title} becomes a result with the error`, async (t) => {
     const { status, body } = await callTool(name, args);
     t.equal(status, 200);
     t.equal(body.result.isError, true);
@@ -53,7 +54,7 @@ for (const [title, name, args, code, detail] of FAILED) {
   });
 }
 
-t.test("a call is logged as its endpoint", async (t) => {
+t.test("a tool call is logged as a call of its endpoint", async (t) => {
   await callTool("helloworld.Call", '{"name":"Ada"}');
   t.match(logged.at(-1), { endpoint: "helloworld:Helloworld.Call", dialect: "mcp", status: 200, namespace: "default" });
 });

@@ -1,4 +1,5 @@
-// Which revision a message is of, and what each answers: the one without sessions, and those that begin with `initialize`.
+// Which revision a message uses, and the responses in each: in the revision without sessions, and
+// in those that begin with `initialize`.
 import t from "tap";
 import { deploy } from "../../deployment.js";
 import { type Answered, post, STATELESS } from "./client.js";
@@ -78,7 +79,7 @@ const CASES: {
     data: { supported: all, requested: "1900-01-01" },
   },
   {
-    title: "an unknown revision in the header alone",
+    title: "an unknown revision only in the header",
     message: old("tools/list"),
     headers: ["MCP-Protocol-Version", "1900-01-01"],
     status: 400,
@@ -105,7 +106,7 @@ const CASES: {
     code: -32601,
   },
   {
-    title: "initialize with a revision that is spoken",
+    title: "initialize with a supported revision",
     message: old("initialize", {
       protocolVersion: "2025-06-18",
       capabilities: {},
@@ -114,7 +115,7 @@ const CASES: {
     result: { protocolVersion: "2025-06-18", capabilities: { tools: {} } },
   },
   {
-    title: "initialize with a revision that is not",
+    title: "initialize with an unsupported revision",
     message: old("initialize", { protocolVersion: "2024-11-05" }),
     result: { protocolVersion: "2025-11-25" },
   },
@@ -139,7 +140,7 @@ for (const { title, message, headers, status = 200, code, data, result } of CASE
   });
 }
 
-t.test("what is no JSON", async (t) => {
+t.test("a body that is not JSON", async (t) => {
   const { status, body } = await post(handler, undefined, { text: "{" });
   t.equal(status, 400);
   t.match(body, { error: { code: -32700 } });

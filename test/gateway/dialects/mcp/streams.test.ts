@@ -1,4 +1,5 @@
-// A tool whose endpoint answers with a stream: progress for each message, and a result with the first of them.
+// A tool whose endpoint returns a stream: progress for each message, and a result with the first
+// messages.
 import t from "tap";
 import type { BodyStream } from "../../../../gateway/http/body.js";
 import { HttpError } from "../../../../gateway/http/errors.js";
@@ -36,7 +37,7 @@ t.test("the messages, as progress and in the result", async (t) => {
   t.strictSame(JSON.parse(result.content[0].text), result.structuredContent);
 });
 
-t.test("no progress for who asks for none", async (t) => {
+t.test("no progress for a client that asks for none", async (t) => {
   const { text } = await call("feed.Count", { messages: "3" });
   t.equal(eventsOf(await text()).length, 1);
 });
@@ -49,7 +50,7 @@ t.test("a stream without an end: the result has the first thousand messages", as
   t.equal(result.isError, undefined);
 });
 
-t.test("long messages: no more of them than 256 KiB of JSON", async (t) => {
+t.test("long messages: at most 256 KiB of JSON", async (t) => {
   const { text } = await call("feed.Count", { messages: "1000000000", padding: 60_000 });
   const [{ result }] = eventsOf(await text());
   t.equal(result.structuredContent.messages.length, 4);
@@ -71,7 +72,7 @@ t.test("a stream that fails at once", async (t) => {
   t.equal(result.isError, true);
 });
 
-t.test("who accepts no event stream is told so", async (t) => {
+t.test("a client that accepts no event stream gets an error", async (t) => {
   const { status, text } = await call("feed.Count", {}, {}, { accept: "application/json" });
   t.equal(status, 406);
   t.match(JSON.parse(await text()).error, { code: 406 });
@@ -92,7 +93,7 @@ const META = {
   progressToken: 1,
 };
 
-t.test("a client that goes cancels the call, in the revision without sessions", async (t) => {
+t.test("in the revision without sessions, a client that disconnects cancels the call", async (t) => {
   const { response } = await call("feed.Count", { messages: "1", hang: true }, META, STATELESS);
   await until(response, /progress/);
   response.destroy();
@@ -100,7 +101,7 @@ t.test("a client that goes cancels the call, in the revision without sessions", 
   t.pass("it was cancelled");
 });
 
-t.test("in earlier revisions the call of a client that goes runs to its end", async (t) => {
+t.test("in earlier revisions, the call of a client that disconnects runs to its end", async (t) => {
   const produced = scenery.feed.produced;
   const body = {
     jsonrpc: "2.0",
@@ -130,7 +131,7 @@ t.test("in earlier revisions the call of a client that goes runs to its end", as
   const response = await scenery.handler(request);
   const stream = response.body as BodyStream;
   const never: string[] = [];
-  // The client reads nothing, and then goes.
+  // The client reads nothing, and then disconnects.
   stream.open({ write: () => false, end: () => never.push("end"), abort: () => never.push("abort") });
   abort(new HttpError(499, "The client has gone"));
   await scenery.feed.idle();

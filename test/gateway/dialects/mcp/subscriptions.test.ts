@@ -1,4 +1,5 @@
-// A client that listens is told when the list of its tools changes, by a rule or a service, and only then; with its token it ends.
+// A client that listens is notified only when the list of its tools changes, by a rule or a
+// service. The stream ends with the client's token.
 import t from "tap";
 import { until as holds } from "../../../support/until.js";
 import { login, post } from "../../deployment.js";
@@ -25,7 +26,7 @@ const listen = (notifications: object, token?: string) =>
 const ACKNOWLEDGED =
   /"notifications\/subscriptions\/acknowledged","params":\{"_meta":\{"io.modelcontextprotocol\/subscriptionId":"s"\},"notifications":\{"toolsListChanged":true\}/;
 const CHANGED = /"notifications\/tools\/list_changed"/;
-/** The line of the log about a request, once there is one. */
+/** The line of the log about a request, when it has been written. */
 const lineOf = async (requestId: unknown) => {
   const line = () => scenery.logged.find((one) => one.requestId === requestId);
   await holds(() => line() !== undefined);
@@ -33,7 +34,7 @@ const lineOf = async (requestId: unknown) => {
 };
 const deny = (id: string, resource: string) => ({ id, scope: "<public>", access: "DENIED", resource, priority: 10 });
 
-t.test("a rule that takes a tool away, and one that gives it back", async (t) => {
+t.test("a rule that removes a tool, and one that adds it again", async (t) => {
   const { status, response } = await listen({ toolsListChanged: true });
   t.equal(status, 200);
   await until(response, ACKNOWLEDGED);
@@ -56,7 +57,7 @@ t.test("a service that joins, and leaves", async (t) => {
   response.destroy();
 });
 
-t.test("who asks for nothing is told nothing; a rule that changes no list is not told", async (t) => {
+t.test("a client that asks for no notifications gets none, and a rule that changes no list causes none", async (t) => {
   const [silent, other] = await Promise.all([listen({}), listen({ toolsListChanged: true })]);
   await until(other.response, ACKNOWLEDGED);
   await createRule(scenery, deny("nowhere", "service:nowhere:*"));
@@ -78,7 +79,7 @@ t.test("a stream has a line in the log when it has ended", async (t) => {
   t.match(await lineOf(requestId), { method: "POST", dialect: "mcp", path: "/mcp", status: 499 });
 });
 
-t.test("it ends with the caller's token", async (t) => {
+t.test("a stream ends with the caller's token", async (t) => {
   const token = await login(handler, "admin");
   const { headers, text, isComplete } = await listen({ toolsListChanged: true }, token);
   const all = text();

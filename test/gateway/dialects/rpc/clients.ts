@@ -1,4 +1,7 @@
-/** Small clients of each dialect, over real sockets: what they hear is parsed again with each piece that comes. */
+/**
+ * Small clients of each dialect, over real sockets. They parse all that they have received again
+ * with each new chunk.
+ */
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:http2";
 import type { Writable } from "node:stream";
@@ -15,7 +18,7 @@ import {
   OWN_CODE,
 } from "../../../contract/dialect.js";
 
-/** What has come of a response. */
+/** The received part of a response. */
 interface Response {
   status: number;
   headers: IncomingHttpHeaders;
@@ -34,11 +37,11 @@ interface Dialect {
   readonly name: string;
   write(asked: Asked): Written;
   read(response: Response): Heard;
-  /** A message of a stream; undefined where streams are WebSockets. */
+  /** A message of a stream; undefined if streams are WebSockets. */
   readonly frame?: (message: Buffer) => Buffer;
 }
 
-/** A client by HTTP/1.1, or by HTTP/2. */
+/** A client over HTTP/1.1 or HTTP/2. */
 function clientOf(
   dialect: Dialect & Pick<DialectClient, "refusesUnknown" | "unknown" | "ownCode" | "converse">,
   address: Address,
@@ -59,7 +62,7 @@ function clientOf(
   };
 }
 
-/** A request whose headers are sent, and its body not yet. */
+/** A request whose headers have been sent, but not its body. */
 interface OpenRequest extends OpenCall {
   readonly body: Writable;
   /** Sends the headers without waiting for the body. */
@@ -122,13 +125,13 @@ function beginHttp2({ host, port }: Address, { path, headers }: Written, read: D
     response.body = Buffer.concat([response.body, chunk]);
   });
   stream.on("end", () => {
-    // One that is broken off ends, too.
+    // A stream that is broken off ends, too.
     if (session.destroyed) return;
     response.isOver = true;
     session.close();
   });
   const leave = (): void => {
-    stream.removeAllListeners("end"); // Node tells a stream that it destroys itself of its end.
+    stream.removeAllListeners("end"); // Node emits 'end' for a stream that it destroys.
     session.destroy();
   };
   return { body: stream, flush() {}, heard: () => read(response), pause: () => stream.pause(), leave };
@@ -148,7 +151,7 @@ function common({ token, namespace }: Asked): Record<string, string> {
 const encoded = (message: Asked["message"]): Buffer =>
   Buffer.isBuffer(message) ? message : Buffer.from(JSON.stringify(message));
 
-/** Messages are JSON, but for those that a test gives as bytes. */
+/** Messages are JSON, except messages that a test gives as bytes. */
 const subtype = (message: Asked["message"]): string =>
   Buffer.isBuffer(message) && message[0] !== 0x7b ? "proto" : "json";
 
@@ -204,7 +207,7 @@ const json: Dialect = {
   },
 };
 
-/** A WebSocket, by which JSON has the shapes in which the client sends a stream. */
+/** A WebSocket, with which the JSON dialect carries streams of request messages. */
 function webSocket({ host, port }: Address, asked: Omit<Asked, "message">): Conversation {
   const { path, headers } = json.write({ ...asked, message: {} });
   const { "content-type": _, ...others } = headers;
@@ -255,7 +258,7 @@ const endOf = ({ code, message = "", details = [] }: ConnectError): Heard["end"]
 
 const SUCCESS: Heard["end"] = { code: Code.OK, message: "", details: [] };
 
-/** Cuts a body into frames; what is incomplete is left out. */
+/** Splits a body into frames. An incomplete frame is left out. */
 function framesOf(body: Buffer): { readonly flag: number; readonly data: Buffer }[] {
   const frames: { flag: number; data: Buffer }[] = [];
   for (let at = 0; at + 5 <= body.length; ) {
@@ -277,7 +280,7 @@ function frame(message: Buffer, isCompressed: boolean): Buffer {
 
 const isStream = (path: string): boolean => path.startsWith("/feed.");
 
-/** Unary calls and streams, which Connect writes differently. */
+/** Unary calls and streams, which have different formats in Connect. */
 const connectDialect: Dialect = {
   name: "Connect",
   frame: (message) => frame(message, false),
@@ -359,7 +362,7 @@ function grpcDialect(name: string, type: string): Dialect {
   };
 }
 
-/** At the bindings of `test/support/bound.ts`. */
+/** The bindings are in `test/support/bound.ts`. */
 const httpRule: Dialect = {
   ...json,
   name: "google.api.http",

@@ -1,9 +1,10 @@
 /**
- * A server for connectrpc's conformance runner: Portico's port, with the real handler behind it, in front of the conformance
- * service that the runner's authors wrote on grpc-go. It reads a ServerCompatRequest from standard input and writes where it
- * listens to standard output, both as messages with their length before them.
+ * A server for connectrpc's conformance runner: Portico's port with the real handler, in front of
+ * the conformance service that the runner's authors wrote with grpc-go. It reads a
+ * ServerCompatRequest from standard input, and writes its address to standard output. Both messages
+ * have their length in front.
  *
- *     node server.js <program of grpcserver> <descriptors of the conformance service> <folder for data>
+ *     node server.js <grpcserver> <descriptors of its service> <data folder>
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync } from "node:fs";
@@ -16,12 +17,15 @@ import { deploy, login, post } from "../../deployment.js";
 
 const [grpcServer = "", descriptors = "", folder = ""] = process.argv.slice(2);
 
-/** Fields of ServerCompatRequest, and of the TLSCreds in it. */
+/** Fields of ServerCompatRequest, and of its TLSCreds. */
 interface Wanted {
   maxMessage: number;
-  /** The certificate that clients show, PEM; undefined where they show none. */
+  /**
+   * The certificate authority of the clients' certificates, PEM; undefined if clients send no
+   * certificate.
+   */
   ca?: Buffer | undefined;
-  /** The certificate and its key that the port may show, PEM; undefined where it speaks no TLS. */
+  /** The certificate and its key for the port, PEM; undefined without TLS. */
   cert?: Buffer;
   key?: Buffer;
 }
@@ -51,7 +55,7 @@ function readCredentials(message: Uint8Array): Pick<Wanted, "cert" | "key"> {
   return read;
 }
 
-/** The first message of a stream, which has its length before it. */
+/** The first message of a stream, which has its length in front. */
 async function readSized(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
@@ -62,7 +66,7 @@ async function readSized(stream: Readable): Promise<Buffer> {
   throw new Error("the message is incomplete");
 }
 
-/** A message with its length before it. */
+/** A message with its length in front. */
 function sized(message: Uint8Array): Buffer {
   const prefix = Buffer.alloc(4);
   prefix.writeUInt32BE(message.length);
@@ -93,8 +97,9 @@ async function startService(maxMessage: number): Promise<number> {
 }
 
 /**
- * Portico gives a unary call 30 s where the client sets no deadline, and tells the service. The runner takes that for a deadline
- * that the client set; its own are shorter than 20 s.
+ * Removes Portico's own deadline. If the client sets no deadline, Portico gives a unary call 30 s,
+ * and sends this deadline to the service. The runner would take it for a deadline of the client.
+ * The runner's own deadlines are shorter than 20 s.
  */
 function withoutOwnDeadline(channel: Channel): Channel {
   return {

@@ -1,12 +1,16 @@
-// connectrpc's conformance suite (https://github.com/connectrpc/conformance): its reference client against Portico's port, in
-// front of its reference server, which Portico calls by gRPC. It needs Go, once, to be installed. There are no known failures.
+// connectrpc's conformance suite (https://github.com/connectrpc/conformance). Its reference client
+// calls Portico's port, and Portico calls its reference server by gRPC. To install the suite, Go is
+// needed once. There are no known failures.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { buildDescriptors, conformanceProgram, MAX_TIME, runConformance } from "../../../outside/connectconformance.js";
 import { FULL } from "../../../support/full.js";
 
-/** What is run where time is short: each protocol, each shape, each kind of error, one compression; little of it over TLS. */
+/**
+ * The sample for short runs: each protocol, each shape, each kind of error and one compression, and
+ * few cases over TLS.
+ */
 const SAMPLE = [
   "Basic/**/Codec:CODEC_PROTO/Compression:COMPRESSION_GZIP/TLS:false/**",
   "TLS Client Certs/**/Codec:CODEC_PROTO/Compression:COMPRESSION_IDENTITY/**",

@@ -1,10 +1,12 @@
-// gRPC's interoperability cases: grpc-go's client through the HTTP port of a server to grpc-go's service. It needs Go, once, to be
-// installed.
+// gRPC's interoperability cases: grpc-go's client calls grpc-go's service through the HTTP port of
+// a server. To install them, Go is needed once.
 //
-// Left out are the cases that need Google's accounts or machines (compute_engine_creds, service_account_creds, jwt_token_creds,
-// per_rpc_creds, oauth2_auth_token, google_default_credentials, compute_engine_channel_credentials), orca_oob, which asks one backend
-// for its load, and pick_first_unary and orca_per_rpc, which fail at grpc-go's service without Portico, too: it names no server ID,
-// and the client knows loads only by a balancer of its own.
+// These cases are left out: cases that need Google's accounts or computers (compute_engine_creds,
+// service_account_creds, jwt_token_creds, per_rpc_creds, oauth2_auth_token,
+// google_default_credentials, compute_engine_channel_credentials); orca_oob, which asks one backend
+// for its load; and pick_first_unary and orca_per_rpc, which fail at grpc-go's service without
+// Portico, too. The service sends no server ID, and the client learns loads only from a balancer of
+// its own.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -40,7 +42,7 @@ async function startService(t: Test): Promise<number> {
   return port;
 }
 
-/** Starts Portico with the service, of which all metadata passes. */
+/** Starts Portico with the service. All metadata passes. */
 async function startPortico(t: Test, data: string, env: Record<string, string> = {}): Promise<Portico> {
   const target = `127.0.0.1:${await startService(t)}`;
   writeFileSync(join(data, "interop.binpb"), descriptors);
@@ -56,7 +58,7 @@ async function runCase(portico: Portico, name: string, more: readonly string[]):
   return run(client as string, ["-server_host", "127.0.0.1", "-server_port", port, "-test_case", name, ...more]);
 }
 
-/** Runs a case until the service has been found, then each of them once. */
+/** Runs a case until the service has been found, and then each case once. */
 async function runAll(t: Test, portico: Portico, more: readonly string[] = []): Promise<void> {
   await until(async () => (await runCase(portico, "empty_unary", more)).status === 0);
   for (const name of CASES) {

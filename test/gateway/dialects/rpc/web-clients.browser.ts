@@ -1,5 +1,5 @@
-// The clients for the web of gRPC-Web and of Connect, as their authors publish them, in a real browser: on a page of the
-// gateway's own origin and on one of another, over HTTP/1.1 and over HTTP/2 with TLS.
+// The published web clients of gRPC-Web and of Connect in a real browser: on a page of the
+// gateway's origin and on a cross-origin page, over HTTP/1.1 and over HTTP/2 with TLS.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
@@ -12,17 +12,17 @@ import { launch, trusting } from "../../web/browser.js";
 import { createRule, type Scene, scene } from "../json/streams/client.js";
 import { bundleClients, CLIENTS, EXPECTED } from "./web-pages.js";
 
-/** How long a client may take for all that it tries, in milliseconds. */
+/** Maximum time of all attempts of a client, in milliseconds. */
 const TIME = 60_000;
 
 interface TestGateway {
   readonly title: string;
-  /** Of the page; undefined for the gateway's own. */
+  /** The origin of the page; undefined for the gateway's own. */
   readonly origin?: string;
   readonly options?: DeployOptions;
 }
 
-t.test("the official clients for the web", async (t) => {
+t.test("the official web clients", async (t) => {
   const script = await bundleClients(t);
   const own = createAuthority("authority").issue("localhost");
   const browser = await launch(t, trusting(own));
@@ -35,7 +35,7 @@ t.test("the official clients for the web", async (t) => {
   for (const gateway of gateways) await t.test(gateway.title, (t) => tryAll(t, browser, gateway, script));
 });
 
-/** What is tried where there is time. */
+/** More gateways for full runs. */
 function moreGateways(origin: string): readonly TestGateway[] {
   return [
     { title: "on a page of the same origin" },
@@ -64,7 +64,9 @@ async function tryAll(t: Test, browser: Browser, { origin, options = {} }: TestG
   if (options.tls !== undefined) t.same(await protocolsOf(page, "/probe.Probe/Call"), ["h2"]);
 }
 
-/** Each call had its own dialect, and only one that is declared free of side effects was a GET. */
+/**
+ * Each call used its own dialect, and only a call that is declared free of side effects was a GET.
+ */
 function checkRequests(t: Test, { logged }: Scene): void {
   const calls = logged.filter(({ endpoint }) => /^(?:probe|feed):/.test(`${endpoint}`));
   t.same(new Set(calls.map(({ dialect }) => dialect)), new Set(["connect", "grpc-web"]));

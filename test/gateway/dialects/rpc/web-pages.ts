@@ -1,6 +1,6 @@
 /**
- * Pages for a browser with the clients for the web that the authors of gRPC-Web and of Connect publish, bundled from npm, with code
- * that @bufbuild/protoc-gen-es generates from probe.proto and feed.proto.
+ * Pages for a browser with the published web clients of gRPC-Web and of Connect, bundled from npm,
+ * with code that @bufbuild/protoc-gen-es generates from probe.proto and feed.proto.
  */
 import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -8,7 +8,7 @@ import { build } from "esbuild";
 import type { Test } from "tap";
 import { npmPackages } from "../../../outside/tools.js";
 
-/** What a client for the web says of a door: one member for each thing that it tried. */
+/** The results of a web client with a gateway: one member for each attempt. */
 export const EXPECTED = {
   unary: "Ada",
   stream: ["1", "2", "3"],
@@ -22,7 +22,10 @@ export const EXPECTED = {
   cancelled: true,
 };
 
-/** grpc-web reads messages of a stream one by one as text; as bytes it reads them all at the end of the response. */
+/**
+ * As text, grpc-web reads messages of a stream one by one. As bytes, it reads them all at the end
+ * of the response.
+ */
 export const CLIENTS = [
   { name: "connect-web: Connect, proto", isStreaming: true },
   { name: "connect-web: Connect, JSON", isStreaming: true },
@@ -33,9 +36,10 @@ export const CLIENTS = [
 ];
 
 /**
- * In the page: `tryClient({name, isStreaming, url, token})` tries one of CLIENTS and resolves with what EXPECTED has. Each client is adapted to
- * two functions, which reject with `{code, message, details}`: `unary(method, message, options)` and `stream(…)`, an async
- * iterable. Options: headers, timeoutMs, signal.
+ * In the page, `tryClient({name, isStreaming, url, token})` tries one of CLIENTS and resolves with
+ * an object like EXPECTED. Each client is adapted to two functions, which reject with `{code,
+ * message, details}`: `unary(method, message, options)` and `stream(…)`, an async iterable.
+ * Options: headers, timeoutMs, signal.
  */
 const SCRIPT = `
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -66,7 +70,7 @@ function ofConnect(transport) {
   };
 }
 
-/** By descriptors of methods, as protoc-gen-grpc-web generates them. */
+/** Uses descriptors of methods, as protoc-gen-grpc-web generates them. */
 function ofGrpcWeb(format, url) {
   const client = new GrpcWebClientBase({ format });
   const described = ({ parent, name, methodKind, input, output }) => [
@@ -129,7 +133,7 @@ const errorOf = (promise) => promise.then(
   ({ code, message, details = [] }) => ({ code, message, retryAfterSeconds: details[0]?.retryDelay && String(details[0].retryDelay.seconds) }),
 );
 
-/** How many messages came before the error, and the error. */
+/** How many messages arrived before the error, and the error. */
 async function brokenOff(messages) {
   let count = 0;
   try {
@@ -149,7 +153,7 @@ async function cancel({ stream }) {
   return messages.next().then(() => false, ({ code }) => code === 1);
 }
 
-/** With a message that the test can show. */
+/** An error with a message that the test can show. */
 export const toError = (thrown) => thrown instanceof Error ? thrown : new Error(JSON.stringify(thrown));
 
 export async function tryClient({ name, isStreaming, url, token }) {

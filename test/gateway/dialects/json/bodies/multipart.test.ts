@@ -48,7 +48,7 @@ const forms: [title: string, form: string, fields: object, type?: string][] = [
   ["a name as browsers write it", text("notes[%22\\%0D%0A%41]", "a") + END, { notes: { '"\\\r\n%41': "a" } }],
   ["a name with an escaped quote", text('notes[\\"]', "a") + END, { notes: { '"': "a" } }],
   [
-    "bytes that are said to be bytes",
+    "bytes that are declared as bytes",
     fileNamed("filename=f\r\nContent-Transfer-Encoding: binary", "file", "x") + END,
     { file: base64("x") },
   ],
@@ -111,7 +111,7 @@ const bad: [title: string, form: string, status: number, detail: RegExp, type?: 
   ["no end", text("title", "a"), 400, /does not end with --xyz--/],
   ["no end of the last part", text("title", "a").trimEnd(), 400, /does not end with --xyz--/],
   ["a line that only begins with the boundary", text("title", `a\r\n--xyzzy`) + END, 400, /at byte 63/],
-  ["an end with something behind it", `${END.trimEnd()}more`, 400, /at byte 7/],
+  ["an end followed by more bytes", `${END.trimEnd()}more`, 400, /at byte 7/],
   ["no form at all", "{}", 400, /no line --xyz/],
   ["no boundary", END, 400, /Content-Type must name .* boundary/, "multipart/form-data; charset=utf-8"],
   ["more than a body may have", file("file", "x".repeat(300_000)) + END, 413, /larger than 262144/],

@@ -1,5 +1,5 @@
-// Whoever is slow slows the other end, and nothing grows in between: not for a client that hardly reads an endless stream,
-// not for a service that hardly reads what a client sends.
+// A slow side slows the other side, and no buffer between them grows: neither for a client that
+// hardly reads an endless stream, nor for a service that hardly reads what a client sends.
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
@@ -11,7 +11,7 @@ const PADDING = 16 * 1024;
 const it = await scene(t);
 const ENDLESS = `/feed/count?padding=${PADDING}`;
 
-/** Resolves when a figure has stood still for some time. */
+/** Resolves when a number has not changed for some time. */
 async function settled(figure: () => number): Promise<number> {
   for (let last = -1; ; await sleep(150)) {
     const now = figure();
@@ -42,7 +42,7 @@ for (const [title, lines, request] of [
     const socket = dialRaw(it, lines);
     if (request !== undefined) socket.write(request);
     const produced = await settled(() => it.feed.produced);
-    // What the kernel takes for both ends of a connection, at most, and what waits here.
+    // The kernel's maximum for both ends of a connection, and the bytes that wait in the process.
     const held = (produced * PADDING) / MiB;
     t.ok(held < 16, `the service was stopped after ${produced} messages, ${held.toFixed(1)} MiB`);
     socket.read();
@@ -72,27 +72,30 @@ t.test("a client that reads slowly: the process does not grow", async (t) => {
   await it.feed.idle();
 });
 
-t.test("a client that reads 1 KiB/s of an endless stream: the service stands still, and the process too", async (t) => {
-  it.feed.produced = 0;
-  const socket = dialRaw(it, [`GET ${ENDLESS} HTTP/1.1`]);
-  const produced = await settled(() => it.feed.produced);
-  const before = process.memoryUsage().rss;
-  let read = 0;
-  for (let round = 0; round < 30; round++) {
-    read += (socket.read(102) as Buffer | null)?.length ?? 0;
-    await sleep(100);
-  }
-  const grown = (process.memoryUsage().rss - before) / MiB;
-  t.ok(read > 28 * 102, `${read} bytes were read in 3 s`);
-  t.equal(
-    it.feed.produced,
-    produced,
-    `${((produced * PADDING) / MiB).toFixed(1)} MiB wait, most of them in the system`,
-  );
-  t.ok(grown < 8, `resident size has grown by ${grown.toFixed(1)} MiB`);
-  socket.destroy();
-  await it.feed.idle();
-});
+t.test(
+  "a client that reads 1 KiB/s of an endless stream: the service pauses, and the process does not grow",
+  async (t) => {
+    it.feed.produced = 0;
+    const socket = dialRaw(it, [`GET ${ENDLESS} HTTP/1.1`]);
+    const produced = await settled(() => it.feed.produced);
+    const before = process.memoryUsage().rss;
+    let read = 0;
+    for (let round = 0; round < 30; round++) {
+      read += (socket.read(102) as Buffer | null)?.length ?? 0;
+      await sleep(100);
+    }
+    const grown = (process.memoryUsage().rss - before) / MiB;
+    t.ok(read > 28 * 102, `${read} bytes were read in 3 s`);
+    t.equal(
+      it.feed.produced,
+      produced,
+      `${((produced * PADDING) / MiB).toFixed(1)} MiB wait, most of them in the system`,
+    );
+    t.ok(grown < 8, `resident size has grown by ${grown.toFixed(1)} MiB`);
+    socket.destroy();
+    await it.feed.idle();
+  },
+);
 
 t.test("a service that does not read: the client is not read", async (t) => {
   const { socket } = await dial(it, "/feed/stall");
@@ -112,7 +115,7 @@ t.test("a service that does not read: the client is not read", async (t) => {
   socket.terminate();
 });
 
-t.test("a client that pings without end, and takes no answer, is cut", async (t) => {
+t.test("a client that sends endless pings and reads no pongs is disconnected", async (t) => {
   const { socket, closed } = await dial(it, "/feed/chat");
   socket.pause();
   let pings = 0;

@@ -8,7 +8,7 @@ import { checkPrompt, dial, logLine, open, scene } from "./client.js";
 const it = await scene(t);
 const NAME = "feed:Feed.Count";
 
-/** How long the service takes to hear of what `leave` does. */
+/** How long after `leave` the service learns that the call has ended, in milliseconds. */
 async function hears(leave: () => void): Promise<number> {
   const over = inTime(once(it.feed, "over"), "the end of the call at the service");
   const before = performance.now();

@@ -1,4 +1,7 @@
-/** Clients of streams, and the Portico they call: that of the gateway's tests, with the service feed. */
+/**
+ * Clients of streams, and the Portico that they call: the deployment of the gateway's tests, with
+ * the service feed.
+ */
 import { once } from "node:events";
 import {
   type ClientRequest,
@@ -35,14 +38,14 @@ export interface Ask {
   readonly body?: unknown;
 }
 
-/** A response whose headers have come. */
+/** A response whose headers have arrived. */
 export interface Opened {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly response: Readable;
-  /** All that comes, until the end or a break. */
+  /** The text of the body, until its end or a break. */
   text(): Promise<string>;
-  /** Whether it has come to its end, once it is over. */
+  /** Whether the body has arrived completely, when the response is over. */
   isComplete(): boolean;
 }
 
@@ -51,7 +54,10 @@ const OVER_HTTP2 = process.env.TEST_HTTP_VERSION === "2";
 /** The headers that say that the length of a body is not known. */
 export const OF_UNKNOWN_LENGTH = OVER_HTTP2 ? { "content-length": undefined } : { "transfer-encoding": "chunked" };
 
-/** Opens a stream over HTTP, in the version that the variable TEST_HTTP_VERSION says; resolves when its headers have come. */
+/**
+ * Opens a stream over HTTP, in the version of the environment variable TEST_HTTP_VERSION. Resolves
+ * when the headers have arrived.
+ */
 export async function open(scene: Scene, path: string, ask: Ask = {}): Promise<Opened> {
   if (OVER_HTTP2) return openHttp2(scene, path, ask);
   const { port } = scene;
@@ -63,20 +69,20 @@ export async function open(scene: Scene, path: string, ask: Ask = {}): Promise<O
     method: method ?? (body === undefined ? "GET" : "POST"),
     headers: { ...typed, ...headers },
   });
-  outgoing.on("error", () => {}); // Told by the response, or by `once` below.
+  outgoing.on("error", () => {}); // The response, or `once` below, reports it.
   outgoing.on("upgrade", (response, socket) => {
-    outgoing.emit("response", response); // So that a test says that it was not refused, instead of waiting for that.
+    outgoing.emit("response", response); // So a test fails at once if the upgrade is not refused.
     socket.destroy();
   });
   outgoing.end(raw ? body : JSON.stringify(body));
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-  response.on("error", () => {}); // A body that breaks off is an end like any other here.
+  response.on("error", () => {}); // A body that breaks off counts as an end here.
   const { statusCode: status, headers: received } = response;
   const isComplete = (): boolean => response.complete;
   return { status, headers: received, response, text: () => textOf(response), isComplete };
 }
 
-/** The same over HTTP/2, on a connection of its own. */
+/** Opens a stream over HTTP/2, on a connection of its own. */
 async function openHttp2({ port }: Scene, path: string, { method, headers, body }: Ask): Promise<Opened> {
   const session = connect(`http://127.0.0.1:${port}`);
   session.on("error", () => {});
@@ -89,13 +95,13 @@ async function openHttp2({ port }: Scene, path: string, { method, headers, body 
   const stream = session.request({ ...pseudo, ...others }, { endStream: sent === undefined });
   if (sent !== undefined) stream.end(sent);
   stream.on("close", () => session.close());
-  stream.on("error", () => {}); // As above.
+  stream.on("error", () => {}); // See above.
   const [{ ":status": status, ...received }] = await once(stream, "response");
   const isComplete = (): boolean => stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted;
   return { status, headers: received, response: stream, text: () => textOf(stream), isComplete };
 }
 
-/** All that comes, until the end or a break. */
+/** The text of the body, until its end or a break. */
 async function textOf(response: Readable): Promise<string> {
   let text = "";
   response.setEncoding("utf8").on("data", (chunk) => {
@@ -107,7 +113,7 @@ async function textOf(response: Readable): Promise<string> {
   return text;
 }
 
-/** Resolves with what has come when it matches. */
+/** Resolves with the received text when it matches. */
 export async function until(response: Readable, pattern: RegExp): Promise<string> {
   let text = "";
   response.setEncoding("utf8");
@@ -120,10 +126,10 @@ export async function until(response: Readable, pattern: RegExp): Promise<string
 
 export interface Dialled {
   readonly socket: WebSocket;
-  /** What has come. */
+  /** The received frames. */
   readonly frames: string[];
-  /** Resolves when so many have come. */
-  count(least: number): Promise<void>;
+  /** Resolves when at least this many frames have arrived. */
+  count(minimum: number): Promise<void>;
   /** Resolves with the code and the reason when it is closed. */
   readonly closed: Promise<[code: number, reason: string]>;
 }
@@ -147,7 +153,7 @@ export async function dial({ port }: Scene, path: string, protocols: string[] = 
   };
 }
 
-/** What an upgrade that is refused is answered with. */
+/** The response to an upgrade that is refused. */
 export async function refused({ port }: Scene, path: string, headers = {}, protocols: string[] = []) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, { headers });
   const [, response] = (await once(socket, "unexpected-response")) as [ClientRequest, IncomingMessage];
@@ -155,7 +161,7 @@ export async function refused({ port }: Scene, path: string, headers = {}, proto
   return { status: statusCode, headers: answered, error: JSON.parse(await textOf(response)) };
 }
 
-/** Creates and deletes rules as the administrator; the change holds when this returns. */
+/** Creates and deletes rules as the administrator. The change is effective when this returns. */
 export async function createRule({ handler, admin }: Scene, rule: object): Promise<void> {
   await post(handler, "/v1/auth/Rules/Create", { rule }, admin);
 }
@@ -173,10 +179,10 @@ export async function logLine({ logged }: Scene, endpoint: string): Promise<Reco
   }
 }
 
-/** How soon a service must hear that its client has left, in milliseconds. */
+/** Maximum milliseconds until a service learns that its client has left. */
 const PROMPT_MS = 50;
 
-/** Whether what `attempt` measures is prompt, in one attempt of many: a busy machine may hold up most of them. */
+/** Checks that one of many attempts is prompt. A busy computer may delay the others. */
 export async function checkPrompt(t: Test, attempt: () => Promise<number>): Promise<void> {
   let ms = await attempt();
   for (const late = performance.now() + MAX_WAIT; performance.now() < late && ms >= PROMPT_MS; ) ms = await attempt();

@@ -1,4 +1,5 @@
-// What an endpoint answers as raw bytes the command line writes as they are, and sends what is on standard input as it is.
+// The command line writes raw bytes of a response unchanged, and sends the bytes of standard input
+// unchanged.
 import { PassThrough } from "node:stream";
 import t from "tap";
 import { run } from "../../../../../cli/program.js";
@@ -12,7 +13,7 @@ const BYTES = Buffer.from([0, 0xff, 0x1b, 0x0a, 0x22]);
 const page = (contentType: string, data = BYTES, code = 0): string =>
   JSON.stringify({ contentType, data: data.toString("base64"), code });
 
-/** Runs a command; what it wrote, as bytes. */
+/** Runs a command. @returns the bytes that it wrote */
 async function bytesOf(args: string[], stdin: Buffer = Buffer.alloc(0)) {
   const { io, outcome } = ioOf({ env });
   const exit = await run(args, { ...io, stdin: new PassThrough().end(stdin) });
@@ -21,11 +22,11 @@ async function bytesOf(args: string[], stdin: Buffer = Buffer.alloc(0)) {
 }
 
 for (const [title, args] of [
-  ["one answer", ["call", "feed", "Page", page("image/png")]],
-  ["a stream of pieces", ["call", "feed", "Pieces", page("image/png")]],
-  ["what looks like JSON", ["call", "feed", "Page", page("application/json")]],
-  ["what looks like lines", ["call", "feed", "Page", page("application/x-ndjson")]],
-  ["whatever form is asked for", ["call", "feed", "Page", page("image/png"), "-o", "yaml"]],
+  ["one response", ["call", "feed", "Page", page("image/png")]],
+  ["a stream of chunks", ["call", "feed", "Pieces", page("image/png")]],
+  ["bytes that look like JSON", ["call", "feed", "Page", page("application/json")]],
+  ["bytes that look like lines", ["call", "feed", "Page", page("application/x-ndjson")]],
+  ["with another requested output format", ["call", "feed", "Page", page("image/png"), "-o", "yaml"]],
   ["with fields", ["feed", "page", "--content-type=image/png", `--data=${BYTES.toString("base64url")}`]],
 ] as [string, string[]][]) {
   t.test(title, async (t) => {
@@ -33,7 +34,7 @@ for (const [title, args] of [
   });
 }
 
-t.test("a raw answer that breaks off is a failure", async (t) => {
+t.test("a raw response that breaks off is a failure", async (t) => {
   const { exit, stdout, stderr } = await bytesOf(["call", "feed", "Pieces", page("image/png", BYTES, 5)]);
   t.equal(exit, EXIT.failed);
   t.ok(BYTES.subarray(0, stdout?.length).equals(stdout ?? BYTES), "what had come was written");
@@ -46,7 +47,7 @@ t.test("a call for raw bytes that fails says why", async (t) => {
 });
 
 t.test("raw bytes on a terminal", async (t) => {
-  t.test("is not given what it cannot show", async (t) => {
+  t.test("are not written if it cannot show them", async (t) => {
     t.same(await portico(["call", "feed", "Page", page("image/png")], { env, terminal: true }), {
       exit: EXIT.usage,
       stdout: "",
@@ -54,7 +55,7 @@ t.test("raw bytes on a terminal", async (t) => {
     });
   });
 
-  t.test("is given text, without its tricks", async (t) => {
+  t.test("are written if they are text, without escape sequences", async (t) => {
     const text = Buffer.from("Grüße\n\u001b[2Jgone\n");
     t.same(await portico(["call", "feed", "Page", page("text/plain; charset=utf-8", text)], { env, terminal: true }), {
       exit: EXIT.ok,
@@ -68,7 +69,7 @@ for (const [endpoint, expected] of [
   ["Upload", { data: BYTES.toString("base64") }],
   ["Store", { bytes: `${BYTES.length}` }],
 ] as const) {
-  t.test(`standard input goes to ${endpoint} as it is`, async (t) => {
+  t.test(`standard input goes to ${endpoint} unchanged`, async (t) => {
     const { exit, stdout } = await bytesOf(["call", "feed", endpoint, "-"], BYTES);
     t.equal(exit, EXIT.ok);
     t.match(JSON.parse(String(stdout)), expected);
@@ -81,7 +82,7 @@ t.test("without JSON no body is sent", async (t) => {
 });
 
 for (const [title, args] of [
-  ["as it comes", ["call", "feed", "Collect"]],
+  ["line by line", ["call", "feed", "Collect"]],
   ["all at once", ["call", "feed", "Collect", "-"]],
 ] as [string, string[]][]) {
   t.test(`a line that is not UTF-8 is refused, not sent with other characters, ${title}`, async (t) => {

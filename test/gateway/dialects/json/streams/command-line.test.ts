@@ -1,4 +1,5 @@
-// The command line prints what is streamed as it comes, and sends a stream from standard input.
+// The command line prints the messages of a stream as they arrive, and sends a stream from standard
+// input.
 import t from "tap";
 import { run } from "../../../../../cli/program.js";
 import { EXIT } from "../../../../../cli/terminal/exit.js";
@@ -61,7 +62,7 @@ for (const [title, args, stdin, stdout, stderr, exit] of failures) {
   });
 }
 
-t.test("each answer is printed before the next one is there; Ctrl-C ends it", async (t) => {
+t.test("each response is printed before the next one arrives; Ctrl-C ends the stream", async (t) => {
   const stop = new AbortController();
   const { io, outcome } = ioOf({ env });
   const running = run(["feed", "count", "--messages=1", "--hang"], { ...io, signal: stop.signal });
@@ -71,7 +72,7 @@ t.test("each answer is printed before the next one is there; Ctrl-C ends it", as
   await it.feed.idle();
 });
 
-t.test("a rule deleted meanwhile ends it with the 401's words", async (t) => {
+t.test("a rule that is deleted meanwhile ends the stream with the text of the 401", async (t) => {
   const rule = { scope: "<public>", resource: "service:feed:Feed.Count" };
   await createRule(it, { ...rule, id: "nobody", access: "DENIED", priority: 1 });
   await createRule(it, { ...rule, id: "anyone", access: "GRANTED", priority: 2 });

@@ -1,4 +1,5 @@
-// A service of its own process, by gRPC, that asks no guard: what is promised of streams holds all the same.
+// An external service in a process of its own, called by gRPC, that asks no guard. The guarantees
+// of streams hold nevertheless.
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
@@ -17,7 +18,7 @@ const feed = new Feed();
 const it = await scene(t);
 await serve(it, { ...feed.service, name: "abroad" });
 
-/** Serves a service beyond the gateway's process, and resolves when the gateway knows it. */
+/** Serves a service outside the gateway's process, and resolves when the gateway knows it. */
 async function serve({ add, catalog }: Scene, service: Service): Promise<void> {
   const everyone: Guard = {
     admit: (_, endpoint) => ({ endpoint, caller: undefined, namespace: "default" }),
@@ -34,7 +35,7 @@ async function serve({ add, catalog }: Scene, service: Service): Promise<void> {
   while (catalog.routes.find(`/${service.name}/feed/count`) === undefined) await sleep(1);
 }
 
-t.test("a service of another language streams in either direction", async (t) => {
+t.test("an external service streams in both directions", async (t) => {
   const { text } = await open(it, "/abroad/feed/count?messages=2");
   t.equal(await text(), '{"number":"1","padding":""}\n{"number":"2","padding":""}\n');
   const { socket, frames, closed } = await dial(it, "/abroad/feed/collect");
@@ -52,14 +53,14 @@ for (const [title, headers, pattern] of [
   ],
   ["server-sent events", { accept: "text/event-stream" }, /"1".*\n\nid: 2\n.*\n\nid: 3\n.*\n\nevent: error\n.*\n\n$/],
 ] as const) {
-  t.test(`what came before a failure is sent before it: ${title}`, async (t) => {
+  t.test(`messages before a failure are sent before it: ${title}`, async (t) => {
     const { status, text } = await open(it, `/abroad/feed/count?messages=3&code=${Code.NOT_FOUND}`, { headers });
     t.equal(status, 200);
     t.match(await text(), pattern);
   });
 }
 
-t.test("a deleted rule cuts streams of a service of another language", async (t) => {
+t.test("a deleted rule ends streams of an external service", async (t) => {
   const rule = { scope: "<public>", resource: "service:abroad:*" };
   await createRule(it, { ...rule, id: "nobody", access: "DENIED", priority: 1 });
   await createRule(it, { ...rule, id: "anyone", access: "GRANTED", priority: 2 });
@@ -74,7 +75,7 @@ t.test("a deleted rule cuts streams of a service of another language", async (t)
   await deleteRule(it, "nobody");
 });
 
-t.test("a client that leaves is heard of within 50 ms", async (t) => {
+t.test("the service learns within 50 ms that a client has left", async (t) => {
   await checkPrompt(t, async () => {
     const { response } = await open(it, "/abroad/feed/count?messages=1&hang=true");
     await until(response, /"1"/);
@@ -86,7 +87,7 @@ t.test("a client that leaves is heard of within 50 ms", async (t) => {
   });
 });
 
-t.test("a client that does not read stops the service", async (t) => {
+t.test("a client that does not read pauses the service", async (t) => {
   feed.produced = 0;
   const padding = 16 * 1024;
   const { response } = await open(it, `/abroad/feed/count?padding=${padding}`);
@@ -98,7 +99,7 @@ t.test("a client that does not read stops the service", async (t) => {
   await feed.idle();
 });
 
-t.test("a service that answers a client stream with no message is answered 502", async (t) => {
+t.test("a client stream to which the service sends no message gets 502", async (t) => {
   const collect = { path: "/feed.Feed/Collect", requestStream: true, responseStream: true, ...BYTES } as const;
   const nothing = part({ collect }, { async *collect() {} });
   await serve(it, { ...feed.service, name: "wrong", parts: [nothing] });

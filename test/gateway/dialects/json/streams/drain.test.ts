@@ -1,4 +1,5 @@
-// When the gateway stops, streams may go on for the drain time; those that are still there then are told.
+// When the gateway stops, streams may continue for the drain time. Streams that are open after it
+// get a last frame with the reason.
 import t from "tap";
 import { inTime } from "../../../../support/until.js";
 import { dial, open, scene, until } from "./client.js";
@@ -6,7 +7,7 @@ import { dial, open, scene, until } from "./client.js";
 const STOPPING = '{"Id":"feed","Code":503,"Detail":"Portico is stopping","Status":"Service Unavailable"}';
 const ENDLESS = "/feed/count?messages=1&hang=true";
 
-t.test("streams that do not end are told in their last frame", async (t) => {
+t.test("streams that do not end get the reason in their last frame", async (t) => {
   const it = await scene(t);
   const lines = await open(it, ENDLESS);
   await until(lines.response, /"1"/);
@@ -25,7 +26,7 @@ t.test("streams that do not end are told in their last frame", async (t) => {
   t.equal((await silent).status, 503, "and what has not begun is answered");
 });
 
-t.test("streams that end within the drain's time end it", async (t) => {
+t.test("the drain ends when all streams have ended", async (t) => {
   const it = await scene(t);
   const { response, text } = await open(it, ENDLESS);
   await until(response, /"1"/);
@@ -39,7 +40,7 @@ t.test("streams that end within the drain's time end it", async (t) => {
   await inTime(stopped, "the door's end");
 });
 
-t.test("a WebSocket goes on until the drain's time is over", async (t) => {
+t.test("a WebSocket continues until the drain time is over", async (t) => {
   const it = await scene(t);
   const { frames, count, closed, socket } = await dial(it, "/feed/chat");
   const stopped = it.gateway.close(100);

@@ -1,4 +1,4 @@
-// Earlier versions of npm's eventsource, which are still in wide use, run a finished stream once.
+// Earlier versions of npm's eventsource, which are still widely used, run a finished stream once.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import t from "tap";

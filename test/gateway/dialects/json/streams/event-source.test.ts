@@ -1,4 +1,4 @@
-// npm's eventsource, which forgets the id of an event without data, runs a finished stream once.
+// npm's eventsource, which forgets the ID of an event without data, runs a finished stream once.
 import { EventSource } from "eventsource";
 import t from "tap";
 import { checkEndsOnce, type EventSourceClass } from "./event-source.js";

@@ -2,7 +2,7 @@
 import type { Test } from "tap";
 import { type Scene, scene } from "./client.js";
 
-/** As browsers have it, and what stands in for it in Node.js. */
+/** The class of browsers, and its replacements in Node.js. */
 export type EventSourceClass = new (
   url: string,
 ) => {
@@ -16,7 +16,7 @@ export type EventSourceClass = new (
 const CLOSED = 2;
 const MESSAGES = 2;
 
-/** It reads a stream to its end, connects again as it must, and then stays away. */
+/** Checks that a client reads a stream to its end, connects again as it must, and then stops. */
 export async function checkEndsOnce(t: Test, Client: EventSourceClass): Promise<void> {
   const it: Scene = await scene(t);
   const source = new Client(`http://127.0.0.1:${it.port}/helloworld/stream?name=Ada&messages=${MESSAGES}`);
@@ -26,11 +26,11 @@ export async function checkEndsOnce(t: Test, Client: EventSourceClass): Promise<
   await new Promise<void>((resolve) => {
     source.onmessage = () => {
       messages++;
-      // Once more than there are: the stream was run again.
+      // More messages than the stream has: the client ran the stream again.
       if (messages > MESSAGES) resolve();
     };
     source.addEventListener("complete", () => ends++);
-    // Version 2 closes after it has told of the error.
+    // Version 2 closes after it has reported the error.
     source.onerror = () => queueMicrotask(() => source.readyState === CLOSED && resolve());
   });
   t.same({ messages, ends, readyState: source.readyState }, { messages: MESSAGES, ends: 1, readyState: CLOSED });

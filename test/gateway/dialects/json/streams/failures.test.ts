@@ -1,4 +1,5 @@
-// A stream that fails before its first message is an ordinary error; one that fails later says so in its last frame.
+// A stream that fails before its first message is an ordinary error. A stream that fails later
+// reports the error in its last frame.
 import t from "tap";
 import { Code } from "../../../../../src/errors.js";
 import { dial, open, scene } from "./client.js";
@@ -40,7 +41,7 @@ t.test("a failure is the last message of a WebSocket", async (t) => {
   t.same(frames, [TICK, JSON.stringify(ERROR)]);
 });
 
-t.test("the log tells how it ended, not how it began", async (t) => {
+t.test("the log says how a stream ended, not how it began", async (t) => {
   it.logged.length = 0;
   const { text } = await open(it, failing(2));
   await text();
@@ -67,10 +68,10 @@ for (const [title, path, status, timeout] of early) {
   });
 }
 
-t.test("a deadline that passes after the first message is told in the last frame", async (t) => {
+t.test("a deadline that passes after the first message is reported in the last frame", async (t) => {
   const ask = (ms: number) => open(it, "/feed/count?messages=1&hang=true", { headers: { "grpc-timeout": `${ms}m` } });
   let response = await ask(50);
-  // On a busy machine it may pass before.
+  // On a busy computer it may pass before.
   for (let ms = 100; response.status === 504; ms *= 2) response = await ask(ms);
   t.match(await response.text(), /"1".*\n\{"error":\{"Id":"feed","Code":504,"Detail":"Deadline exceeded",.*\}\n$/);
   await it.feed.idle();

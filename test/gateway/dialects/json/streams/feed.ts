@@ -1,4 +1,4 @@
-/** The service of feed.proto, which tells a test what becomes of its calls. */
+/** The service of feed.proto. A test can observe its calls. */
 import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -89,11 +89,11 @@ function method<A, B, S extends keyof typeof STREAMS>(
 export class Feed extends EventEmitter<{ opened: []; go: []; stored: []; over: [Error | undefined] }> {
   /** Ticks sent by Count. */
   produced = 0;
-  /** Ticks read by the others. */
+  /** Ticks read by the other endpoints. */
   read = 0;
   /** Bytes read by Store. */
   stored = 0;
-  /** Calls that are not over. */
+  /** Calls that have not ended. */
   open = 0;
   readonly service: Service = {
     name: "feed",
@@ -133,7 +133,7 @@ export class Feed extends EventEmitter<{ opened: []; go: []; stored: []; over: [
     while (this.open > 0) await once(this, "over");
   }
 
-  /** Notes when the call ends, however it does. */
+  /** Records when the call ends, in whatever way it does. */
   #begin({ signal }: Context): () => void {
     this.open++;
     this.emit("opened");

@@ -1,4 +1,5 @@
-// A stream may be opened long before its first message: the service is called with that message, and judged as of then.
+// A stream may be opened long before its first message. The service is called with that message,
+// and the call is authorized at that time.
 import { once } from "node:events";
 import { request } from "node:http";
 import t, { type Test } from "tap";
@@ -6,7 +7,7 @@ import { createRule, deleteRule, dial, type Scene, scene } from "./client.js";
 
 const DETAIL = "Unauthorized call made to feed:Feed.Chat";
 
-/** A door at which only `id` admits to the endpoint. */
+/** A gateway where only the rule `id` grants the endpoint. */
 async function openedBy(t: Test, endpoint: string, id: string): Promise<Scene> {
   const it = await scene(t);
   const resource = `service:feed:${endpoint}`;
@@ -18,7 +19,7 @@ async function openedBy(t: Test, endpoint: string, id: string): Promise<Scene> {
 /** How many calls have reached the service. */
 const callsOf = ({ starts }: Scene): number => starts.filter(({ path }) => path.startsWith("/feed.")).length;
 
-t.test("a WebSocket: the service is called with the first message, and told what is true then", async (t) => {
+t.test("a WebSocket: the service is called with the first message, and authorized again at that time", async (t) => {
   const it = await openedBy(t, "Feed.Chat", "chat");
   const { socket, count } = await dial(it, "/feed/chat");
   t.equal(callsOf(it), 0, "not called yet");
@@ -44,7 +45,7 @@ t.test("a WebSocket that has sent nothing ends at its deadline", async (t) => {
   t.same(await closed, [4504, "Deadline exceeded"]);
 });
 
-t.test("an upload: the service is called with the first piece", async (t) => {
+t.test("an upload: the service is called with the first chunk", async (t) => {
   const it = await openedBy(t, "Feed.Store", "store");
   const sending = request({ host: "127.0.0.1", port: it.port, path: "/feed/store", method: "POST", agent: false });
   sending.setHeader("expect", "100-continue");

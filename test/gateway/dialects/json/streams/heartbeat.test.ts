@@ -1,4 +1,4 @@
-// A silent stream is kept alive; a client that does not answer is given up.
+// A silent stream is kept open. A connection whose client does not respond is closed.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,7 +26,7 @@ for (const [title, headers, first, beats] of [
     await it.feed.idle();
   });
 
-  t.test(`${title}; it begins the answer, if nothing else does`, async (t) => {
+  t.test(`${title}; a heartbeat begins the response if no message does`, async (t) => {
     const { status, response } = await open(it, "/feed/count?hang=true", { headers });
     t.equal(status, 200);
     t.equal(await until(response, new RegExp(`^${beats}`)), beats);
@@ -50,7 +50,7 @@ t.test("a silent WebSocket is pinged", async (t) => {
 
 t.test("a pong that arrived while the process stood still counts", async (t) => {
   const { socket, closed } = await dial(it, "/feed/chat");
-  await once(socket, "ping"); // The package has sent the pong.
+  await once(socket, "ping"); // The ws package has sent the pong.
   for (const end = performance.now() + 3 * BEAT_MS; performance.now() < end; );
   const next = await Promise.race([once(socket, "ping").then(() => "ping"), closed.then(() => "close")]);
   t.equal(next, "ping");
@@ -58,7 +58,7 @@ t.test("a pong that arrived while the process stood still counts", async (t) => 
   await it.feed.idle();
 });
 
-t.test("WebSocket: a client that does not answer them is cut", async (t) => {
+t.test("WebSocket: a client that does not respond to pings is disconnected", async (t) => {
   it.logged.length = 0;
   const socket = connect(it.port, "127.0.0.1");
   socket.write(
@@ -78,10 +78,10 @@ t.test("WebSocket: a client that does not answer them is cut", async (t) => {
   await it.feed.idle();
 });
 
-t.test("WebSocket: a client that is not read because the service does not, and has gone", async (t) => {
+t.test("WebSocket: a client that has gone while the service reads nothing", async (t) => {
   it.logged.length = 0;
   const { socket } = await dial(it, "/feed/stall");
-  // More than is read ahead: what says that the client has gone is behind it.
+  // More than is read ahead, so that the end of the connection is behind it and not read.
   const message = JSON.stringify({ padding: "x".repeat(16 * 1024) });
   while (socket.bufferedAmount < 64 * 1024) {
     socket.send(message);

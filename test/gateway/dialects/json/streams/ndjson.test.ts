@@ -1,4 +1,4 @@
-// A server-streaming endpoint over plain HTTP: a JSON object a line, each sent as it comes.
+// A server-streaming endpoint over plain HTTP: one JSON object per line, each sent as it arrives.
 import t from "tap";
 import { OF_UNKNOWN_LENGTH, open, scene, until } from "./client.js";
 
@@ -34,13 +34,13 @@ t.test("a stream without messages is an empty body", async (t) => {
   t.equal(await text(), "");
 });
 
-t.test("each message is sent before the next one is there", async (t) => {
+t.test("each message is sent before the next one arrives", async (t) => {
   const { response } = await open(it, "/feed/count?messages=2&hang=true");
   t.equal(await until(response, /"2".*\n/), '{"number":"1","padding":""}\n{"number":"2","padding":""}\n');
   response.destroy();
 });
 
-t.test("HEAD is answered with the headers, and the call ends", async (t) => {
+t.test("HEAD gets the headers, and the call ends", async (t) => {
   const { status, headers, text } = await open(it, "/feed/count", { method: "HEAD" });
   t.equal(status, 200);
   t.equal(headers["content-type"], "application/x-ndjson");
@@ -48,7 +48,7 @@ t.test("HEAD is answered with the headers, and the call ends", async (t) => {
   await it.feed.idle();
 });
 
-t.test("the connection is kept for the next request", async (t) => {
+t.test("the connection stays open for the next request", async (t) => {
   const { Agent, request } = await import("node:http");
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());

@@ -1,4 +1,5 @@
-// Browsers let every page open a WebSocket: which pages may is decided here, by the setting for CORS.
+// Browsers let every page open a WebSocket. The gateway decides which pages may, by the setting for
+// CORS.
 import t from "tap";
 import { dial, refused, scene } from "./client.js";
 

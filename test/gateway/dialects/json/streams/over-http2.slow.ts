@@ -1,4 +1,5 @@
-// The tests of streams and uploads, once more over HTTP/2: their client speaks the version that this variable says.
+// Runs the tests of streams and uploads again over HTTP/2. Their client reads the version from this
+// variable.
 process.env.TEST_HTTP_VERSION = "2";
 
 await import("./ndjson.test.js");

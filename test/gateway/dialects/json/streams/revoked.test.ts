@@ -1,4 +1,5 @@
-// A stream goes on only while it would be let in: what ends it is told in its last frame.
+// A stream continues only while a new call would be admitted. Its last frame has the reason for its
+// end.
 import { once } from "node:events";
 import t from "tap";
 import { createRule, deleteRule, dial, open, scene, until } from "./client.js";
@@ -17,7 +18,7 @@ for (const [title, headers, last] of [
   ["NDJSON", {}, `{"error":${JSON.stringify(UNAUTHORIZED)}}\n`],
   ["server-sent events", { accept: "text/event-stream" }, `event: error\ndata: ${JSON.stringify(UNAUTHORIZED)}\n\n`],
 ] as const) {
-  t.test(`the rule that let it in is deleted: ${title}`, async (t) => {
+  t.test(`the rule that admitted the stream is deleted: ${title}`, async (t) => {
     await admit(title.slice(0, 3));
     const { response, text } = await open(it, ENDLESS, { headers });
     await until(response, /"1"/);
@@ -27,7 +28,7 @@ for (const [title, headers, last] of [
   });
 }
 
-t.test("the rule that let it in is deleted: WebSocket", async (t) => {
+t.test("the rule that admitted the stream is deleted: WebSocket", async (t) => {
   await admit("ws");
   const { socket, frames, count, closed } = await dial(it, "/feed/count");
   socket.send('{"messages":1,"hang":true}');
@@ -50,7 +51,7 @@ t.test("a stream refused before its first message is an ordinary 401", async (t)
   t.same(JSON.parse(await text()), UNAUTHORIZED);
 });
 
-t.test("a stream that another rule lets in goes on", async (t) => {
+t.test("a stream that another rule admits continues", async (t) => {
   await admit("one");
   await admit("two");
   const { response } = await open(it, ENDLESS);

@@ -1,4 +1,4 @@
-// Server-sent events, for those who ask for them by name.
+// Server-sent events, for clients that ask for them by name.
 import t from "tap";
 import { open, scene } from "./client.js";
 
@@ -17,7 +17,7 @@ for (const [title, path, ask] of [
     { headers: { ...EVENTS, authorization: `Bearer ${it.admin}` }, body: { name: "Ada", messages: 2 } },
   ],
 ] as const) {
-  t.test(`${title}: an event a message, numbered`, async (t) => {
+  t.test(`${title}: one numbered event per message`, async (t) => {
     const { status, headers, text } = await open(it, path, ask);
     t.equal(status, 200);
     t.equal(headers["content-type"], "text/event-stream");
@@ -45,7 +45,7 @@ const accepts: [accept: string | undefined, type: string, why: string][] = [
   ["text/*;q=0, */*", NDJSON, "the more precise range counts"],
   ["text/*;q=0.2, application/*;q=0.1", SSE, "the weights of wildcards"],
   ["*/*", NDJSON, "both alike"],
-  ["application/json", NDJSON, "neither: disregarded"],
+  ["application/json", NDJSON, "neither: the header is ignored"],
   [`${SSE};q=2`, NDJSON, "no weight"],
   ["text/event-streams", NDJSON, "another type"],
   [undefined, NDJSON, "nothing asked"],
@@ -59,20 +59,20 @@ for (const [accept, type, why] of accepts) {
 }
 
 t.test("an EventSource that connects again", async (t) => {
-  t.test("after all is told not to", async (t) => {
+  t.test("after the whole stream is stopped", async (t) => {
     const { status, text } = await open(it, STREAM, { headers: { ...EVENTS, "last-event-id": "complete" } });
     t.equal(status, 204);
     t.equal(await text(), "");
   });
 
-  t.test("after a break gets the stream anew", async (t) => {
+  t.test("after a break gets the stream again", async (t) => {
     const { status, text } = await open(it, STREAM, { headers: { ...EVENTS, "last-event-id": "1" } });
     t.equal(status, 200);
     t.match(await text(), /^id: 1\n/);
   });
 });
 
-t.test("a stream without messages is only the end event", async (t) => {
+t.test("a stream without messages has only the end event", async (t) => {
   const { status, text } = await open(it, "/helloworld/stream", { headers: EVENTS });
   t.equal(status, 200);
   t.equal(await text(), COMPLETE);

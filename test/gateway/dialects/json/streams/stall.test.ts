@@ -1,11 +1,12 @@
-// A client that stops to read is cut, whatever it still sends; one that has read all there is so far is not.
+// A client that stops reading is disconnected, whatever it still sends. A client that has read all
+// messages so far is not.
 import { connect, type Socket } from "node:net";
 import { mock } from "node:test";
 import t from "tap";
 import { logLine, open, type Scene, scene } from "./client.js";
 
 const STALL_MS = 150;
-/** What Count is asked for: more at once than the system takes ahead of a client. */
+/** The request to Count: messages larger than the buffers of the operating system. */
 const ENDLESS = { padding: 16 * 1024 };
 const MANY = { ...ENDLESS, messages: 1000, hang: true };
 
@@ -42,13 +43,13 @@ const kinds: Kind[] = [
 /** Begins a stream, and reads nothing of it. */
 function begin({ port }: Scene, { lines, first }: Kind, ask: object): Socket {
   const socket = connect(port, "127.0.0.1").pause();
-  socket.on("error", () => {}); // Being cut is what is waited for.
+  socket.on("error", () => {}); // The test waits for the disconnect.
   socket.write(`${lines(ask).join("\r\n")}\r\nHost: portico.test\r\n\r\n`);
   socket.write(first(ask));
   return socket;
 }
 
-t.test("a client that stops reading its stream is cut", async (t) => {
+t.test("a client that stops reading its stream is disconnected", async (t) => {
   const it = await scene(t, { stallMs: STALL_MS, heartbeatMs: 50 });
   for (const kind of kinds) {
     t.test(kind.title, async (t) => {
@@ -63,16 +64,16 @@ t.test("a client that stops reading its stream is cut", async (t) => {
   }
 });
 
-t.test("a client that has read all there is so far is kept", async (t) => {
+t.test("a client that has read all messages so far stays connected", async (t) => {
   const it = await scene(t, { stallMs: STALL_MS });
-  // The time is the test's, so that reading on a busy machine is no stall.
+  // The test sets the time, so that slow reading on a busy computer does not count as a stall.
   mock.timers.enable({ apis: ["setInterval"] });
   t.teardown(() => mock.timers.reset());
   const sockets = kinds.map((kind) => begin(it, kind, MANY));
   await Promise.all(sockets.map((socket) => readUpTo(socket, `"number":"${MANY.messages}"`)));
   it.logged.length = 0;
   mock.timers.tick(3 * STALL_MS);
-  // What was cut would have been logged before this is.
+  // A disconnect would have been logged before this call's log line.
   await (await open(it, "/feed/count?messages=1")).text();
   t.match(await logLine(it, "feed:Feed.Count"), { status: 200 });
   t.equal(it.logged.length, 1);
@@ -80,7 +81,7 @@ t.test("a client that has read all there is so far is kept", async (t) => {
   await it.feed.idle();
 });
 
-/** Reads on also after the text has come. */
+/** Continues to read after the text has arrived. */
 async function readUpTo(socket: Socket, text: string): Promise<void> {
   let end = "";
   await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// Where nothing else is set, a stream over plain HTTP that is silent gets a heartbeat every 15 s.
+// By default, a silent stream over plain HTTP gets a heartbeat every 15 s.
 import { mock } from "node:test";
 import t from "tap";
 import type { BodyStream } from "../../../../../gateway/http/body.js";

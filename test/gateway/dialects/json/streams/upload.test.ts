@@ -1,4 +1,5 @@
-// A stream of google.api.HttpBody is the body of a plain POST, sent on in pieces: however long it is, it is never here whole.
+// A stream of google.api.HttpBody is the body of a plain POST, passed on in chunks. However long it
+// is, the gateway never stores all of it.
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
@@ -19,7 +20,7 @@ function begin({ port }: Pick<Scene, "port">, contentType: string, headers: Reco
     ...{ host: "127.0.0.1", port, path: PATH, method: "POST", agent: false },
     headers: { "content-type": contentType, ...headers },
   });
-  sending.on("error", () => {}); // Told by the answer, or by the service.
+  sending.on("error", () => {}); // The response or the service reports it.
   sending.flushHeaders();
   return sending;
 }
@@ -32,7 +33,7 @@ async function answerTo(
   return { status: response.statusCode, body: JSON.parse(text) };
 }
 
-t.test("a body larger than a message may be, of a known length or not", async (t) => {
+t.test("a body larger than the maximum message, with a known or an unknown length", async (t) => {
   const bytes = randomBytes(3 * MiB);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   for (const headers of [{ "content-length": `${bytes.length}` }, { "transfer-encoding": "chunked" }]) {
@@ -56,14 +57,14 @@ t.test("an empty body is one message, which has the content type", async (t) => 
   }
 });
 
-t.test("a client that waits for 100 is told to go on", async (t) => {
+t.test("a client that waits for 100 gets it", async (t) => {
   const sending = begin(it, "text/plain", { expect: "100-continue" });
   await once(sending, "continue");
   sending.end("hello");
   t.match(await answerTo(sending), { status: 200, body: { bytes: "5" } });
 });
 
-t.test("each piece of a body is sent on as it comes", async (t) => {
+t.test("each chunk of a body is passed on as it arrives", async (t) => {
   const sending = begin(it, "text/plain");
   for (const word of ["one", "two"]) {
     const stored = once(it.feed, "stored");
@@ -85,13 +86,13 @@ t.test("a service that does not read: the client is not read either", async (t) 
   const grown = (process.memoryUsage().rss - before) / MiB;
   t.ok(sent < 24, `stopped after ${sent} MiB, of which the service has read ${it.feed.stored} bytes`);
   t.ok(grown < 64, `resident size of both ends has grown by ${grown.toFixed(1)} MiB`);
-  // That the client has gone stands behind what it has sent.
+  // The end of the connection is behind the bytes that were sent.
   sending.destroy();
   it.feed.emit("go");
   await it.feed.idle();
 });
 
-t.test("a service that reads more slowly than the client sends: hardly anything waits in between", async (t) => {
+t.test("a service that reads more slowly than the client sends: few bytes wait in between", async (t) => {
   const chunk = Buffer.alloc(MiB);
   const sending = begin(it, "video/mp4");
   let sent = 0;
@@ -125,11 +126,14 @@ t.test("a client that leaves ends the call within 50 ms", async (t) => {
   t.match(await logLine(it, NAME), { status: 499 });
 });
 
-t.test("a service that answers before all has come is heard, and the rest is not waited for", async (t) => {
-  const sending = begin(it, "test/refused");
-  sending.write("some");
-  t.match(await answerTo(sending), { status: 400, body: { Code: 400, Detail: "not wanted" } });
-});
+t.test(
+  "a service may respond before the whole body has arrived, and the gateway does not wait for the rest",
+  async (t) => {
+    const sending = begin(it, "test/refused");
+    sending.write("some");
+    t.match(await answerTo(sending), { status: 400, body: { Code: 400, Detail: "not wanted" } });
+  },
+);
 
 t.test("a rule that is deleted meanwhile ends the upload", async (t) => {
   const rule = { scope: "<public>", resource: "service:feed:Feed.Store" };
@@ -150,30 +154,30 @@ t.test("a rule that is deleted meanwhile ends the upload", async (t) => {
   await deleteRule(it, "nobody");
 });
 
-t.test("the time that an upload may take", async (t) => {
+t.test("the maximum time of an upload", async (t) => {
   const STALL_MS = 600;
-  /** So long that writing on a busy machine does not stop for it. */
+  /** Long enough that writing on a busy computer does not stop for this time. */
   const BODY_MS = 400;
   const limits = { ...loadConfig({}, {}), headerTime: 100, bodyTime: BODY_MS, maxCallTime: 100, stallMs: STALL_MS };
   const gateway = await listen(it.handler, { host: "127.0.0.1", port: 0 }, limits);
   t.teardown(() => gateway.close(0));
   const { port } = gateway.address;
 
-  t.test("a body that keeps coming may take as long as it likes", async (t) => {
+  t.test("a body that keeps arriving has no maximum time", async (t) => {
     const sending = begin({ port }, "text/plain");
     for (const start = performance.now(); performance.now() - start < 3 * BODY_MS; await sleep(30)) sending.write("x");
     sending.end();
     t.match(await answerTo(sending), { status: 200 });
   });
 
-  t.test("one that stops is given up", async (t) => {
+  t.test("a body that stops arriving is given up", async (t) => {
     const sending = begin({ port }, "text/plain");
     sending.write("some");
     t.match(await answerTo(sending), { status: 408, body: { Detail: /^The next piece/ } });
     await it.feed.idle();
   });
 
-  t.test("but not while the service takes nothing: that may last longer, though not for ever", async (t) => {
+  t.test("a pause while the service takes nothing may last longer, but not for ever", async (t) => {
     const sending = begin({ port }, "test/hang");
     const before = performance.now();
     sending.write(Buffer.alloc(4 * MiB));
@@ -182,7 +186,7 @@ t.test("the time that an upload may take", async (t) => {
     await it.feed.idle();
   });
 
-  t.test("unless the caller says how long", async (t) => {
+  t.test("a deadline of the caller applies instead", async (t) => {
     const sending = begin({ port }, "test/hang", { "grpc-timeout": "50m" });
     sending.write("some");
     t.match(await answerTo(sending), { status: 504 });
@@ -203,7 +207,7 @@ for (const [title, path, ask, status] of refused) {
   });
 }
 
-t.test("a WebSocket takes messages as for any stream", async (t) => {
+t.test("an upload endpoint takes messages over a WebSocket, as any stream does", async (t) => {
   const { socket, frames, closed } = await dial(it, PATH);
   socket.send(JSON.stringify({ contentType: "text/plain", data: "aGVsbG8=" }));
   socket.send("");

@@ -1,4 +1,4 @@
-// WebSockets: a JSON message a text frame, either way, at the path of the endpoint.
+// WebSockets: one JSON message per text frame, in both directions, at the path of the endpoint.
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
@@ -15,7 +15,7 @@ await createRule(it, {
 });
 const AUTHORIZED = { authorization: `Bearer ${it.admin}` };
 
-t.test("two-way: what is sent is answered while more is sent; an empty frame ends it", async (t) => {
+t.test("two-way: responses arrive while more is sent; an empty frame ends the stream", async (t) => {
   const { socket, frames, count, closed } = await dial(it, "/feed/chat");
   for (const number of [1, 2, 3]) {
     socket.send(JSON.stringify({ number }));
@@ -28,7 +28,7 @@ t.test("two-way: what is sent is answered while more is sent; an empty frame end
   t.match(await logLine(it, "feed:Feed.Chat"), { status: 200, messages: 3, received: 3, method: "GET" });
 });
 
-t.test("client stream: one answer after the end", async (t) => {
+t.test("client stream: one response after the end", async (t) => {
   const { socket, frames, closed } = await dial(it, "/v1/feed/collect", [], AUTHORIZED);
   for (const number of [1, 2, 3]) socket.send(JSON.stringify({ number }));
   socket.send(END);
@@ -43,14 +43,14 @@ t.test("server stream: the first message is the request", async (t) => {
   t.same(frames, [tick(1), tick(2)]);
 });
 
-t.test("server stream: an end alone is a request without fields, as a POST without a body is", async (t) => {
+t.test("server stream: an end without a message is a request without fields, like a POST without a body", async (t) => {
   const { socket, closed } = await dial(it, "/feed/pieces");
   socket.send(END);
   t.same(await closed, [1000, ""]);
   t.match(await logLine(it, "feed:Feed.Pieces"), { status: 200, received: 0 });
 });
 
-t.test("an end after the last message says nothing new", async (t) => {
+t.test("an end after the last message has no effect", async (t) => {
   const { socket, frames, closed } = await dial(it, "/feed/count");
   socket.send('{"messages":2}');
   socket.send(END);
@@ -58,7 +58,7 @@ t.test("an end after the last message says nothing new", async (t) => {
   t.same(frames, [tick(1), tick(2)]);
 });
 
-t.test("the 101 has the request's id", async (t) => {
+t.test("the 101 has the request's ID", async (t) => {
   const { WebSocket } = await import("ws");
   const headers = { "x-request-id": "mine" };
   const socket = new WebSocket(`ws://127.0.0.1:${it.port}/feed/chat`, { headers });
@@ -71,7 +71,7 @@ t.test("the 101 has the request's id", async (t) => {
 t.test("tokens of a WebSocket", async (t) => {
   const path = "/feed/collect";
 
-  t.test("without a token, where the rules allow it", async (t) => {
+  t.test("without a token, if the rules allow it", async (t) => {
     const { status, headers, error } = await refused(it, path);
     t.equal(status, 401);
     t.equal(headers["www-authenticate"], "Bearer");
@@ -86,7 +86,7 @@ t.test("tokens of a WebSocket", async (t) => {
     socket.terminate();
   });
 
-  t.test("as browsers can, in a subprotocol that is not sent back", async (t) => {
+  t.test("in a subprotocol, as browsers send it, which is not sent back", async (t) => {
     const { socket } = await dial(it, path, ["portico", `bearer.${it.admin}`]);
     t.equal(socket.protocol, "portico");
     socket.terminate();
@@ -109,13 +109,13 @@ t.test("tokens of a WebSocket", async (t) => {
 });
 
 const bad: [title: string, frame: string | Buffer, code: number, error: object][] = [
-  ["what is no JSON", "hello", 4400, { Code: 400, Detail: /./ }],
+  ["text that is not JSON", "hello", 4400, { Code: 400, Detail: /./ }],
   ["a message that does not fit", '{"number":"x"}', 4400, { Code: 400, Detail: /^number: / }],
-  ["a field that is not known", '{"what":1}', 4400, { Code: 400, Detail: /what/ }],
+  ["an unknown field", '{"what":1}', 4400, { Code: 400, Detail: /what/ }],
   ["a binary frame", Buffer.from("{}"), 4415, { Code: 415, Status: "Unsupported Media Type" }],
 ];
 for (const [title, frame, expected, error] of bad) {
-  t.test(`${title}: told, closed, and the call is over`, async (t) => {
+  t.test(`${title}: the error is sent, the socket closes, and the call ends`, async (t) => {
     const { socket, frames, closed } = await dial(it, "/feed/chat");
     socket.send(frame);
     const [code, reason] = await closed;
@@ -140,7 +140,7 @@ t.test("a message after the empty frame that ends the requests is refused", asyn
   }
 });
 
-t.test("a message of the largest size is taken, one byte more is not", async (t) => {
+t.test("a message of the maximum size is accepted, and one byte more is not", async (t) => {
   const sized = (length: number): string => `{"padding":"${"x".repeat(length - 14)}"}`;
   const { socket, frames, count, closed } = await dial(it, "/feed/chat");
   socket.send(sized(1024));
@@ -153,7 +153,7 @@ t.test("a message of the largest size is taken, one byte more is not", async (t)
   await it.feed.idle();
 });
 
-t.test("a message in the most frames is taken, in one more it is not", async (t) => {
+t.test("a message in the maximum number of frames is accepted, and one frame more is not", async (t) => {
   const { socket, count, closed } = await dial(it, "/feed/chat");
   const sendIn = (frames: number): void => {
     socket.send('{"number":1}', { fin: false });
@@ -168,7 +168,7 @@ t.test("a message in the most frames is taken, in one more it is not", async (t)
   await it.feed.idle();
 });
 
-t.test("a long reason is shortened, the error is whole", async (t) => {
+t.test("a long reason is shortened, and the error object is complete", async (t) => {
   const { socket, frames, closed } = await dial(it, "/feed/chat");
   socket.send(`{"number":"${"ü".repeat(300)}"}`);
   const [, reason] = await closed;
@@ -189,7 +189,7 @@ const handshakes: [title: string, path: string, ask: Ask, status: number, header
   ["no endpoint", "/feed/nothing", {}, 404],
   ["another version", "/feed/chat", { headers: { "sec-websocket-version": "12" } }, 426],
   ["a bad key", "/feed/chat", { headers: { "sec-websocket-key": "short" } }, 400],
-  ["a path that is none", "/feed/%zz", {}, 400],
+  ["an invalid path", "/feed/%zz", {}, 400],
   ["a body", "/feed/chat", { headers: { "content-type": "application/json", "content-length": "2" } }, 400],
   ["a query", "/feed/count?messages=1", {}, 400],
   ["another method", "/feed/chat", { method: "POST" }, 405, { allow: "GET, OPTIONS" }],
@@ -199,7 +199,7 @@ const handshakes: [title: string, path: string, ask: Ask, status: number, header
   ["an empty list of subprotocols", "/feed/chat", offering(""), 400],
   ["one of two lists of subprotocols empty", "/feed/chat", offering("", "portico"), 400],
   ["a subprotocol that is no token", "/feed/chat", offering("a b"), 400],
-  ["a subprotocol after what is no white space of HTTP", "/feed/chat", offering("portico,\xa0a"), 400],
+  ["a subprotocol after a character that is not white space in HTTP", "/feed/chat", offering("portico,\xa0a"), 400],
 ];
 for (const [title, path, ask, status, headers = {}] of handshakes) {
   t.test(`${title}: ${status} instead of 101`, async (t) => {
@@ -254,7 +254,7 @@ t.test("an upgrade to a WebSocket, or else to another protocol", async (t) => {
   await it.feed.idle();
 });
 
-t.test("nor does a connection on which each request asks for one gather anything", async (t) => {
+t.test("a connection on which each request asks for an upgrade does not collect listeners", async (t) => {
   const warned: Error[] = [];
   const warn = (warning: Error): void => void warned.push(warning);
   process.on("warning", warn);
