@@ -71,18 +71,18 @@ export function unary<Request, Response>(
   return new Promise((resolve, reject) => {
     if (options.signal?.aborted) throw toError(cancelled());
     const message = method.requestSerialize(request);
-    const answers: Uint8Array[] = [];
+    const responses: Uint8Array[] = [];
     const onEnd = (status: Status): void => {
       options.signal?.removeEventListener("abort", cancel);
       try {
         if (status.code !== Code.OK) throw toError(status);
-        resolve(decodeResponse(method, onlyOne(method.path, answers)));
+        resolve(decodeResponse(method, onlyOne(method.path, responses)));
       } catch (error) {
         reject(error);
       }
     };
     const onMessage = (response: Uint8Array): void => {
-      if (answers.length < 2) answers.push(response);
+      if (responses.length < 2) responses.push(response);
     };
     const call = channel.open(startOf(method.path, options, performance.now() + DEFAULT_TIME), { onMessage, onEnd });
     const cancel = (): void => call.cancel();
@@ -170,10 +170,10 @@ function startOf(path: string, options: CallOptions, deadlineMonotonicMs: number
  * UNIMPLEMENTED is gRPC's code for a cardinality violation
  * (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md).
  */
-function onlyOne(path: string, answers: readonly Uint8Array[]): Uint8Array {
-  const [response] = answers;
-  if (response !== undefined && answers.length === 1) return response;
-  throw new StatusError(Code.UNIMPLEMENTED, `${path} answered with ${answers.length} messages instead of one`);
+function onlyOne(path: string, responses: readonly Uint8Array[]): Uint8Array {
+  const [response] = responses;
+  if (response !== undefined && responses.length === 1) return response;
+  throw new StatusError(Code.UNIMPLEMENTED, `${path} answered with ${responses.length} messages instead of one`);
 }
 
 function decodeResponse<Response>(

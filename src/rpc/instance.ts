@@ -14,8 +14,8 @@ import { isOverload } from "./status.js";
 /**
  * How long the balancer backs off from an instance, in milliseconds: the first time, and at most.
  */
-const ASIDE_MS = 100;
-const MAX_ASIDE_MS = 10_000;
+const BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 10_000;
 
 /** How long an instance is ejected, in milliseconds: the first time, and at most. */
 const EJECTION_MS = 5_000;
@@ -71,7 +71,7 @@ export class Instance {
   /** Calls in a row that ended with UNAVAILABLE. */
   #unavailable = 0;
   /** In milliseconds of `performance.now()`, like all times here. */
-  #asideUntil = 0;
+  #backoffUntil = 0;
   /** The outcomes of the current window, and of the window before it. */
   #recent = new Outcomes();
   #earlier = new Outcomes();
@@ -112,7 +112,7 @@ export class Instance {
   unfitness(now: number): number {
     const { state } = this.channel;
     if (state === "closed") return Number.POSITIVE_INFINITY;
-    if (state === "broken" || now < this.#asideUntil) return 2;
+    if (state === "broken" || now < this.#backoffUntil) return 2;
     if (this.#onProbation && (now < this.#ejectedUntil || this.withDeadline > 0)) return 2;
     return state === "connecting" ? 1 : 0;
   }
@@ -125,8 +125,8 @@ export class Instance {
   record(ended: Status, all: readonly Instance[], now: number): void {
     if (isOverload(ended)) return;
     this.#unavailable = ended.code === Code.UNAVAILABLE ? this.#unavailable + 1 : 0;
-    const aside = Math.min(ASIDE_MS * 2 ** (this.#unavailable - 1), MAX_ASIDE_MS);
-    this.#asideUntil = this.#unavailable > 0 ? now + aside : 0;
+    const backoff = Math.min(BACKOFF_MS * 2 ** (this.#unavailable - 1), MAX_BACKOFF_MS);
+    this.#backoffUntil = this.#unavailable > 0 ? now + backoff : 0;
     const failed = isFailure(ended);
     if (failed === undefined) return;
     if (now - this.#windowStart > WINDOW_MS) this.#turnWindow(now);
@@ -199,13 +199,13 @@ function isFailure({ code, neverSent, protocolError }: Status): boolean | undefi
   if (code === Code.CANCELLED && !protocolError) return undefined;
   // The instance never saw the call; the channel's state shows that it cannot be reached.
   if (neverSent) return undefined;
-  return protocolError === true || FAULTS.has(code);
+  return protocolError === true || FAILURE_CODES.has(code);
 }
 
 /**
  * A missed deadline always counts, even a short one: short deadlines affect all instances alike.
  */
-const FAULTS: ReadonlySet<Code> = new Set([
+const FAILURE_CODES: ReadonlySet<Code> = new Set([
   Code.UNAVAILABLE,
   Code.DEADLINE_EXCEEDED,
   Code.INTERNAL,

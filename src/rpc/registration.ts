@@ -13,7 +13,7 @@ import type { Channel } from "./channel.js";
 import { stream } from "./client.js";
 
 /** The maximum time until the registry responds, in milliseconds. */
-const ANSWER_TIME = 10_000;
+const RESPONSE_TIME_MS = 10_000;
 /**
  * Pauses between attempts, in milliseconds: FIRST_RETRY after the first failure, then longer ones
  * up to MAX_RETRY (see follow.ts).
@@ -68,7 +68,7 @@ export function register(options: RegistrationOptions): Registration {
     follow({
       source: "the registry",
       attempt: ({ signal, responded }) =>
-        hold(options, signal, ({ problems }) => {
+        holdStream(options, signal, ({ problems }) => {
           responded();
           log.info({ addresses: instance.addresses, ...details }, "registered");
           for (const problem of problems.filter((problem) => !reported.has(problem))) {
@@ -83,7 +83,7 @@ export function register(options: RegistrationOptions): Registration {
         }
         if (!repeated) log.warn({ reason: error.message }, "not registered; trying again");
       },
-      timeoutMs: ANSWER_TIME,
+      timeoutMs: RESPONSE_TIME_MS,
       firstDelayMs: FIRST_RETRY,
       maxDelayMs: MAX_RETRY,
       signal: closing.signal,
@@ -98,12 +98,12 @@ export function registrationClosed(): StatusError {
 }
 
 /** Registers the instance. Resolves or rejects when the registry ends the stream. */
-async function hold(
+async function holdStream(
   { channel, metadata, instance }: RegistrationOptions,
   signal: AbortSignal,
-  onHeld: (response: RegisterResponse) => void,
+  onResponse: (response: RegisterResponse) => void,
 ): Promise<void> {
   const call = stream(channel, RegistryService.register, { metadata, signal });
   call.send({ instance });
-  for await (const response of call.responses) onHeld(response);
+  for await (const response of call.responses) onResponse(response);
 }

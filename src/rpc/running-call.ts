@@ -305,14 +305,14 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     }
     if (this.#ended) return;
     try {
-      const answer = this.#method.run(request, this.#context as EndpointContext);
-      if (this.#method.responseStream) void this.#sendAll(answer as AsyncIterable<unknown>);
-      else if (isPromise(answer)) {
-        answer.then(
+      const result = this.#method.run(request, this.#context as EndpointContext);
+      if (this.#method.responseStream) void this.#sendAll(result as AsyncIterable<unknown>);
+      else if (isPromise(result)) {
+        result.then(
           (response) => this.#sendOne(response),
           (error) => this.fail(error),
         );
-      } else this.#sendOne(answer);
+      } else this.#sendOne(result);
     } catch (error) {
       this.fail(error);
     }

@@ -100,10 +100,10 @@ export class GrpcChannel implements Channel {
       state: "ready",
       close() {},
     };
-    let same = false;
+    let mayServeWaiting = false;
     let usable = true;
     try {
-      same = await verify(unverified);
+      mayServeWaiting = await verify(unverified);
     } catch {
       usable = false;
     }
@@ -111,7 +111,7 @@ export class GrpcChannel implements Channel {
     if (this.#closed || this.#verified !== "asked") return;
     if (usable) this.#verified = "yes";
     else this.#refuse(verify);
-    if (same) for (const { call, start } of this.#waiting.splice(0)) this.#start(call, start);
+    if (mayServeWaiting) for (const { call, start } of this.#waiting.splice(0)) this.#start(call, start);
     else this.#failWaiting();
   }
 

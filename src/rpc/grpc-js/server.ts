@@ -49,7 +49,7 @@ export function serveGrpc(
     interceptors: [
       (method, call) =>
         new ServerInterceptingCall(call, {
-          start: () => response(dispatcher, limits, method, call, memories.get(call.getPeer())),
+          start: () => serveCall(dispatcher, limits, method, call, memories.get(call.getPeer())),
         }),
     ],
     "grpc.max_receive_message_length": limits.maxBody,
@@ -154,7 +154,7 @@ function unusedHandler(): never {
   throw new Error("a call went past the interceptor");
 }
 
-function response(
+function serveCall(
   dispatcher: Dispatcher,
   { maxHeaders }: ServerLimits,
   { path, requestStream }: { readonly path: string; readonly requestStream: boolean },
@@ -209,7 +209,7 @@ class GrpcReply implements CallResponder {
   readonly #memory: ConnectionMemory | undefined;
   #reserved = 0;
   /** Bytes of messages that the endpoint holds. */
-  #kept = 0;
+  #heldBytes = 0;
   /** Messages that the connection has not sent yet. */
   #unsentMessages = 0;
   #unsentBytes = 0;
@@ -240,7 +240,7 @@ class GrpcReply implements CallResponder {
    */
   #reserve(): void {
     if (this.#memory === undefined || this.#closed) return;
-    const held = this.#kept + this.#unsentBytes;
+    const held = this.#heldBytes + this.#unsentBytes;
     if (this.#memory.tryResize(this.#reserved, held)) {
       this.#reserved = held;
       return;
@@ -277,7 +277,7 @@ class GrpcReply implements CallResponder {
   /** The endpoint has taken all messages that it was given. */
   resume(): void {
     this.#paused = false;
-    this.#kept = 0;
+    this.#heldBytes = 0;
     this.#reserve();
     this.read();
   }
@@ -290,7 +290,7 @@ class GrpcReply implements CallResponder {
 
   received(message: Buffer): void {
     this.#reading = false;
-    this.#kept += message.length;
+    this.#heldBytes += message.length;
     this.endpoint?.onMessage(message);
     this.#reserve();
     if (!this.#paused) this.read();

@@ -207,9 +207,9 @@ export class Http2Channel implements Channel, ConnectionOwner {
     // With TLS, a write may cause another read while the bytes of the previous one are still in
     // use.
     const read = tls === undefined ? sharedRead : Buffer.allocUnsafeSlow(READ_SIZE);
-    const where = this.#where();
+    const socketAddress = this.#socketAddress();
     const onRead = (size: number): boolean => socket.emit("data", read.subarray(0, size));
-    const options = { ...where, onread: { buffer: read, callback: onRead } };
+    const options = { ...socketAddress, onread: { buffer: read, callback: onRead } };
     const socket = tls === undefined ? connectTcp(options) : connectTls({ ...options, ...tls, ALPNProtocols: [ALPN] });
     return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEPALIVE_MS);
   }
@@ -217,7 +217,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   /**
    * Node's options for the address. Whatever the IP address, the certificate must be for the name.
    */
-  #where(): { path: string } | { host: string; port: number; servername?: string } {
+  #socketAddress(): { path: string } | { host: string; port: number; servername?: string } {
     const { ip } = this.#options;
     if ("path" in this.#address) return { path: this.#address.path };
     return ip === undefined
@@ -262,9 +262,9 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   async #verify(connection: ClientConnection, verify: Verify): Promise<void> {
-    let same: boolean;
+    let mayServeWaiting: boolean;
     try {
-      same = await verify(channelOn(connection, this.#calls));
+      mayServeWaiting = await verify(channelOn(connection, this.#calls));
     } catch (error) {
       this.#reason = error as Error;
       this.#unusable = true;
@@ -274,7 +274,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
       return;
     }
     if (connection !== this.#current || connection.closed) return;
-    if (!same) for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable());
+    if (!mayServeWaiting) for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable());
     this.#take(connection);
   }
 

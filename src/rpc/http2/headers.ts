@@ -81,11 +81,11 @@ function kindToSend(name: string): number {
 
 /** Bytes of metadata in a header list. In a header block it never takes more. */
 export function sizeOfMetadata(metadata: Metadata): number {
-  let room = 0;
+  let size = 0;
   for (const [name, value] of metadata) {
-    room += name.length + 32 + (typeof value === "string" ? value.length : Math.ceil((value.length * 4) / 3));
+    size += name.length + 32 + (typeof value === "string" ? value.length : Math.ceil((value.length * 4) / 3));
   }
-  return room;
+  return size;
 }
 
 /** Writes metadata. `checkMetadata` must have accepted it. */

@@ -106,16 +106,16 @@ export class GrpcMessageReader {
     const more = end - start;
     if (this.#pending === undefined) {
       const announced = sizeAt(buffer, start, end);
-      const room = announced > more ? capacityFor(more, announced) : more;
-      if (room > more && holder?.tryReserve(room) === false) return false;
-      this.#pending = Buffer.allocUnsafe(room);
+      const capacity = announced > more ? capacityFor(more, announced) : more;
+      if (capacity > more && holder?.tryReserve(capacity) === false) return false;
+      this.#pending = Buffer.allocUnsafe(capacity);
       this.#start = 0;
       this.#end = 0;
     } else if (this.#pending.length - this.#end < more) {
       const size = this.#end - this.#start + more;
-      const room = capacityFor(size, sizeAt(this.#pending, this.#start, this.#end));
-      if (holder?.tryReserve(room) === false) return false;
-      this.#grow(this.#pending, room);
+      const capacity = capacityFor(size, sizeAt(this.#pending, this.#start, this.#end));
+      if (holder?.tryReserve(capacity) === false) return false;
+      this.#grow(this.#pending, capacity);
     }
     if (more > SHORT_COPY) this.#end += buffer.copy(this.#pending, this.#end, start, end);
     else for (let at = start; at < end; at++) this.#pending[this.#end++] = buffer[at] as number;
@@ -152,8 +152,8 @@ export class GrpcMessageReader {
    * Copies the pending bytes to a larger buffer. The old buffer stays unchanged, because messages
    * that were returned before may be parts of it.
    */
-  #grow(pending: Buffer, room: number): void {
-    const grown = Buffer.allocUnsafe(room);
+  #grow(pending: Buffer, capacity: number): void {
+    const grown = Buffer.allocUnsafe(capacity);
     this.#end = pending.copy(grown, 0, this.#start, this.#end);
     this.#start = 0;
     this.#pending = grown;

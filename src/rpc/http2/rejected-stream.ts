@@ -21,7 +21,7 @@ export class RejectedStream extends Stream implements Expiring {
   protected readonly connection: ServerStreamConnection;
   readonly #httpStatus: string;
   readonly #body = Buffer.from(HTTP_REJECTION);
-  #answering = false;
+  #responding = false;
   #headersWritten = false;
   #written = 0;
 
@@ -43,23 +43,23 @@ export class RejectedStream extends Stream implements Expiring {
   open(endStream: boolean): void {
     this.remoteEnded = endStream;
     this.connection.deadlines.add(this);
-    if (endStream) this.#response();
+    if (endStream) this.#respond();
   }
 
   /** The request's trailers have arrived. */
   protected override onTrailers(): void {
-    this.#response();
+    this.#respond();
   }
 
   /** The rest of the request took too long, or the client does not read the response. */
   expire(): void {
-    if (this.#answering) this.connection.reset(this, ErrorCode.CANCEL);
-    else this.#response();
+    if (this.#responding) this.connection.reset(this, ErrorCode.CANCEL);
+    else this.#respond();
   }
 
-  #response(): void {
-    if (this.#answering) return;
-    this.#answering = true;
+  #respond(): void {
+    if (this.#responding) return;
+    this.#responding = true;
     this.connection.deadlines.delete(this);
     this.deadlineMonotonicMs = performance.now() + this.connection.stallTime;
     this.connection.deadlines.add(this);
@@ -75,7 +75,7 @@ export class RejectedStream extends Stream implements Expiring {
   }
 
   protected onData(): void {
-    if (this.remoteEnded) this.#response();
+    if (this.remoteEnded) this.#respond();
   }
 
   onReset(): void {
@@ -93,7 +93,7 @@ export class RejectedStream extends Stream implements Expiring {
 
   /** Writes as much as the flow-control windows allow, and the rest when they have grown. */
   write(): void {
-    if (!this.#answering) return;
+    if (!this.#responding) return;
     const { connection } = this;
     if (!this.#headersWritten) this.#writeHeaders();
     const left = this.#body.length - this.#written;

@@ -321,7 +321,7 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
   }
 
   /**
-   * Closes the stream. When the peer has more to send, NO_ERROR tells it to stop (RFC 9113, section
+   * Closes the stream. When the peer has more to send, it may stop at NO_ERROR (RFC 9113, section
    * 8.1).
    */
   #close(): void {
