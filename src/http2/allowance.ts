@@ -47,7 +47,7 @@ export const IDLE_FRAMES = { max: 1_000, perSecond: 100 } as const;
 export const EARNED_BY_WORK = 4;
 
 /**
- * Streams that the peer resets before they have a response ("rapid reset", CVE-2023-44487), or
- * whose errors make this end reset them (CVE-2025-8671).
+ * Streams that the peer resets before they have a response ("rapid reset", CVE-2023-44487), or that
+ * this end must reset because of the peer's errors (CVE-2025-8671).
  */
 export const RESETS = { max: 1_000, perSecond: 100 } as const;

@@ -150,8 +150,8 @@ export class FrameReader {
   }
 
   /**
-   * Completes the frame that began in earlier chunks. @returns the position of the next frame in
-   * the chunk
+   * Completes the frame that began in earlier chunks.
+   * @returns the position of the next frame in the chunk
    */
   #finish(chunk: Buffer): number {
     let at = 0;

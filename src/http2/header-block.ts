@@ -5,9 +5,9 @@ import type { ConnectionMemory } from "../memory/memory-budget.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
 
 /**
- * Maximum bytes of a header block. A larger block ends the connection. A smaller one whose header
- * list is too large is read to its end, because later blocks depend on its changes to the table;
- * then its stream is refused.
+ * Maximum bytes of a header block. A larger block ends the connection. A smaller one with a header
+ * list that is too large is read to its end, because later blocks depend on its changes to the
+ * table; then its stream is refused.
  */
 const MAX_BLOCK = 1024 * 1024;
 

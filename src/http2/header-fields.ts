@@ -48,7 +48,7 @@ const KINDS: readonly (readonly [kind: number, ...names: string[]])[] = [
 ];
 
 /**
- * Maximum number of names whose kind is cached. The limit prevents a peer from growing the cache.
+ * Maximum number of names in the cache of kinds. The limit prevents a peer from growing the cache.
  */
 const MAX_KNOWN = 1_000;
 

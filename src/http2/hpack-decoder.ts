@@ -1,8 +1,8 @@
 /**
  * Decodes header blocks (RFC 7541). A decoder lives as long as its connection, because a block
  * refers to fields of earlier blocks. Its dynamic table always has the default size. A peer may use
- * this size before it has seen our settings, so a smaller table would break peers that follow the
- * protocol.
+ * this size before it has seen this end's settings, so a smaller table would break peers that
+ * follow the protocol.
  *
  * The dynamic table is a ring buffer. Header lists share its field objects, so a repeated field
  * needs no new string.

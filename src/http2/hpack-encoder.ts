@@ -6,9 +6,9 @@
  * the bytes of a list that repeats, such as the headers of every request to one path, are stored
  * and copied.
  *
- * A value that belongs to one request, such as a token, is never added. The only exception is the
- * first value of a name that nearly every request has and whose values are no secrets: HPACK can
- * add a name only together with a value.
+ * A value that belongs to one request, such as a token, is never added. There is one exception: a
+ * name that nearly every request has, and that never has a secret value, is added with its first
+ * value. HPACK can add a name only together with a value.
  *
  * Strings are written without Huffman coding, which saves few bytes and takes more time than all
  * other encoding. The caller must reserve space in the output: `sizeOf` of all fields of the block,
@@ -111,9 +111,7 @@ export class HpackEncoder {
     }
   }
 
-  /**
-   * Writes a field whose value belongs to this request. The value must have no character above 255.
-   */
+  /** Writes a field with a value of this request. The value must have no character above 255. */
   field(output: OutputBuffer, name: string, value: string): void {
     const stored = this.#names.get(name);
     if (stored !== undefined) output.copy(stored);

@@ -96,7 +96,8 @@ export class SendQueue {
   };
 
   /**
-   * Reserves memory for bytes that the socket has not accepted. @returns false when they do not fit
+   * Reserves memory for bytes that the socket has not accepted.
+   * @returns false when they do not fit
    */
   #reserveUnread(): boolean {
     const { socket, memory } = this.#options;

@@ -1,20 +1,19 @@
 /**
  * A channel over the channels to all instances of one service. It distributes the calls round robin
  * over the ready instances. Of the next two it takes the one with fewer calls in flight, so an
- * instance that hangs collects no more calls than the others have.
+ * instance that hangs does not collect more calls than the others.
  *
- * The balancer backs off from an instance that cannot be reached, and ejects one that fails
- * (instance.ts). While no instance is fit, it tries them all the same, and a failed connection is
- * opened again for the call. So a service that is back can be called before anything else has
- * noticed it.
+ * The balancer backs off from an instance that cannot be reached, and ejects an instance that fails
+ * often (instance.ts). When no instance is fit, it still tries them, and opens a failed connection
+ * again for the call. So a service that is back can be called before anything else has noticed it.
  *
  * A call is retried at another instance only when all of these hold:
- * - The first instance certainly never saw the call, or its endpoint is declared free of side
+ * - The first instance certainly never saw the call, or the endpoint is declared free of side
  *   effects.
  * - No part of a response has arrived.
  * - The other instance has the same contract.
- * - The call was not refused because of overload: the other instances are most likely overloaded
- *   too.
+ * - The first instance did not refuse the call for overload. Otherwise the other instances are most
+ *   likely overloaded too.
  */
 
 import type { Metadata } from "../call/metadata.js";
@@ -37,7 +36,7 @@ const ANY = undefined;
 
 export class Balancer implements Channel {
   readonly name: string;
-  /** Calls that were refused because all instances have too many calls. */
+  /** Calls that were refused for overload. */
   refused = 0;
   readonly #instances = new Map<string, Instance>();
   /** The same instances as an array for `pick`, in the order of the addresses. */

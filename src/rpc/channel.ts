@@ -102,8 +102,8 @@ export interface CallListener {
 /** A call as its caller uses it. After the end no method has an effect. */
 export interface OutgoingCall {
   /**
-   * Sends a message. @returns false when the caller should wait for `onDrain` before the next
-   * message
+   * Sends a message.
+   * @returns false when the caller should wait for `onDrain` before the next message
    */
   send(message: Uint8Array): boolean;
   /** No more messages will be sent. */
@@ -154,8 +154,8 @@ export interface CallResponder {
   /** Sends the headers before the first message. No effect once the headers are sent. */
   sendHeaders(metadata: Metadata): void;
   /**
-   * Sends a message. @returns false when the dispatcher should wait for `onDrain` before the next
-   * message
+   * Sends a message.
+   * @returns false when the dispatcher should wait for `onDrain` before the next message
    */
   send(message: Uint8Array): boolean;
   /**

@@ -95,8 +95,8 @@ export function unary<Request, Response>(
 /** An open call of any streaming shape. After the end no method has an effect. */
 export interface Stream<Request, Response> {
   /**
-   * Sends a message. @returns false when the caller should await `drained()` before the next
-   * message
+   * Sends a message.
+   * @returns false when the caller should await `drained()` before the next message
    */
   send(request: Request): boolean;
   /** Resolves when more messages may be sent, or the call has ended. */

@@ -58,12 +58,15 @@ export class Dispatcher {
   readonly endpoints: readonly Endpoint[];
   /** Maximum bytes of a message. */
   readonly maxMessage: number;
-  /** Finds methods whose calls are forwarded. Calls from within the process are not forwarded. */
+  /**
+   * Finds methods that are served by forwarding their calls. Calls from this process are not
+   * forwarded.
+   */
   forward: FindMethod | undefined;
   readonly #methods = new Map<string, ServedMethod>();
   readonly #guard: Guard;
   readonly #environment: CallEnvironment;
-  /** For calls to an endpoint whose code is not loaded yet. */
+  /** For calls to an endpoint that is not loaded yet. */
   readonly #loading: CallEnvironment;
   /** The queue in which those calls wait for their turn after the code is loaded. */
   readonly #loadedTurns: CallQueue;
@@ -160,7 +163,7 @@ export class Dispatcher {
     }
   }
 
-  /** Adds the endpoints of a part whose code is loaded at the first call to one of them. */
+  /** Adds the endpoints of a part. Its code is loaded at the first call to one of them. */
   #addLazy(part: LazyPart, endpoints: readonly Endpoint[]): void {
     const own = endpoints.filter(({ grpcService }) => grpcService === part.grpcService);
     for (const endpoint of own) {
@@ -238,8 +241,8 @@ export class Dispatcher {
   }
 
   /**
-   * Whether a token belongs to a gateway: the guard would admit it where only enrolled callers may
-   * call.
+   * Whether the token is a gateway's enrolment token. The guard is asked as if only enrolled
+   * callers may call the endpoint.
    */
   async #isGateway(token: string, endpoint: Endpoint): Promise<boolean> {
     try {
@@ -288,8 +291,8 @@ function serve(
 }
 
 /**
- * An endpoint whose code is not loaded yet. Calls that arrive before it is loaded are run by the
- * method that `load` returns.
+ * An endpoint that is not loaded yet. Calls that arrive before it is loaded are run by the method
+ * that `load` returns.
  */
 function serveLazily(endpoint: Endpoint, load: () => Promise<ServedMethod>): ServedMethod {
   const { clientStreaming, serverStreaming } = endpoint.method.proto;

@@ -1,7 +1,7 @@
 /**
- * A channel to a service whose instances all return the same results. All calls go to one preferred
- * instance. They go to another one while the preferred instance cannot be reached, or has just let
- * a deadline pass.
+ * A channel to a service of several equal instances: all return the same results. All calls go to
+ * one preferred instance. They go to another one while the preferred instance cannot be reached, or
+ * has just let a deadline pass.
  */
 import { Code } from "../errors.js";
 import { Balancer } from "./balancer.js";

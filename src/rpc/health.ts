@@ -1,7 +1,7 @@
 /**
  * gRPC health checking (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). All
- * services of the process have the same state. So has the server itself, whose name is the empty
- * string.
+ * services of the process have the same state. The server itself has this state too; its name is
+ * the empty string.
  */
 import { descriptorsOf } from "../contract/built-in-files.js";
 import { Code, StatusError } from "../errors.js";

@@ -46,7 +46,7 @@ export interface ServedMethod {
   /** Loads the endpoint's code before its first call; undefined when the code is loaded. */
   readonly load: (() => Promise<void>) | undefined;
   /**
-   * The open calls of an endpoint whose calls never end by themselves. They are ended when the
+   * The open calls of an endpoint, if its calls never end by themselves. They are ended when the
    * process stops.
    */
   readonly running?: Set<RunningCall> | undefined;
@@ -121,10 +121,11 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   #responses: AsyncIterator<unknown> | undefined;
   #wake: (() => void) | undefined;
   /**
-   * The guard's handle of the stream; undefined for a unary call, and until the stream is admitted.
+   * The guard's handle of the stream. Undefined for a unary call, for a call that this process
+   * itself makes, and until the stream is admitted.
    */
   #followed: FollowedStream | undefined;
-  /** A response that may not be sent now, because the guard's lease has run out. */
+  /** A response that may not be sent now (see FollowedStream.mayPass). */
   #held: IteratorResult<unknown> | undefined;
   #ended = false;
 

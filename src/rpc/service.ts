@@ -91,7 +91,7 @@ export interface ServicePart<C extends Context = BuiltInContext> {
 }
 
 /**
- * One gRPC service of a service, whose code is loaded for its first call. Its contract is in the
+ * One gRPC service of a service. Its code is loaded for its first call. Its contract is in the
  * service's descriptors.
  */
 export interface LazyPart {

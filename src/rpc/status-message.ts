@@ -2,7 +2,7 @@
 
 /**
  * Maximum characters of a message that are sent; at most 9 KiB when encoded. A message may quote
- * megabytes of a request, and clients fail a call whose trailers are large.
+ * megabytes of a request, and clients fail a call that has large trailers.
  */
 export const MAX_MESSAGE = 1_024;
 

@@ -33,15 +33,16 @@ export function status(
 }
 
 /**
- * The status of a call whose peer broke the protocol. @param code the code that gRPC's documents
- * demand
+ * The status of a call when its peer broke the protocol.
+ * @param code the code that gRPC's documents demand
  */
 export function protocolError(code: Code, message: string): Status {
   return status(code, message, { protocolError: true });
 }
 
 /**
- * The status of a call whose response exceeds a limit of this end. @param message names the limit
+ * The status of a call when its response exceeds a limit of this end.
+ * @param message names the limit
  */
 export function responseTooLarge(message: string): Status {
   return status(Code.RESOURCE_EXHAUSTED, message, { tooLarge: true });
@@ -69,7 +70,7 @@ export function closedDuringCall(neverSent = false): Status {
   return status(Code.UNAVAILABLE, "the channel was closed", neverSent ? { neverSent } : {});
 }
 
-/** The status of a call whose connection broke after the call was sent. */
+/** The status of a call when its connection broke after the call was sent. */
 export function connectionLost(): Status {
   return status(Code.UNAVAILABLE, "the connection to the service was lost");
 }
@@ -126,7 +127,7 @@ export function toError({ code, message, details, cause }: Status): StatusError 
   return new StatusError(code, message, { details, cause });
 }
 
-/** The status of a call whose endpoint threw this error. */
+/** The status of a call when its endpoint threw this error. */
 export function toStatus({ code, message, details }: StatusError, trailers: Metadata = NO_METADATA): Status {
   return { code, message, details, trailers };
 }
@@ -163,9 +164,9 @@ export function notGrpc(contentType = "of nothing"): string {
 }
 
 /**
- * The status of a call whose response has an HTTP status and no gRPC status. It came from a proxy,
- * or from a server that does not speak gRPC. A proxy's 502, 503 and 504 say that the service cannot
- * be reached; any other status breaks the protocol.
+ * The status of a call when its response has an HTTP status and no gRPC status. The response came
+ * from a proxy, or from a server that does not speak gRPC. A proxy's 502, 503 and 504 say that the
+ * service cannot be reached; any other status breaks the protocol.
  */
 export function statusOfHttp(httpStatus: number): Status {
   const code = codeOfHttpStatus(httpStatus);
@@ -195,7 +196,7 @@ function codeOfHttpStatus(httpStatus: number): Code {
 }
 
 /**
- * The status of a call whose stream was reset.
+ * The status of a call when its stream was reset.
  * @param errorCode the error code of RST_STREAM (RFC 9113, section 7)
  * @param deadlineMonotonicMs the deadline of the call, in milliseconds of `performance.now()`. A
  * server may reset the stream at the deadline, just before this end's timer fires.

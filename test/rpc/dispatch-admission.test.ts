@@ -115,7 +115,11 @@ t.test("a call in process with an admission is not admitted again", async (t) =>
   const admission = { endpoint, caller: ada, namespace: "blue" };
   t.match(await contextOf({ admission }, guard), { caller: ada, namespace: "blue", system: false });
   const other = { ...admission, endpoint: { ...endpoint, resource: "service:other:Raw.One" } };
-  await t.rejects(contextOf({ admission: other }, guard), { code: Code.INTERNAL }, "an admission is valid only for its own resource");
+  await t.rejects(
+    contextOf({ admission: other }, guard),
+    { code: Code.INTERNAL },
+    "an admission is valid only for its own resource",
+  );
 });
 
 t.test("this process itself is admitted everywhere", async (t) => {

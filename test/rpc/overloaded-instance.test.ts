@@ -41,10 +41,13 @@ async function calls(balancer: Balancer, count: number): Promise<string> {
   return ends.join(" ");
 }
 
-t.test("the balancer does not back off from an overloaded instance, and does not retry the calls that it refuses", async (t) => {
-  const balancer = balance(t, [instance(refusing), instance(() => Buffer.from("b"))]);
-  t.equal(await calls(balancer, 20), Array(10).fill("UNAVAILABLE b").join(" "));
-});
+t.test(
+  "the balancer does not back off from an overloaded instance, and does not retry the calls that it refuses",
+  async (t) => {
+    const balancer = balance(t, [instance(refusing), instance(() => Buffer.from("b"))]);
+    t.equal(await calls(balancer, 20), Array(10).fill("UNAVAILABLE b").join(" "));
+  },
+);
 
 /** An instance whose calls end when the test calls `end`. */
 class Manual implements Channel {
@@ -139,17 +142,20 @@ t.test("an instance that gets another contract starts without limits", async (t)
   t.equal(it.balancer.refused, refused + 1);
 });
 
-t.test("a call is refused for overload when one instance has too many calls and the other is unreachable", async (t) => {
-  const [busy, dead] = [new Manual(), new Manual()];
-  const it = onClock(t, [busy]);
-  await flood(it, [busy]);
-  it.balancer.update(new Map([busy, dead].map((channel, index) => [`${index}`, channel])));
-  const { refused } = it.balancer;
-  for (let count = 0; dead.listeners.length === 0 && count < 2; count++) it.call();
-  dead.end(status(Code.UNAVAILABLE, "the connection was refused", { neverSent: true }));
-  t.ok(isOverload(it.ended.at(-1) as Status));
-  t.equal(it.balancer.refused, refused + 1);
-});
+t.test(
+  "a call is refused for overload when one instance has too many calls and the other is unreachable",
+  async (t) => {
+    const [busy, dead] = [new Manual(), new Manual()];
+    const it = onClock(t, [busy]);
+    await flood(it, [busy]);
+    it.balancer.update(new Map([busy, dead].map((channel, index) => [`${index}`, channel])));
+    const { refused } = it.balancer;
+    for (let count = 0; dead.listeners.length === 0 && count < 2; count++) it.call();
+    dead.end(status(Code.UNAVAILABLE, "the connection was refused", { neverSent: true }));
+    t.ok(isOverload(it.ended.at(-1) as Status));
+    t.equal(it.balancer.refused, refused + 1);
+  },
+);
 
 t.test("a client of a gateway gets Retry-After in an overload", async (t) => {
   const failure = toFailure(toCallError("raw", overloaded("raw")));

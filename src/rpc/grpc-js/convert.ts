@@ -83,8 +83,8 @@ const RESETS: ReadonlyMap<string, number> = new Map([
 
 /**
  * @param details the details of the status that grpc-js reported
- * @returns the HTTP/2 error code of a call whose stream was reset; NO_ERROR when the stream ended
- * without trailers; undefined for any other end
+ * @returns the HTTP/2 error code with which the call's stream was reset; NO_ERROR when the stream
+ * ended without trailers; undefined for any other end
  */
 export function errorCodeOf(details: string): number | undefined {
   const code = RESETS.get(details) ?? RESET.exec(details)?.[1];
@@ -104,7 +104,8 @@ const TOO_LARGE =
  * callers must not see. These messages are also the only sign of a call that was never sent, and of
  * a peer that broke the protocol. When grpc-js changes them, the contract suite and
  * test/cases/malformed-responses.ts fail.
- * @param notGrpc the message for a response whose content type is not gRPC's; undefined for gRPC's
+ * @param notGrpc the message for a response with another content type than gRPC's; undefined for
+ * gRPC's
  */
 export function replaceGrpcMessage(ended: Status, notGrpc: string | undefined): Status {
   const { code, message } = ended;

@@ -270,7 +270,7 @@ export class ClientCall extends MessageStream implements OutgoingCall, Expiring 
   }
 }
 
-/** The status of a call whose response is not gRPC; undefined for a gRPC response. */
+/** The status of a call when its response is not gRPC; undefined for a gRPC response. */
 function rejectionOf(httpStatus: number, fields: readonly ReceivedField[]): Status | undefined {
   if (httpStatus !== 200) return statusOfHttp(httpStatus);
   const type = headerOf(fields, "content-type");

@@ -44,7 +44,7 @@ const KINDS: ReadonlyMap<string, number> = new Map([
   ),
 ]);
 
-/** The kinds of names whose values a call passes on as metadata. */
+/** The kinds of names that a call passes on as metadata, with their values. */
 const METADATA = GrpcKind.TEXT | GrpcKind.BINARY | Kind.CONTENT_LENGTH;
 
 /** The header names of all connections of Portico. */
@@ -140,7 +140,7 @@ export function metadataOf(fields: readonly ReceivedField[]): Metadata {
 /** Base64, with or without padding ("Custom-Metadata"). */
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
-/** The name of the first metadata entry whose value must be base64 and is not. */
+/** The name of the first metadata entry that must have a base64 value and does not. */
 export function findMalformedBinary(fields: readonly ReceivedField[]): string | undefined {
   for (const { kind, name, value } of fields) {
     if (kind !== GrpcKind.BINARY) continue;

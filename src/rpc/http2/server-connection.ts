@@ -79,7 +79,7 @@ export class GrpcServerConnection extends ServerConnection {
     else stream.onNoMemory();
   }
 
-  /** Responds with a status to a request whose header list was too large and was dropped. */
+  /** Responds with a status to a request when its header list was too large and was dropped. */
   #openTooLarge(streamId: number, endStream: boolean): void {
     const stream = new ServerStream(this, streamId, this.#limits.maxBody, undefined);
     this.streams.add(stream);

@@ -53,7 +53,7 @@ class Connections {
     };
     this.listener = tls === undefined ? createServer({ noDelay: true }, accept) : createSecureServer(tls, accept);
     this.listener.maxConnections = limits.maxConnections;
-    // These are the TCP sockets, including those whose TLS handshake is not complete.
+    // All TCP sockets, also while their TLS handshake is not complete.
     this.listener.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));

@@ -64,7 +64,11 @@ const trailer = (bytes: Buffer): Metadata => {
 };
 
 const FAILURES: [what: string, sent: { code: number; details: string; metadata?: Metadata }, told: object][] = [
-  ["a code that gRPC does not define", { code: 2_027, details: "odd" }, { code: 2_027, message: "odd", protocolError: false }],
+  [
+    "a code that gRPC does not define",
+    { code: 2_027, details: "odd" },
+    { code: 2_027, message: "odd", protocolError: false },
+  ],
   ["a negative code", { code: -1, details: "odd" }, { code: Code.UNKNOWN, protocolError: true }],
   [
     "malformed details",

@@ -34,7 +34,10 @@ interface Outcome {
   readonly status: Status;
 }
 
-function call(channel: Http2Channel, extra: { metadata?: Metadata; time?: number; end?: boolean } = {}): Promise<Outcome> {
+function call(
+  channel: Http2Channel,
+  extra: { metadata?: Metadata; time?: number; end?: boolean } = {},
+): Promise<Outcome> {
   return new Promise((resolve) => {
     const messages: string[] = [];
     let received: Metadata | undefined;
@@ -73,7 +76,7 @@ const requested = (peer: RawPeer) => peer.next(isType(FrameType.HEADERS));
 const large = block([...RESPONSE, ["x-large", "v".repeat(200)]]);
 
 /** Responses of one message and the status OK. */
-const PROPER: [what: string, answer: Buffer[]][] = [
+const PROPER: [what: string, response: Buffer[]][] = [
   ["headers, a message, trailers", [headers(1, RESPONSE), RESPONSE_DATA, OK]],
   [
     "padding everywhere",
@@ -119,7 +122,10 @@ const PROPER: [what: string, answer: Buffer[]][] = [
       OK,
     ],
   ],
-  ["frames of unknown types between the others", [frame(0x42, 0, 1), headers(1, RESPONSE), frame(0x42, 0, 0), RESPONSE_DATA, OK]],
+  [
+    "frames of unknown types between the others",
+    [frame(0x42, 0, 1), headers(1, RESPONSE), frame(0x42, 0, 0), RESPONSE_DATA, OK],
+  ],
   ["trailers, then a reset with NO_ERROR", [headers(1, RESPONSE), RESPONSE_DATA, OK, reset(1, ErrorCode.NO_ERROR)]],
   [
     "SETTINGS with an unknown setting between the others",
@@ -142,7 +148,7 @@ for (const [what, response] of PROPER) {
 }
 
 /** Responses that end a call with an error, and its status. */
-const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
+const IMPROPER: [what: string, response: Buffer[], status: Partial<Status>][] = [
   ["REFUSED_STREAM", [reset(1, ErrorCode.REFUSED_STREAM)], { code: Code.UNAVAILABLE, neverSent: true }],
   ["CANCEL", [reset(1, ErrorCode.CANCEL)], { code: Code.CANCELLED }],
   ["ENHANCE_YOUR_CALM", [reset(1, ErrorCode.ENHANCE_YOUR_CALM)], { code: Code.RESOURCE_EXHAUSTED }],
@@ -278,7 +284,11 @@ const BROKEN: [what: string, bytes: Buffer, errorCode: number][] = [
     Buffer.concat([headers(1, RESPONSE, 0), frame(FrameType.PING, 0, 0, Buffer.alloc(8))]),
     ErrorCode.PROTOCOL_ERROR,
   ],
-  ["an HPACK index that does not exist", frame(FrameType.HEADERS, Flag.END_HEADERS, 1, uint8(0xff)), ErrorCode.COMPRESSION_ERROR],
+  [
+    "an HPACK index that does not exist",
+    frame(FrameType.HEADERS, Flag.END_HEADERS, 1, uint8(0xff)),
+    ErrorCode.COMPRESSION_ERROR,
+  ],
   ["SETTINGS of 5 bytes", frame(FrameType.SETTINGS, 0, 0, Buffer.alloc(5)), ErrorCode.FRAME_SIZE_ERROR],
   [
     "a setting that allows pushes",
@@ -310,23 +320,26 @@ for (const [what, bytes, errorCode] of BROKEN) {
   });
 }
 
-t.test("GOAWAY: calls that the server has seen continue, others count as never sent, new ones use a new connection", async (t) => {
-  const { server, channel, peer } = await connect(t);
-  const seen = call(channel);
-  const unseen = call(channel);
-  await peer.next(({ streamId }) => streamId === 3);
-  peer.send(headers(1, RESPONSE), goaway(1, ErrorCode.NO_ERROR));
-  t.match((await unseen).status, { code: Code.UNAVAILABLE, neverSent: true });
-  const later = call(channel);
-  const replacement = await server.next();
-  await introduce(replacement);
-  t.equal((await requested(replacement))?.streamId, 1);
-  replacement.send(headers(1, RESPONSE), RESPONSE_DATA, OK);
-  t.match((await later).status, { code: Code.OK });
-  peer.send(RESPONSE_DATA, OK);
-  t.match(await seen, { messages: ["b"], status: { code: Code.OK } });
-  await peer.ended();
-});
+t.test(
+  "GOAWAY: calls that the server has seen continue, others count as never sent, new ones use a new connection",
+  async (t) => {
+    const { server, channel, peer } = await connect(t);
+    const seen = call(channel);
+    const unseen = call(channel);
+    await peer.next(({ streamId }) => streamId === 3);
+    peer.send(headers(1, RESPONSE), goaway(1, ErrorCode.NO_ERROR));
+    t.match((await unseen).status, { code: Code.UNAVAILABLE, neverSent: true });
+    const later = call(channel);
+    const replacement = await server.next();
+    await introduce(replacement);
+    t.equal((await requested(replacement))?.streamId, 1);
+    replacement.send(headers(1, RESPONSE), RESPONSE_DATA, OK);
+    t.match((await later).status, { code: Code.OK });
+    peer.send(RESPONSE_DATA, OK);
+    t.match(await seen, { messages: ["b"], status: { code: Code.OK } });
+    await peer.ended();
+  },
+);
 
 t.test("calls above the server's limit wait for their turn", async (t) => {
   const { channel, peer } = await connect(t, frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 3, 0, 0, 0, 1])));

@@ -67,13 +67,16 @@ t.test("a connection without stream IDs left accepts no more calls, and ends aft
   await peer.next(({ type }) => type === FrameType.GOAWAY);
 });
 
-t.test("a server that is silent during a call gets a PING, and the connection is closed when it stays silent", async (t) => {
-  const { connection, peer, events } = await connect(t, { after: 20, timeout: 50 });
-  const lost = open(connection);
-  t.ok(await peer.next(({ type }) => type === FrameType.PING));
-  t.match(await lost, { code: 14, message: "the connection to the service was lost" });
-  t.same(events, ["closed"]);
-});
+t.test(
+  "a server that is silent during a call gets a PING, and the connection is closed when it stays silent",
+  async (t) => {
+    const { connection, peer, events } = await connect(t, { after: 20, timeout: 50 });
+    const lost = open(connection);
+    t.ok(await peer.next(({ type }) => type === FrameType.PING));
+    t.match(await lost, { code: 14, message: "the connection to the service was lost" });
+    t.same(events, ["closed"]);
+  },
+);
 
 const isPing = ({ type, flags }: Frame): boolean => type === FrameType.PING && flags === 0;
 

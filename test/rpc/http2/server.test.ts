@@ -155,15 +155,18 @@ const RESPONSE_ENCODINGS: [accepted: string, encoding: "gzip" | undefined][] = [
 ];
 
 for (const [accepted, encoding] of RESPONSE_ENCODINGS) {
-  t.test(`the response to gzip has the encoding ${encoding ?? "identity"} when the client accepts ${accepted}`, async (t) => {
-    const { peer } = await connect(t, echo);
-    peer.send(headers(1, requestTo("One", ["grpc-encoding", "gzip"], ["grpc-accept-encoding", accepted])));
-    peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(gzipSync("hello"), 1)));
-    const { lists, data } = await response(peer, 1);
-    t.equal(lists[0]?.["grpc-encoding"], encoding);
-    const body = encoding === undefined ? message(Buffer.from("hello")) : message(gzipSync("hello"), 1);
-    t.same(data, body);
-  });
+  t.test(
+    `the response to gzip has the encoding ${encoding ?? "identity"} when the client accepts ${accepted}`,
+    async (t) => {
+      const { peer } = await connect(t, echo);
+      peer.send(headers(1, requestTo("One", ["grpc-encoding", "gzip"], ["grpc-accept-encoding", accepted])));
+      peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(gzipSync("hello"), 1)));
+      const { lists, data } = await response(peer, 1);
+      t.equal(lists[0]?.["grpc-encoding"], encoding);
+      const body = encoding === undefined ? message(Buffer.from("hello")) : message(gzipSync("hello"), 1);
+      t.same(data, body);
+    },
+  );
 }
 
 t.test("grpc-timeout ends a call, and a malformed one is refused", async (t) => {
