@@ -171,8 +171,7 @@ export abstract class Connection implements FrameHandler, StreamConnection {
   #onData(flags: number, streamId: number, buffer: Buffer, start: number, end: number): void {
     if (streamId === 0) throw protocolError("DATA on stream 0");
     const size = end - start;
-    // A peer cannot exceed this window: at least half of it is always left, and every frame is
-    // smaller.
+    // A peer cannot exceed this window: half of it is always left, and every frame is smaller.
     const increment = this.#window.take(size);
     if (increment > 0) this.writer.windowUpdate(0, increment);
     const from = flags & Flag.PADDED ? start + 1 : start;
@@ -328,9 +327,7 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     this.#queue.block(stream);
   }
 
-  /**
-   * Makes the connection write everything at the end of this event-loop turn. `onFlushed` follows.
-   */
+  /** Writes everything at the end of this event-loop turn. `onFlushed` follows. */
   protected requestFlush(): void {
     this.#queue.requestFlush();
   }

@@ -1,18 +1,14 @@
 /**
- * One call while its endpoint runs: unary, or a stream in one or both directions. An endpoint with
- * one request gets that message; an endpoint with a stream of requests gets a MessageQueue. A
- * single response is sent when the endpoint returns it. A stream of responses is read from the
- * endpoint as fast as the transport accepts them.
+ * One call while its endpoint runs: unary, or a stream in one or both directions. An endpoint gets
+ * a single request as a message, and a stream of requests as a MessageQueue. A stream of responses
+ * is read from the endpoint as fast as the transport accepts them.
  *
  * The guard admits each call twice. First when the call opens, so a refused caller cannot make this
- * process store a message. Again when the message has arrived (for a stream, its first message),
- * because a rule may have been deleted since. A call that carries the admission of this process's
- * own gateway is not admitted here: the gateway admits it at the same two times. While there are
- * more calls than the processor can serve, a call with one request waits before it is admitted
- * again.
+ * process store a message. Again when its (first) message has arrived, because a rule may have been
+ * deleted since. In an overload, a call with one request waits before the second time. A call with
+ * the admission of this process's own gateway is not admitted here: the gateway admits it twice.
  *
- * A unary call whose endpoint returns its result synchronously allocates no promise, and no
- * AbortController unless the endpoint reads `signal`.
+ * A unary call with a synchronous result allocates no promise.
  */
 import type { Logger } from "pino";
 import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../call/admission.js";
@@ -45,14 +41,10 @@ export interface ServedMethod {
   readonly run: (request: unknown, context: BuiltInContext) => unknown;
   /** Loads the endpoint's code before its first call; undefined when the code is loaded. */
   readonly load: (() => Promise<void>) | undefined;
-  /**
-   * The open calls of an endpoint, if its calls never end by themselves. They are ended when the
-   * process stops.
-   */
+  /** Open calls, if the calls never end by themselves. They are ended when the process stops. */
   readonly running?: Set<RunningCall> | undefined;
 }
 
-/** The caller that the guard has admitted. */
 export interface AdmittedCaller {
   readonly admission: Admission | typeof SYSTEM | undefined;
   readonly clientAddress: string;
@@ -73,10 +65,7 @@ export interface CallEnvironment {
     opened: boolean,
   ) => AdmittedCaller | Promise<AdmittedCaller>;
   readonly log: Logger;
-  /**
-   * Calls with one request take turns in this queue, or it refuses them. Without it all begin at
-   * once.
-   */
+  /** The queue for calls with one request, which may refuse them. Without it all begin at once. */
   readonly callQueue: CallQueue | undefined;
   readonly limits: CallLimits;
   readonly deadlines: Deadlines;
@@ -121,18 +110,14 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   #responses: AsyncIterator<unknown> | undefined;
   #wake: (() => void) | undefined;
   /**
-   * The guard's handle of the stream. Undefined for a unary call, for a call that this process
-   * itself makes, and until the stream is admitted.
+   * The guard's handle of a stream. Undefined for other calls, and until the stream is admitted.
    */
   #followed: FollowedStream | undefined;
   /** A response that may not be sent now (see FollowedStream.mayPass). */
   #held: IteratorResult<unknown> | undefined;
   #ended = false;
 
-  /**
-   * @param peer the address at the other end of the transport, without port
-   * @param arrived when the call arrived, in milliseconds of `performance.now()`
-   */
+  /** The parameters are the same as in Dispatcher.open. */
   constructor(
     method: ServedMethod,
     start: CallStart,
@@ -153,8 +138,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
       this.#requests = new MessageQueue(method.decode, {
         pause: () => reply.pause(),
         resume: () => reply.resume(),
-        // An endpoint may stop reading and continue to respond. Further requests are received and
-        // dropped.
+        // An endpoint may stop reading and continue to respond. Later requests are dropped.
         abandon: () => reply.resume(),
       });
     }
@@ -182,10 +166,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     else this.#admitted = admitted;
   }
 
-  /**
-   * Admits an open stream again at its first message. After that, and while a caller is looked up,
-   * the guard ends it by `onRefused` (see `follow`).
-   */
+  /** Admits an open stream again at its first message. Later the guard ends it by `onRefused`. */
   #admitAgain(): void {
     try {
       const admitted = this.#environment.admit(this.#method, this.#start, this.#peer, true);
@@ -195,10 +176,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     }
   }
 
-  /**
-   * Ends the call with an error. An error that is not a StatusError is logged here; the caller gets
-   * "Internal error".
-   */
+  /** Ends the call. Unexpected errors are logged, and the caller gets only "Internal error". */
   fail(thrown: unknown): void {
     if (this.#ended) return;
     const expected = thrown instanceof StatusError && thrown.code !== Code.OK && isStatusCode(thrown.code);
@@ -335,8 +313,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
       this.#responses = iterator;
       let sent = 0;
       while (!this.#ended) {
-        // The response is not stored in a local variable, because it would stay in memory during
-        // the wait.
+        // Not stored in a local variable, which would keep the response in memory during the wait.
         if (!this.#sendNext(await iterator.next())) await this.#drained();
         else if (++sent % MAX_RESPONSES_IN_A_ROW === 0) await new Promise(setImmediate);
       }
@@ -393,10 +370,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     this.#environment.onEnd?.({ code, milliseconds, metadata, caller, namespace }, endpoint);
   }
 
-  /**
-   * Makes the endpoint's generator run its `finally` blocks. A generator that is busy runs them at
-   * its next `yield`.
-   */
+  /** Runs the `finally` blocks of the endpoint's generator; a busy one at its next `yield`. */
   #closeResponses(): void {
     const onError = (thrown: unknown): void =>
       logFailure(this.#environment.log, this.#method, thrown, "an endpoint failed at cleaning up");
