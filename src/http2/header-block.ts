@@ -12,8 +12,8 @@ import { ConnectionError, ErrorCode } from "./errors.js";
 const MAX_BLOCK = 1024 * 1024;
 
 /**
- * A block may have MAX_CONTINUATIONS frames, and one more for each CONTINUATION_BYTES: many small
- * frames are a flood.
+ * A block may have MAX_CONTINUATIONS CONTINUATION frames, and one more for each CONTINUATION_BYTES:
+ * many small frames are a flood.
  */
 const MAX_CONTINUATIONS = 16;
 const CONTINUATION_BYTES = 4_096;

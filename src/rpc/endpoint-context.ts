@@ -65,7 +65,7 @@ export class EndpointContext implements BuiltInContext {
     return this.#controller.signal;
   }
 
-  /** Ends the call before the endpoint has returned its result. */
+  /** Aborts `signal`: the call has ended before its endpoint returned a result. */
   abort(reason: Error): void {
     this.#aborted = reason;
     this.#controller?.abort(reason);

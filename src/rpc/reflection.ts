@@ -26,7 +26,7 @@ type ReflectionResult = NonNullable<ServerReflectionResponse["messageResponse"]>
 
 /** What a caller may see. */
 export interface ReflectionView<Owner> {
-  /** Full names of gRPC services, in order. */
+  /** Full names of gRPC services, sorted. */
   services(): readonly string[];
   readonly files: FileIndex<Owner>;
   readonly sees: Sees<Owner>;

@@ -25,7 +25,7 @@ const MAX_RETRY = 5_000;
 export interface RegistrationOptions {
   /** A channel to the registry. */
   readonly channel: Channel;
-  /** With the enrolment token of the service's name, `["authorization", "Bearer pte_…"]`. */
+  /** The metadata with the service's enrolment token, `["authorization", "Bearer pte_…"]`. */
   readonly metadata: Metadata;
   readonly instance: Instance;
   /**

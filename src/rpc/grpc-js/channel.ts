@@ -44,7 +44,7 @@ export class GrpcChannel implements Channel {
   #waiting: { readonly call: GrpcCall; readonly start: CallStart }[] = [];
   #retry: NodeJS.Timeout | undefined;
 
-  /** Connects at once, so the first call need not wait for the connection. */
+  /** Connects at once, so the first call waits less. */
   constructor(
     target: GrpcTarget,
     { maxBody = DEFAULT_MAX_BODY, maxReconnectMs = MAX_RECONNECT_MS, tls, verify, ip }: ChannelOptions = {},

@@ -95,7 +95,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #keepAlive: typeof KEEPALIVE | undefined = KEEPALIVE;
   #reason = ENDED;
 
-  /** Connects at once, so the first call need not wait for the connection. */
+  /** Connects at once, so the first call waits less. */
   constructor(address: GrpcTarget, options: Http2ChannelOptions = {}) {
     this.#address = address;
     this.#options = options;
@@ -199,8 +199,8 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   /**
    * Opens a socket that always reads into the same memory. By default Node allocates 64 KiB for
-   * each read, which is most of all garbage. So the bytes of a "data" event are valid only while it
-   * is handled.
+   * each read, which would be most of all garbage. So the bytes of a "data" event are valid only
+   * while it is handled.
    */
   #openSocket(): Socket {
     const { tls } = this.#options;
