@@ -1,13 +1,16 @@
 /**
- * Bounds floods of what costs the sender little and the receiver work (RFC 9113, section 10.5): frames that carry nothing
- * for a request, and streams that are opened to be reset. Each of them spends one of an allowance, which is filled up with
- * time and with useful frames, so a peer that makes many requests never runs out.
+ * Limits floods that cost the sender little and the receiver much (RFC 9113, section 10.5): frames
+ * that carry nothing for a request, and streams that are opened only to be reset. Each of them uses
+ * one unit of an allowance. Time and useful frames refill it, so a peer that makes many requests
+ * never uses it up.
  */
 export class Allowance {
   readonly #max: number;
   readonly #perSecond: number;
   #left: number;
-  /** When it was last filled up for time, in milliseconds of `performance.now()`. */
+  /**
+   * When the allowance was last refilled because of time, in milliseconds of `performance.now()`.
+   */
   #since = performance.now();
 
   constructor({ max, perSecond }: { readonly max: number; readonly perSecond: number }) {
@@ -16,7 +19,7 @@ export class Allowance {
     this.#left = max;
   }
 
-  /** @returns false where nothing is left: the connection is to be ended */
+  /** @returns false when nothing is left; then the connection must end */
   spend(): boolean {
     if (this.#left < 1) this.#refill();
     if (this.#left < 1) return false;
@@ -35,10 +38,16 @@ export class Allowance {
   }
 }
 
-/** Frames that carry nothing: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, RST_STREAM, empty DATA, frames of unknown types. */
+/**
+ * Frames that carry nothing: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, RST_STREAM, empty DATA,
+ * frames of unknown types.
+ */
 export const IDLE_FRAMES = { max: 1_000, perSecond: 100 } as const;
-/** How many idle frames each frame with headers or data, sent or received, allows. */
+/** The number of idle frames that each frame with headers or data, sent or received, allows. */
 export const EARNED_BY_WORK = 4;
 
-/** Streams reset before they were answered ("rapid reset", CVE-2023-44487), or made to be reset by us (CVE-2025-8671). */
+/**
+ * Streams that the peer resets before they have a response ("rapid reset", CVE-2023-44487), or that
+ * this end must reset because of the peer's errors (CVE-2025-8671).
+ */
 export const RESETS = { max: 1_000, perSecond: 100 } as const;

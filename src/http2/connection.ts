@@ -1,10 +1,11 @@
 /**
- * What both ends of an HTTP/2 connection do alike (RFC 9113): they read frames, keep the settings, the windows and the open
- * streams, and end the connection. A chunk of the socket is handled completely when it comes. A peer's mistake within a
- * stream resets the stream; any other ends the connection with a GOAWAY that names the mistake.
+ * The behaviour that both ends of an HTTP/2 connection share (RFC 9113). A connection reads frames,
+ * stores the settings, the flow-control windows and the open streams, and ends the connection. Each
+ * chunk of the socket is handled completely when it arrives. An error of the peer within a stream
+ * resets the stream. Any other error ends the connection with a GOAWAY that names it.
  *
  *     socket → FrameReader → Connection → Stream
- *     socket ← Output ← FrameWriter ← Stream, in its turn (SendQueue)
+ *     socket ← OutputBuffer ← FrameWriter ← Stream, in its turn (SendQueue)
  *
  * This room knows no gRPC.
  */
@@ -28,13 +29,13 @@ import { ClosedStreams, type Ending, StreamTable } from "./stream-table.js";
 const GOAWAY_MS = 1_000;
 
 export interface Http2ConnectionOptions {
-  /** The end of the connection at which the peer is. */
+  /** Which end of the connection the peer is. */
   readonly peer: "client" | "server";
-  /** Of the protocol above. */
+  /** The header names of the protocol above HTTP/2. */
   readonly names: HeaderNames;
   /** Maximum bytes of a header list. */
   readonly maxHeaders: number;
-  /** Of this connection, which closes it. */
+  /** The memory account of this connection, which the connection closes. */
   readonly memory: ConnectionMemory;
 }
 
@@ -44,13 +45,13 @@ export abstract class Connection implements FrameHandler, StreamConnection {
   readonly streams = new StreamTable();
   /** The peer's settings. */
   readonly peer = defaultSettings();
-  /** What the connection and its streams hold of the process's memory. */
+  /** The memory that the connection and its streams reserve. */
   readonly memory: ConnectionMemory;
-  /** No frame is read or written any more. */
+  /** No more frames are read or written. */
   closed = false;
 
   protected readonly closedStreams = new ClosedStreams();
-  /** Set by a subclass that tests the connection. */
+  /** Set by a subclass that tests the connection with PINGs. */
   protected keepAlive: KeepAlive | undefined;
   readonly #socket: Duplex;
   readonly #peerEnd: Http2ConnectionOptions["peer"];
@@ -60,9 +61,9 @@ export abstract class Connection implements FrameHandler, StreamConnection {
   readonly #window = new ReceiveWindow(CONNECTION_WINDOW);
   readonly #idleFrames = new Allowance(IDLE_FRAMES);
   readonly #resets = new Allowance(RESETS);
-  /** A header block of which more is to come. */
+  /** A header block that is incomplete. */
   #block: HeaderBlock | undefined;
-  /** The peer's first SETTINGS have come. */
+  /** The peer's first SETTINGS have arrived. */
   #settled = false;
 
   constructor(socket: Duplex, { peer, names, maxHeaders, memory }: Http2ConnectionOptions) {
@@ -83,26 +84,26 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     socket.on("close", () => this.destroy());
   }
 
-  // What the two ends do differently.
+  // What differs between the two ends.
 
-  /** A header list has come, for a stream that may be new. */
+  /** A header list has arrived, perhaps for a new stream. */
   protected abstract onHeaders(streamId: number, list: HeaderList, endStream: boolean): void;
-  /** The peer's settings have come, for the first time or again. */
+  /** The peer's settings have arrived, for the first time or again. */
   protected abstract onSettings(first: boolean): void;
   protected abstract onGoaway(lastStreamId: number, errorCode: number, debug: string): void;
-  /** Whether a stream has never been opened. */
+  /** Whether the stream was never opened. */
   protected abstract isIdle(streamId: number): boolean;
-  /** The last stream of the peer's that was acted on, for GOAWAY. */
+  /** The last stream of the peer that this end has processed, for GOAWAY. */
   protected abstract get lastPeerStream(): number;
-  /** @param mark as it was given to `ping` */
+  /** @param mark the argument of the `ping` to which the peer responded */
   protected onPong(_mark: number): void {}
-  /** A header block has begun that takes several frames, or has come to its end. */
+  /** A header block of several frames has begun, or is complete. */
   protected onPartialHeaders(_incomplete: boolean): void {}
-  /** A stream has left `streams`. */
+  /** A stream was removed from `streams`. */
   protected onReleased(): void {}
-  /** Everything that could be written has been. */
+  /** Everything that can be written now has been written. */
   protected onFlushed(): void {}
-  /** The connection is over; its streams have been told. */
+  /** The connection has ended, and its streams have been notified. */
   protected onClosed(): void {}
 
   // Reading.
@@ -170,7 +171,7 @@ export abstract class Connection implements FrameHandler, StreamConnection {
   #onData(flags: number, streamId: number, buffer: Buffer, start: number, end: number): void {
     if (streamId === 0) throw protocolError("DATA on stream 0");
     const size = end - start;
-    // A peer cannot overrun this window: at least half of it is always left, and no frame is so large.
+    // A peer cannot exceed this window: half of it is always left, and every frame is smaller.
     const increment = this.#window.take(size);
     if (increment > 0) this.writer.windowUpdate(0, increment);
     const from = flags & Flag.PADDED ? start + 1 : start;
@@ -184,7 +185,10 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     else stream.receive(size, buffer, from, to, endStream);
   }
 
-  /** DATA that was under way when we reset its stream is ignored; any other is an error of the stream. */
+  /**
+   * Ignores DATA that was in transit when this end reset the stream. Any other DATA is an error of
+   * the stream.
+   */
   #onDataWithoutStream(streamId: number): void {
     if (this.isIdle(streamId)) throw protocolError(`DATA on stream ${streamId}, which is idle`);
     if (this.closedStreams.find(streamId) === "by us") return;
@@ -285,7 +289,10 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     else this.#growWindow(stream, increment, false);
   }
 
-  /** A window that settings make overflow ends the connection, one that a WINDOW_UPDATE does the stream (section 6.9). */
+  /**
+   * Increases a stream's send window. An overflow because of SETTINGS ends the connection; an
+   * overflow because of WINDOW_UPDATE resets the stream (section 6.9).
+   */
   #growWindow(stream: Stream, by: number, settings: boolean): void {
     stream.sendWindow += by;
     if (stream.sendWindow <= MAX_WINDOW) this.schedule(stream);
@@ -293,7 +300,7 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     else this.streamError(stream, ErrorCode.FLOW_CONTROL_ERROR);
   }
 
-  /** Priorities are ignored (section 5.3.2), except for an invalid one (RFC 7540, section 5.3.1). */
+  /** Ignores priorities (section 5.3.2), except for an invalid one (RFC 7540, section 5.3.1). */
   #onPriority(streamId: number, buffer: Buffer, start: number): void {
     if (readUint31(buffer, start) === streamId) throw protocolError(`stream ${streamId} depends on itself`);
     this.#spendIdle();
@@ -305,7 +312,7 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     }
   }
 
-  /** The peer had us open a stream, or answer a frame, only to have it reset. */
+  /** The peer made this end open a stream, or respond to a frame, only to have the stream reset. */
   protected spendReset(): void {
     if (!this.#resets.spend()) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "too many streams were reset");
   }
@@ -320,7 +327,7 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     this.#queue.block(stream);
   }
 
-  /** Has everything written at the end of this event-loop turn; `onFlushed` follows. */
+  /** Writes everything at the end of this event-loop turn. `onFlushed` follows. */
   protected requestFlush(): void {
     this.#queue.requestFlush();
   }
@@ -348,14 +355,14 @@ export abstract class Connection implements FrameHandler, StreamConnection {
     this.onReleased();
   }
 
-  /** Ends the connection, and tells the peer the reason. */
+  /** Ends the connection, and sends the peer the reason. */
   fail(errorCode: number, message: string): void {
     if (this.closed) return;
     this.writer.goaway(this.lastPeerStream, errorCode, message);
     this.end();
   }
 
-  /** Ends the connection after everything that has been written. */
+  /** Ends the connection after everything that is already written. */
   protected end(): void {
     if (this.closed) return;
     this.writer.output.flush(this.#socket);
@@ -384,7 +391,7 @@ export abstract class Connection implements FrameHandler, StreamConnection {
   }
 }
 
-/** The end of a padded frame's content (section 6.1). */
+/** The end of the content in a padded frame (section 6.1). */
 function withoutPadding(buffer: Buffer, start: number, end: number): number {
   const padding = start < end ? (buffer[start] as number) : end;
   if (padding >= end - start) throw protocolError("the padding is longer than the frame");

@@ -1,4 +1,7 @@
-/** The error codes of RST_STREAM and GOAWAY (RFC 9113, section 7), and the error that ends a connection (section 5.4.1). */
+/**
+ * The error codes of RST_STREAM and GOAWAY (RFC 9113, section 7), and the error that ends a
+ * connection (section 5.4.1).
+ */
 
 export const ErrorCode = {
   NO_ERROR: 0x0,
@@ -17,7 +20,7 @@ export const ErrorCode = {
   HTTP_1_1_REQUIRED: 0xd,
 } as const;
 
-/** The peer broke the protocol, or a bound, in a way that ends the connection. */
+/** The peer broke the protocol, or exceeded a limit, in a way that ends the connection. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
   readonly code: number;
@@ -28,7 +31,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** PROTOCOL_ERROR: the frame must not come, or not here. */
+/** PROTOCOL_ERROR: the frame is not allowed, or not in this place. */
 export function protocolError(message: string): ConnectionError {
   return new ConnectionError(ErrorCode.PROTOCOL_ERROR, message);
 }

@@ -1,13 +1,13 @@
 /**
- * Flow control for what we receive (RFC 9113, section 5.2): the window of a connection and of each of its streams counts
- * the bytes that the peer may still send.
+ * Flow control for the data that this end receives (RFC 9113, section 5.2). The windows of a
+ * connection and of each of its streams count the bytes that the peer may still send.
  *
- * Bytes are given back to the peer in batches of half a window, so that there is one WINDOW_UPDATE for many frames. A
- * connection gives bytes back as they arrive, because one paused stream must not hold up the others; a stream only when its
- * reader takes them, so that a pause reaches the peer.
+ * WINDOW_UPDATE is sent for half a window at a time, so there is one for many frames. On a
+ * connection, bytes count as read when they arrive, because one paused stream must not block the
+ * others. On a stream, they count as read when the reader takes them, so a pause stops the peer.
  */
 
-/** Bytes that the peer may send on a stream before we have read them. */
+/** Bytes that the peer may send on a stream before this end has read them. */
 export const STREAM_WINDOW = 256 * 1024;
 /** Bytes that the peer may send on a connection, on all streams together. */
 export const CONNECTION_WINDOW = 16 * 2 ** 20;
@@ -16,7 +16,7 @@ export class ReceiveWindow {
   readonly #size: number;
   /** Bytes that the peer may still send. */
   #left: number;
-  /** Bytes that have been taken, and not been given back yet. */
+  /** Bytes that were read, and for which no WINDOW_UPDATE was sent yet. */
   #taken = 0;
 
   constructor(size: number) {
@@ -24,7 +24,7 @@ export class ReceiveWindow {
     this.#left = size;
   }
 
-  /** @returns false where the peer has sent more than it may */
+  /** @returns false when the peer has sent more than it may */
   receive(bytes: number): boolean {
     this.#left -= bytes;
     return this.#left >= 0;
@@ -32,7 +32,7 @@ export class ReceiveWindow {
 
   /**
    * The reader has taken bytes.
-   * @returns the increment for a WINDOW_UPDATE to be sent now; mostly 0
+   * @returns the increment of a WINDOW_UPDATE that must be sent now; usually 0
    */
   take(bytes: number): number {
     this.#taken += bytes;

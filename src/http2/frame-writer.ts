@@ -1,6 +1,7 @@
 /**
- * Writes the frames of a connection (RFC 9113, section 6) into its output. Streams write HEADERS and DATA in their turn
- * (see send-queue.ts); any other frame may be written at any time, and asks for the output to be flushed.
+ * Writes the frames of a connection (RFC 9113, section 6) into its output. Streams write HEADERS
+ * and DATA in their turn (see send-queue.ts). Any other frame may be written at any time, and
+ * requests a flush of the output.
  */
 import { type Allowance, EARNED_BY_WORK } from "./allowance.js";
 import { Flag, FRAME_HEADER_SIZE, FrameType, MAX_FRAME_SIZE, writeFrameHeader } from "./frames.js";
@@ -12,16 +13,16 @@ import { DEFAULT_WINDOW } from "./settings.js";
 export class FrameWriter {
   readonly output = new OutputBuffer();
   readonly encoder: HpackEncoder;
-  /** Bytes of DATA that the peer takes on all streams together: the connection's flow-control window. */
+  /** The connection's send window: bytes of DATA that the peer accepts on all streams together. */
   window = DEFAULT_WINDOW;
-  /** Bytes of DATA that have been written on all streams together. */
+  /** Bytes of DATA that were written on all streams together. */
   sentBytes = 0;
   readonly #idleFrames: Allowance;
   readonly #requestFlush: () => void;
 
   /**
-   * @param idleFrames earns with each frame of a stream
-   * @param requestFlush has the output flushed at the end of this event-loop turn
+   * @param idleFrames the allowance that each frame of a stream refills
+   * @param requestFlush requests a flush of the output at the end of this event-loop turn
    */
   constructor(names: HeaderNames, idleFrames: Allowance, requestFlush: () => void) {
     this.encoder = new HpackEncoder(names.indexed);
@@ -30,8 +31,9 @@ export class FrameWriter {
   }
 
   /**
-   * Begins a header block of at most `size` bytes, by `sizeOf` of its fields; `encoder` then writes into `output`.
-   * @returns the position to give to `endHeaders`
+   * Begins a header block. `encoder` then writes its fields into `output`.
+   * @param size maximum bytes of the block: the sum of `sizeOf` of its fields
+   * @returns the position for `endHeaders`
    */
   beginHeaders(size: number): number {
     this.output.reserve(FRAME_HEADER_SIZE + SIZE_UPDATE + size);
@@ -61,7 +63,10 @@ export class FrameWriter {
     }
   }
 
-  /** Begins a DATA frame, whose `size` bytes the caller then writes into `output`. Both windows have room for them. */
+  /**
+   * Begins a DATA frame. The caller then writes its `size` bytes into `output`. Both flow-control
+   * windows must allow them.
+   */
   beginData(streamId: number, flags: number, size: number): void {
     this.#writeHeader(size, FrameType.DATA, flags, streamId);
     this.window -= size;
@@ -79,7 +84,7 @@ export class FrameWriter {
     this.output.buffer.writeUInt32BE(errorCode, at);
   }
 
-  /** @param debug shown to the operator of the peer; Latin-1 */
+  /** @param debug text for the operator of the peer, in Latin-1 */
   goaway(lastStreamId: number, errorCode: number, debug: string): void {
     const at = this.#writeControl(FrameType.GOAWAY, 0, 0, 8 + debug.length);
     this.output.buffer.writeUInt32BE(lastStreamId, at);
@@ -87,13 +92,13 @@ export class FrameWriter {
     this.output.buffer.write(debug, at + 8, "latin1");
   }
 
-  /** @param mark fills the payload, which the peer sends back */
+  /** @param mark the byte that fills the payload, which the peer sends back */
   ping(mark: number): void {
     const at = this.#writeControl(FrameType.PING, 0, 0, 8);
     this.output.buffer.fill(mark, at, at + 8);
   }
 
-  /** Answers a PING whose payload begins at `start`. */
+  /** Responds to a PING whose payload begins at `start`. */
   pong(buffer: Buffer, start: number): void {
     const at = this.#writeControl(FrameType.PING, Flag.ACK, 0, 8);
     buffer.copy(this.output.buffer, at, start, start + 8);
@@ -103,7 +108,7 @@ export class FrameWriter {
     this.#writeControl(FrameType.SETTINGS, Flag.ACK, 0, 0);
   }
 
-  /** Writes bytes that are frames already, or the preface. */
+  /** Writes bytes that are complete frames, or the preface. */
   raw(bytes: Uint8Array): void {
     this.output.reserve(bytes.length);
     this.output.copy(bytes);
@@ -117,7 +122,7 @@ export class FrameWriter {
     output.at += FRAME_HEADER_SIZE;
   }
 
-  /** Reserves room for the payload, and returns its position. */
+  /** Reserves space for the payload. @returns the position of the payload */
   #writeControl(type: number, flags: number, streamId: number, length: number): number {
     const { output } = this;
     output.reserve(FRAME_HEADER_SIZE + length);

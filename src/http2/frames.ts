@@ -1,8 +1,10 @@
 /**
- * Frames (RFC 9113, sections 4.1 and 6): their layout, and a reader that cuts a socket's chunks into frames.
+ * Frames (RFC 9113, sections 4.1 and 6): their layout, and a reader that splits a socket's chunks
+ * into frames.
  *
- * A frame that lies in one chunk is handed over in place. A frame that spans chunks is gathered in a buffer of its own
- * size: nothing is copied twice, and no more than one frame is held, whose size the settings bound.
+ * A frame that is inside one chunk is passed on in place. A frame that spans several chunks is
+ * collected in a buffer of its own size. So nothing is copied twice, and at most one frame is
+ * stored. The settings limit its size.
  */
 import { ConnectionError, ErrorCode, protocolError } from "./errors.js";
 
@@ -24,18 +26,21 @@ export const Flag = { ACK: 0x1, END_STREAM: 0x1, END_HEADERS: 0x4, PADDED: 0x8, 
 /** The bytes that a client sends before its first frame (section 3.4). */
 export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** The name of HTTP/2 in TLS's protocol negotiation (section 3.2). */
+/** The name of HTTP/2 in TLS's protocol negotiation, ALPN (section 3.2). */
 export const ALPN = "h2";
 
-/** Bytes. */
+/** In bytes. */
 export const FRAME_HEADER_SIZE = 9;
 
-/** Maximum bytes of a frame's payload: the protocol's default, which we never raise for either end (section 4.2). */
+/**
+ * Maximum bytes of a frame's payload: the protocol's default, which this code never raises at
+ * either end (section 4.2).
+ */
 export const MAX_FRAME_SIZE = 16_384;
 
 export const LAST_STREAM_ID = 0x7fff_ffff;
 
-/** Receives a frame; its payload is `buffer` from `start` to `end`. Throws ConnectionError. */
+/** Receives a frame. Its payload is `buffer` from `start` to `end`. Throws ConnectionError. */
 export interface FrameHandler {
   onFrame(type: number, flags: number, streamId: number, buffer: Buffer, start: number, end: number): void;
 }
@@ -59,7 +64,7 @@ export function writeFrameHeader(
   buffer[at + 8] = streamId;
 }
 
-/** The 31 bits at a position; the bit above them is reserved and ignored. */
+/** The 31 bits at a position. The bit before them is reserved and ignored. */
 export function readUint31(buffer: Buffer, at: number): number {
   return (
     (((buffer[at] as number) & 0x7f) << 24) |
@@ -77,7 +82,10 @@ function lengthAt(buffer: Buffer, at: number): number {
   return length;
 }
 
-/** The rules of section 6 for a type of frame: whether it belongs to a stream (else to stream 0), and its size in bytes. */
+/**
+ * The rules of section 6 for a type of frame: whether it belongs to a stream or to stream 0, and
+ * its size in bytes.
+ */
 interface FrameRule {
   readonly name: string;
   readonly onStream?: boolean;
@@ -95,7 +103,7 @@ const CONTROL_FRAMES: Readonly<Record<number, FrameRule>> = {
 };
 
 /**
- * Checks the stream and the size of a frame without headers or data.
+ * Checks the stream and the size of a frame that is neither HEADERS nor DATA nor CONTINUATION.
  * @throws {ConnectionError}
  */
 export function checkControlFrame(type: number, streamId: number, size: number): void {
@@ -114,10 +122,10 @@ export class FrameReader {
   /** Set to stop reading for good, also from within `onFrame`. */
   stopped = false;
   readonly #handler: FrameHandler;
-  /** The header of a frame, as long as it is incomplete. */
+  /** The header of an incomplete frame, while the header itself is incomplete. */
   readonly #header = Buffer.alloc(FRAME_HEADER_SIZE);
   #headerHas = 0;
-  /** A frame, header included, as long as it is incomplete. */
+  /** An incomplete frame, including its header. */
   #frame: Buffer | undefined;
   #frameHas = 0;
 
@@ -141,7 +149,10 @@ export class FrameReader {
     if (!this.stopped && at < chunk.length) this.#headerHas = chunk.copy(this.#header, 0, at);
   }
 
-  /** Adds to the frame that began in earlier chunks; returns the position where the next frame begins. */
+  /**
+   * Completes the frame that began in earlier chunks.
+   * @returns the position of the next frame in the chunk
+   */
   #finish(chunk: Buffer): number {
     let at = 0;
     if (this.#headerHas > 0) {

@@ -1,20 +1,26 @@
-/** A header block that comes in several frames: HEADERS, then CONTINUATION (RFC 9113, sections 4.3 and 6.10). */
+/**
+ * A header block in several frames: HEADERS, then CONTINUATION (RFC 9113, sections 4.3 and 6.10).
+ */
 import type { ConnectionMemory } from "../memory/memory-budget.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
 
 /**
- * Maximum bytes of a header block. A block whose list is larger than allowed is read to its end, because later blocks rely
- * on the table that it changes, and its stream is refused; a block that is larger than this ends the connection.
+ * Maximum bytes of a header block. A larger block ends the connection. A smaller one with a header
+ * list that is too large is read to its end, because later blocks depend on its changes to the
+ * table; then its stream is refused.
  */
 const MAX_BLOCK = 1024 * 1024;
 
-/** Maximum CONTINUATION frames of a block, and one more for each of these bytes: small frames are a flood. */
+/**
+ * A block may have MAX_CONTINUATIONS CONTINUATION frames, and one more for each CONTINUATION_BYTES:
+ * many small frames are a flood.
+ */
 const MAX_CONTINUATIONS = 16;
 const CONTINUATION_BYTES = 4_096;
 
 export class HeaderBlock {
   readonly streamId: number;
-  /** The HEADERS frame had END_STREAM. */
+  /** Whether the HEADERS frame had END_STREAM. */
   readonly endStream: boolean;
   readonly #memory: ConnectionMemory;
   readonly #fragments: Buffer[] = [];
@@ -27,7 +33,7 @@ export class HeaderBlock {
   }
 
   /**
-   * Adds the fragment of a frame, as a copy.
+   * Adds a copy of a frame's fragment.
    * @throws {ConnectionError} ENHANCE_YOUR_CALM
    */
   add(buffer: Buffer, start: number, end: number): void {
@@ -40,7 +46,7 @@ export class HeaderBlock {
     this.#fragments.push(Buffer.from(buffer.subarray(start, end)));
   }
 
-  /** The complete block, once its last frame has been added. */
+  /** Returns the complete block, after its last frame was added. */
   finish(): Buffer {
     this.#memory.release(this.#bytes);
     return Buffer.concat(this.#fragments, this.#bytes);

@@ -1,33 +1,37 @@
 /**
- * Header fields that are received: the kinds of their names, and the rules of RFC 9113, sections 8.2 and 8.3, by which a
- * list is malformed. HTTP/2 has some kinds of its own; the protocol above it, such as gRPC, gives the others. The kind of
- * a name is a bit, found once for each name, since the same names come with every request.
+ * Received header fields: the kinds of their names, and the rules of RFC 9113, sections 8.2 and
+ * 8.3, for malformed lists. Some kinds belong to HTTP/2. The protocol above it, such as gRPC,
+ * defines the others. A kind is a bit. It is computed once for each name, because the same names
+ * come with every request.
  */
 import { type HeaderField, STATIC_TABLE } from "./static-table.js";
 
 /** A header field as it was received. */
 export interface ReceivedField extends HeaderField {
   readonly kind: number;
-  /** Whether it was found to be well-formed: a field in a table is checked once, not each time it comes. */
+  /**
+   * Whether the field was found well-formed. A field in a table is checked once, not each time it
+   * arrives.
+   */
   checked: boolean;
 }
 
-/** The names that HTTP/2 has rules for. */
+/** The kinds of names for which HTTP/2 has rules. */
 export const Kind = {
   METHOD: 0x1,
   SCHEME: 0x2,
   PATH: 0x4,
   AUTHORITY: 0x8,
   STATUS: 0x10,
-  /** Begins with a colon, and is no pseudo-header of RFC 9113. */
+  /** Begins with a colon, but is no pseudo-header of RFC 9113. */
   UNKNOWN_PSEUDO: 0x20,
   CONTENT_TYPE: 0x40,
   CONTENT_LENGTH: 0x80,
-  /** Malformed, or of HTTP/1.1 alone (RFC 9113, sections 8.2.1 and 8.2.2). */
+  /** Malformed, or allowed only in HTTP/1.1 (RFC 9113, sections 8.2.1 and 8.2.2). */
   FORBIDDEN: 0x100,
 } as const;
 
-/** The first bit for a kind of the protocol above. */
+/** The lowest bit for the kinds of the protocol above HTTP/2. */
 export const FIRST_OWN_KIND = 0x200;
 
 export const PSEUDO = Kind.METHOD | Kind.SCHEME | Kind.PATH | Kind.AUTHORITY | Kind.STATUS | Kind.UNKNOWN_PSEUDO;
@@ -43,22 +47,27 @@ const KINDS: readonly (readonly [kind: number, ...names: string[]])[] = [
   [Kind.FORBIDDEN, "", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"],
 ];
 
-/** Names whose kind is remembered; further ones are looked at each time, so that a peer cannot make this grow. */
+/**
+ * Maximum number of names in the cache of kinds. The limit prevents a peer from growing the cache.
+ */
 const MAX_KNOWN = 1_000;
 
 const FORBIDDEN_IN_NAME = /[^!-9;-@[-~]/;
 
 export interface HeaderNamesOptions {
-  /** The kind of a well-formed name that is not in `KINDS`, from `FIRST_OWN_KIND` on. */
+  /**
+   * Returns the kind of a well-formed name that is not in `KINDS`. Kinds begin at `FIRST_OWN_KIND`.
+   */
   readonly kindOf: (name: string) => number;
   /**
-   * Names that nearly every request has with another value, none of it a secret: their first value is put into the
-   * encoder's dynamic table, so that the name then has an index (see hpack-encoder.ts).
+   * Names that nearly every request has, with a different value that is no secret. The first value
+   * of each is added to the encoder's dynamic table, so the name then has an index (see
+   * hpack-encoder.ts).
    */
   readonly indexed: readonly string[];
 }
 
-/** The header names of one protocol above HTTP/2; one for all of its connections. */
+/** The header names of one protocol above HTTP/2, shared by all of its connections. */
 export class HeaderNames {
   readonly indexed: ReadonlySet<string>;
   /** HPACK's static table (RFC 7541, Appendix A). */
@@ -92,13 +101,13 @@ export class HeaderNames {
 
 export interface HeaderList {
   readonly fields: readonly ReceivedField[];
-  /** Bytes, as RFC 9113, section 6.5.2 counts them; those of dropped fields included. */
+  /** Size in bytes by the rules of RFC 9113, section 6.5.2, including fields that were dropped. */
   readonly size: number;
-  /** The list is larger than allowed; fields beyond the limit have been dropped. */
+  /** The list is larger than allowed, and fields beyond the limit were dropped. */
   readonly tooLarge: boolean;
 }
 
-/** A tunnel is the request CONNECT (section 8.5). */
+/** A tunnel is a CONNECT request (section 8.5). */
 export type ListType = "request" | "tunnel" | "response" | "trailers";
 
 /** The pseudo-headers that a list may have, and those that it must have. */
@@ -120,7 +129,7 @@ export function isMalformed(fields: readonly ReceivedField[], type: ListType): b
   for (const field of fields) {
     const { kind } = field;
     if (kind & PSEUDO) {
-      // Pseudo-headers come first, once each.
+      // Pseudo-headers must come first, and each only once.
       if (regular || (kind & allowed) === 0 || kind & seen) return true;
       if (kind === Kind.PATH && field.value === "") return true;
       seen |= kind;
@@ -144,7 +153,7 @@ function isMalformedField({ kind, name, value }: ReceivedField): boolean {
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x09;
 
-/** The value of the first field of a name. */
+/** The value of the first field with this name. */
 export function headerOf(fields: readonly ReceivedField[], wanted: string): string | undefined {
   for (const { name, value } of fields) if (name === wanted) return value;
   return undefined;

@@ -1,9 +1,11 @@
 /**
- * Decodes header blocks (RFC 7541). A decoder lives as long as its connection, because a block refers to fields of earlier
- * blocks. Its dynamic table always has the default size: a peer may use that much before it has seen our settings, so a
- * smaller one would break peers that keep to the protocol.
+ * Decodes header blocks (RFC 7541). A decoder lives as long as its connection, because a block
+ * refers to fields of earlier blocks. Its dynamic table always has the default size. A peer may use
+ * this size before it has seen this end's settings, so a smaller table would break peers that
+ * follow the protocol.
  *
- * The dynamic table is a ring. Its fields are objects that lists share, so a field that comes again costs no new string.
+ * The dynamic table is a ring buffer. Header lists share its field objects, so a repeated field
+ * needs no new string.
  */
 import { SHORT_TEXT, shortText } from "../wire/short-text.js";
 import { ConnectionError, ErrorCode } from "./errors.js";
@@ -11,25 +13,26 @@ import type { HeaderList, HeaderNames, ReceivedField } from "./header-fields.js"
 import { decodeHuffman } from "./huffman.js";
 import { DEFAULT_TABLE_SIZE, sizeOf } from "./static-table.js";
 
-/** No field takes less than 32 bytes of the table. */
+/** The maximum number of fields in the table: each counts for at least 32 bytes. */
 const RING = DEFAULT_TABLE_SIZE / 32;
 
 export class HpackDecoder {
   readonly #maxListSize: number;
   readonly #names: HeaderNames;
   readonly #ring: ReceivedField[] = new Array(RING);
-  /** Where the newest field is, and how many there are. */
+  /** The position of the newest field. */
   #newest = 0;
+  /** The number of fields. */
   #count = 0;
   #size = 0;
   #maxSize = DEFAULT_TABLE_SIZE;
-  // The block being read.
+  // The block that is being read.
   #buffer: Buffer = Buffer.alloc(0);
   #at = 0;
   #end = 0;
 
   /**
-   * @param maxListSize maximum bytes of a list, as RFC 9113, section 6.5.2 counts them
+   * @param maxListSize maximum bytes of a list, by the rules of RFC 9113, section 6.5.2
    * @param names gives each field its kind
    */
   constructor(maxListSize: number, names: HeaderNames) {
@@ -38,7 +41,8 @@ export class HpackDecoder {
   }
 
   /**
-   * Reads a complete block. It is read to its end also where the list is too large, because later blocks rely on the table.
+   * Reads a complete block. It reads a list that is too large to its end, because later blocks
+   * depend on the table.
    * @throws {ConnectionError} COMPRESSION_ERROR
    */
   decode(buffer: Buffer, start: number, end: number): HeaderList {
@@ -56,7 +60,7 @@ export class HpackDecoder {
     return { fields, size, tooLarge: size > this.#maxListSize };
   }
 
-  /** Changes of the table's size stand at the beginning of a block (section 4.2). */
+  /** Reads changes of the table's size, which come at the beginning of a block (section 4.2). */
   #updates(): void {
     while (this.#at < this.#end && ((this.#buffer[this.#at] as number) & 0xe0) === 0x20) {
       const size = this.#integer(5);
@@ -66,7 +70,7 @@ export class HpackDecoder {
     }
   }
 
-  /** Section 6. */
+  /** Reads a field (section 6). */
   #field(): ReceivedField {
     const first = this.#buffer[this.#at] as number;
     if (first & 0x80) return this.#entry(this.#integer(7));
@@ -90,7 +94,7 @@ export class HpackDecoder {
     return this.#ring[(this.#newest - age + RING) % RING] as ReceivedField;
   }
 
-  /** Section 4.4: a field larger than the table empties it. */
+  /** Adds a field to the table. A field that is larger than the table empties it (section 4.4). */
   #add(field: ReceivedField): ReceivedField {
     const size = sizeOf(field);
     this.#evict(size);
@@ -102,15 +106,15 @@ export class HpackDecoder {
     return field;
   }
 
-  #evict(room: number): void {
-    while (this.#count > 0 && this.#size + room > this.#maxSize) {
+  #evict(needed: number): void {
+    while (this.#count > 0 && this.#size + needed > this.#maxSize) {
       this.#count--;
       const oldest = (this.#newest - this.#count + RING) % RING;
       this.#size -= sizeOf(this.#ring[oldest] as ReceivedField);
     }
   }
 
-  /** Section 5.1, for numbers below 2^28: no index, length or size is larger. */
+  /** Reads an integer (section 5.1) below 2^28: all indexes, lengths and sizes are smaller. */
   #integer(prefix: number): number {
     const max = (1 << prefix) - 1;
     let value = this.#byte() & max;
@@ -123,7 +127,7 @@ export class HpackDecoder {
     throw malformed("a number is too large");
   }
 
-  /** Section 5.2. */
+  /** Reads a string (section 5.2). */
   #string(): string {
     const huffman = ((this.#buffer[this.#at] as number) & 0x80) !== 0;
     const length = this.#integer(7);

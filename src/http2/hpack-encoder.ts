@@ -1,14 +1,18 @@
 /**
  * Encodes header blocks (RFC 7541) into a connection's output.
  *
- * The dynamic table is small and stable: fields that every request repeats are added until it is full, and nothing is ever
- * evicted. So after the first requests the indexes no longer change, and the bytes of a list that comes again, such as the
- * headers of every request to one path, are kept and copied. A value that belongs to one request, above all a token, is
- * never added; except the first value of a name that nearly every request has and that is no secret, because a name can
- * only be added together with a value.
+ * The dynamic table is small and stable. Fields that every request repeats are added until it is
+ * full, and nothing is ever evicted. So after the first requests the indexes no longer change. Then
+ * the bytes of a list that repeats, such as the headers of every request to one path, are stored
+ * and copied.
  *
- * Strings are written without Huffman coding, which saves few bytes and costs more time than all other encoding. The caller
- * has reserved room in the output: `sizeOf` of all fields of the block, and SIZE_UPDATE.
+ * A value that belongs to one request, such as a token, is never added. There is one exception: a
+ * name that nearly every request has, and that never has a secret value, is added with its first
+ * value. HPACK can add a name only together with a value.
+ *
+ * Strings are written without Huffman coding, which saves few bytes and takes more time than all
+ * other encoding. The caller must reserve space in the output: `sizeOf` of all fields of the block,
+ * and SIZE_UPDATE.
  */
 import type { OutputBuffer } from "./output.js";
 import { DEFAULT_TABLE_SIZE, type HeaderField, STATIC_TABLE, sizeOf } from "./static-table.js";
@@ -20,11 +24,13 @@ declare module "node:buffer" {
   }
 }
 
-/** Up to so many characters are written one by one: a call of native code would take longer. */
+/**
+ * Strings up to this length are written character by character: a native call would take longer.
+ */
 const SHORT_STRING = 24;
 
-/** Maximum lists, and names, whose bytes are kept. */
-const MAX_KEPT = 1_000;
+/** Maximum number of lists, and of names, whose bytes are stored. */
+const MAX_STORED = 1_000;
 
 const STATIC_NAMES = new Map<string, number>();
 const STATIC_FIELDS = new Map<string, number>();
@@ -33,32 +39,35 @@ for (const [index, { name, value }] of STATIC_TABLE.entries()) {
   STATIC_FIELDS.set(keyOf(name, value), index);
 }
 
-/** The representations of a field (section 6): the first bits, and how many bits they leave for an index. */
+/**
+ * The representations of a field (section 6): its first bits, and the number of bits left for an
+ * index.
+ */
 const INDEXED = { pattern: 0x80, bits: 7 };
-const ADDED = { pattern: 0x40, bits: 6 };
-const NEVER_ADDED = { pattern: 0x10, bits: 4 };
+const INCREMENTALLY_INDEXED = { pattern: 0x40, bits: 6 };
+const NEVER_INDEXED = { pattern: 0x10, bits: 4 };
 const TABLE_SIZE = { pattern: 0x20, bits: 5 };
 
 /** Maximum bytes of an integer. */
 const INTEGER = 6;
 
-/** Maximum bytes of the table size updates that may come before the first field. */
+/** Maximum bytes of the table size updates before the first field. */
 export const SIZE_UPDATE = 2 * INTEGER;
 
 export class HpackEncoder {
   readonly #indexed: ReadonlySet<string>;
-  /** The fields of the dynamic table, each with the number of fields that were added before it. */
+  /** The fields of the dynamic table. The value is the number of fields that were added before. */
   readonly #added = new Map<string, number>();
   #entries = 0;
   #size = 0;
   #maxSize = DEFAULT_TABLE_SIZE;
   /** The next block must begin with a table size update. */
   #sizeChanged = false;
-  /** The bytes of lists, by their keys; valid until the table changes. */
+  /** The bytes of lists by key; valid until the table changes. */
   readonly #lists = new Map<string, Buffer>();
   /** The bytes of names that begin a literal; valid until the table changes. */
   readonly #names = new Map<string, Buffer>();
-  /** As `#added`, for the names of `indexed`. */
+  /** Like `#added`, for the names of `indexed`. */
   readonly #addedNames = new Map<string, number>();
 
   /** @param indexed names that are added with their first value (see HeaderNames) */
@@ -66,7 +75,7 @@ export class HpackEncoder {
     this.#indexed = indexed;
   }
 
-  /** The peer's SETTINGS_HEADER_TABLE_SIZE. We never use more than the default. */
+  /** Applies the peer's SETTINGS_HEADER_TABLE_SIZE. The table never exceeds the default size. */
   setTableSize(size: number): void {
     const maxSize = Math.min(size, DEFAULT_TABLE_SIZE);
     if (maxSize === this.#maxSize) return;
@@ -79,7 +88,7 @@ export class HpackEncoder {
     this.#size = 0;
   }
 
-  /** Begins each block: a new table size is announced by emptying the table (section 4.2). */
+  /** Begins a block. A new table size is announced by first emptying the table (section 4.2). */
   begin(output: OutputBuffer): void {
     if (!this.#sizeChanged) return;
     this.#sizeChanged = false;
@@ -87,30 +96,30 @@ export class HpackEncoder {
     if (this.#maxSize > 0) writeInteger(output, TABLE_SIZE, this.#maxSize);
   }
 
-  /** Writes fields that are the same each time for this key. */
+  /** Writes fields that are always the same for this key. */
   list(output: OutputBuffer, key: string, fields: readonly HeaderField[]): void {
-    const kept = this.#lists.get(key);
-    if (kept !== undefined) {
-      output.copy(kept);
+    const stored = this.#lists.get(key);
+    if (stored !== undefined) {
+      output.copy(stored);
       return;
     }
     const entries = this.#entries;
     const start = output.at;
     for (const field of fields) this.#repeated(output, field);
-    if (this.#entries === entries && this.#lists.size < MAX_KEPT) {
+    if (this.#entries === entries && this.#lists.size < MAX_STORED) {
       this.#lists.set(key, Buffer.from(output.buffer.subarray(start, output.at)));
     }
   }
 
-  /** Writes a field whose value belongs to this request. The value has no character above 255. */
+  /** Writes a field with a value of this request. The value must have no character above 255. */
   field(output: OutputBuffer, name: string, value: string): void {
-    const kept = this.#names.get(name);
-    if (kept !== undefined) output.copy(kept);
+    const stored = this.#names.get(name);
+    if (stored !== undefined) output.copy(stored);
     else if (this.#indexed.has(name) && !this.#addedNames.has(name) && this.#fits(name, value)) {
       this.#addedNames.set(name, this.#entries);
-      writeName(output, ADDED, name);
+      writeName(output, INCREMENTALLY_INDEXED, name);
       this.#add(name, value);
-    } else output.copy(this.#keepName(name));
+    } else output.copy(this.#storeName(name));
     writeString(output, value);
   }
 
@@ -122,7 +131,7 @@ export class HpackEncoder {
       return;
     }
     const fits = this.#fits(name, value);
-    writeName(output, fits ? ADDED : NEVER_ADDED, name);
+    writeName(output, fits ? INCREMENTALLY_INDEXED : NEVER_INDEXED, name);
     if (fits) this.#add(name, value);
     writeString(output, value);
   }
@@ -137,7 +146,10 @@ export class HpackEncoder {
     this.#forgetBytes();
   }
 
-  /** The newest field has the lowest index (section 2.3.3), so all others move with it. */
+  /**
+   * The newest field has the lowest index (section 2.3.3), so each new field changes all other
+   * indexes.
+   */
   #indexOf(added: number): number {
     return STATIC_TABLE.length + this.#entries - 1 - added;
   }
@@ -147,25 +159,28 @@ export class HpackEncoder {
     this.#names.clear();
   }
 
-  #keepName(name: string): Buffer {
+  #storeName(name: string): Buffer {
     const bytes: { buffer: Buffer; at: number } = { buffer: Buffer.allocUnsafe(name.length + 2 * INTEGER), at: 0 };
     const added = this.#addedNames.get(name);
-    if (added === undefined) writeName(bytes, NEVER_ADDED, name);
-    else writeInteger(bytes, NEVER_ADDED, this.#indexOf(added));
-    const kept = bytes.buffer.subarray(0, bytes.at);
-    if (this.#names.size < MAX_KEPT) this.#names.set(name, kept);
-    return kept;
+    if (added === undefined) writeName(bytes, NEVER_INDEXED, name);
+    else writeInteger(bytes, NEVER_INDEXED, this.#indexOf(added));
+    const stored = bytes.buffer.subarray(0, bytes.at);
+    if (this.#names.size < MAX_STORED) this.#names.set(name, stored);
+    return stored;
   }
 }
 
 type Target = Pick<OutputBuffer, "buffer" | "at">;
 
-/** No name has a space. */
+/** The key is unique, because no name contains a space. */
 function keyOf(name: string, value: string): string {
   return `${name} ${value}`;
 }
 
-/** Only names of the static table are written by index: these never change. */
+/**
+ * Writes a name. Only names of the static table are written as an index, because those never
+ * change.
+ */
 function writeName(target: Target, kind: { pattern: number; bits: number }, name: string): void {
   const index = STATIC_NAMES.get(name) ?? 0;
   writeInteger(target, kind, index);
@@ -178,7 +193,7 @@ function writeString(target: Target, text: string): void {
   else for (let at = 0; at < text.length; at++) target.buffer[target.at++] = text.charCodeAt(at);
 }
 
-/** Section 5.1. */
+/** Writes an integer (section 5.1). */
 function writeInteger(target: Target, { pattern, bits }: { pattern: number; bits: number }, value: number): void {
   const max = (1 << bits) - 1;
   if (value < max) {

@@ -1,12 +1,14 @@
 /**
  * Decodes HPACK's Huffman code (RFC 7541, section 5.2 and Appendix B).
  *
- * The code is canonical: codes of one length are consecutive, in the order of their symbols, and follow those of the next
- * shorter length, so the lengths define it. From them a tree is built, and from the tree a table that is read with four
- * bits at a time: its rows are the inner nodes. The shortest code has five bits, so four bits never complete two symbols.
+ * The code is canonical: codes of the same length are consecutive, in the order of their symbols,
+ * and follow the codes of the next shorter length. So the lengths alone define the code. This file
+ * builds a tree from the lengths, and from the tree a table that is read with four bits at a time.
+ * The rows of the table are the inner nodes of the tree. The shortest code has five bits, so four
+ * bits never complete two symbols.
  */
 
-/** Bits of the code of each byte. */
+/** The code length of each byte, in bits. */
 // biome-ignore format: a table of numbers
 const LENGTHS = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -19,28 +21,35 @@ const LENGTHS = [
   20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
 ];
 
-/** The end-of-string symbol: thirty 1 bits. It must not appear; its beginnings are the padding. */
+/**
+ * The end-of-string symbol: thirty 1 bits. It must not appear in a string. Padding is a prefix of
+ * it.
+ */
 const EOS = 256;
 const EOS_LENGTH = 30;
 
-/** An entry of the table: the next node, and a symbol where the four bits complete one; as one number. */
+/**
+ * An entry of the table is one number: the next node, and a symbol if the four bits complete one.
+ */
 const NODE = 0xff;
 const EMITS = 0x100;
 const SYMBOL_SHIFT = 16;
-/** Not an entry: the bits complete the end-of-string symbol, which must not appear. */
+/** No valid entry: the bits complete the end-of-string symbol, which must not appear. */
 const INVALID = -1;
 
 interface Node {
   children: [Node | number | undefined, Node | number | undefined];
   /** The row in the table. */
   row: number;
-  /** Its depth where only 1 bits lead to it; else -1. */
+  /** The depth of the node when only 1 bits lead to it; otherwise -1. */
   ones: number;
 }
 
 const nodes = tree();
 const TABLE = new Int32Array(nodes.length * 16);
-/** Whether a string may end at a node: after less than eight bits of padding, all of them 1. */
+/**
+ * Whether a string may end at a node: only after less than eight bits of padding, all of them 1.
+ */
 const MAY_END = nodes.map(({ ones }) => ones >= 0 && ones < 8);
 for (const node of nodes) for (let bits = 0; bits < 16; bits++) TABLE[node.row * 16 + bits] = walk(node, bits);
 
@@ -87,10 +96,13 @@ function walk(from: Node, bits: number): number {
   return emitted | node.row;
 }
 
-/** Grows with the longest string, which the size of a header block bounds. */
+/** Grows with the longest string. The maximum size of a header block limits it. */
 let scratch = Buffer.allocUnsafeSlow(4096);
 
-/** @returns the decoded string, each byte one character; undefined where the bytes are not Huffman code */
+/**
+ * @returns the decoded string, one character for each byte; undefined when the bytes are not
+ * Huffman code
+ */
 export function decodeHuffman(buffer: Buffer, start: number, end: number): string | undefined {
   // The shortest code has five bits.
   const maxLength = Math.ceil(((end - start) * 8) / 5);

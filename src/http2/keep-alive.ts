@@ -1,8 +1,8 @@
 /**
- * Tests a silent connection with PINGs, and gives it up when it stays silent.
+ * Tests a silent connection with PINGs, and closes it when it stays silent.
  *
- * Silence is counted in checks, not by the clock: so a time in which this process's event loop stood still counts as one
- * check, and not as silence of the peer.
+ * Silence is counted in checks, not by the clock. So a time in which this process's event loop was
+ * blocked counts as one check, not as silence of the peer.
  */
 
 export interface KeepAliveOptions {
@@ -10,13 +10,19 @@ export interface KeepAliveOptions {
   readonly after: number;
   /** How long the peer may take to send anything after the PING, in milliseconds. */
   readonly timeout: number;
-  /** PINGs without HEADERS or DATA from the peer in between, at most; default no limit. */
+  /**
+   * Maximum number of PINGs without HEADERS or DATA from the peer between them; default no limit.
+   */
   readonly maxPings?: number;
-  /** Whether a connection without streams is tested too. One that is not must be started again with its next stream. */
+  /**
+   * Whether a connection without streams is tested too. If not, the test must be started again with
+   * the next stream.
+   */
   readonly idle: boolean;
   /**
-   * Whether anything was sent since it was asked last, or waits for the peer to read. Then the connection is not tested: a
-   * PING would wait behind what a slow reader has not read. Default: what is sent does not count.
+   * Whether anything was sent since the last call, or waits for the peer to read. Then the
+   * connection is not tested: a PING would wait behind the data that a slow reader has not read.
+   * Default: sent data does not count.
    */
   readonly isSending?: (() => boolean) | undefined;
 }
@@ -27,7 +33,7 @@ interface TestedConnection {
   destroy(): void;
 }
 
-/** Checks within `after`. */
+/** The number of checks during `after`. */
 const CHECKS = 5;
 
 export class KeepAlive {
@@ -45,7 +51,7 @@ export class KeepAlive {
     this.#options = options;
   }
 
-  /** No effect while it runs. */
+  /** No effect when it is already running. */
   start(): void {
     if (this.#timer !== undefined) return;
     this.#silence = 0;

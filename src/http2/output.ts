@@ -1,33 +1,37 @@
 /**
- * The bytes that a connection is to send, gathered for one write an event-loop turn. Frames are written into a slab, whose
- * regions are given to the socket once and never written again; a full slab is replaced. Large payloads are not copied but
- * given to the socket as they are.
+ * The output of a connection, collected for one write in each event-loop turn. Frames are written
+ * into a slab. Each part of a slab is passed to the socket once and never written again; a full
+ * slab is replaced. Large payloads are not copied: they are passed to the socket as they are.
  */
 import type { Duplex } from "node:stream";
 
-/** Bytes of the first slab, and of a slab at most. Each is twice as large as the one before: most connections of many are idle. */
+/**
+ * Bytes of the first slab, and maximum bytes of a slab. Each slab is twice as large as the one
+ * before. The first is small, because most connections are idle.
+ */
 const FIRST_SLAB = 1_024;
 const MAX_SLAB = 65_536;
 /** Payloads below this size, in bytes, are copied. */
 const COPY_BELOW = 4_096;
 
 export class OutputBuffer {
-  /** The slab, and the position of the next byte. Whoever writes into it has called `reserve` first. */
+  /** The current slab. A caller that writes into it must call `reserve` first. */
   buffer: Buffer = Buffer.alloc(0);
+  /** The position of the next byte in the slab. */
   at = 0;
   #from = 0;
   /** Bytes of the next slab. */
   #nextSlab = FIRST_SLAB;
   readonly #chunks: Uint8Array[] = [];
-  /** Bytes in the pieces. */
+  /** Bytes in the chunks. */
   #bytes = 0;
 
-  /** Bytes that have been gathered since the last flush. */
+  /** Bytes collected since the last flush. */
   get size(): number {
     return this.#bytes + this.at - this.#from;
   }
 
-  /** Makes sure that so many bytes can be written from `at` on. */
+  /** Makes sure that this number of bytes can be written at `at`. */
   reserve(bytes: number): void {
     if (this.buffer.length - this.at >= bytes) return;
     this.#cut();
@@ -37,13 +41,13 @@ export class OutputBuffer {
     this.#from = 0;
   }
 
-  /** Appends a copy of bytes. Room has been reserved. */
+  /** Appends a copy of the bytes. The caller must have reserved space. */
   copy(bytes: Uint8Array): void {
     this.buffer.set(bytes, this.at);
     this.at += bytes.length;
   }
 
-  /** Appends a part of bytes that will not change, by reference where it is large. */
+  /** Appends a part of bytes that will not change. A large part is appended by reference. */
   append(bytes: Uint8Array, start: number, end: number): void {
     if (end - start < COPY_BELOW) {
       this.reserve(end - start);
@@ -55,7 +59,7 @@ export class OutputBuffer {
     this.#bytes += end - start;
   }
 
-  /** Gives everything to the socket, as one write. */
+  /** Passes everything to the socket, as one write. */
   flush(socket: Duplex): void {
     this.#cut();
     const chunks = this.#chunks;

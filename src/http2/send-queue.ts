@@ -1,25 +1,29 @@
 /**
- * The streams of a connection that have something to write, in order. Once an event-loop turn each of them writes what the
- * flow-control windows allow into the connection's output, which is given to the socket as one write: so the HEADERS, DATA
- * and END_STREAM of a call, and those of all calls of the turn, travel together. While the peer reads slowly the streams
- * wait; a peer that does not read at all is cut off.
+ * The streams of a connection that have something to write, in order. Once in each event-loop turn,
+ * each of them writes what the flow-control windows allow into the connection's output. The output
+ * is passed to the socket as one write. So the HEADERS, DATA and END_STREAM of all calls in the
+ * turn are sent together. While the peer reads slowly, the streams wait. A peer that does not read
+ * at all is disconnected.
  */
 import type { Duplex } from "node:stream";
 import type { ConnectionMemory } from "../memory/memory-budget.js";
 import type { OutputBuffer } from "./output.js";
 import type { Stream } from "./stream.js";
 
-/** Bytes that wait for the socket, above which no stream writes. */
+/** When more bytes than this wait for the socket, no stream writes. */
 const MAX_BUFFERED = 256 * 1024;
-/** Bytes that wait for the socket, above which the peer is cut off: it has us answer, and does not read the answers. */
+/**
+ * When more bytes than this wait for the socket, the peer is disconnected: it causes responses and
+ * does not read them.
+ */
 const MAX_UNREAD = 1024 * 1024;
 
 export interface SendQueueOptions {
   readonly socket: Duplex;
   readonly memory: ConnectionMemory;
-  /** What can be written now has been. */
+  /** Everything that can be written now has been written. */
   readonly onFlushed: () => void;
-  /** The peer reads too little: more waits for it than is allowed. */
+  /** The peer reads too little: more data waits for it than is allowed. */
   readonly onOverflow: () => void;
 }
 
@@ -28,11 +32,11 @@ export class SendQueue {
   readonly #output: OutputBuffer;
   /** Streams that have something to write, in order. */
   #ready: Stream[] = [];
-  /** Streams that wait for the connection's window, in order. */
+  /** Streams that wait for the connection's flow-control window, in order. */
   #blocked: Stream[] = [];
   #flushing = false;
   #closed = false;
-  /** Bytes that the socket had not taken at the last flush, which are reserved. */
+  /** The reservation for bytes that the socket had not accepted at the last flush. */
   #reserved = 0;
 
   constructor(output: OutputBuffer, options: SendQueueOptions) {
@@ -49,12 +53,12 @@ export class SendQueue {
     this.requestFlush();
   }
 
-  /** A stream waits for the connection's window. */
+  /** A stream waits for the connection's flow-control window. */
   block(stream: Stream): void {
     if (!this.#blocked.includes(stream)) this.#blocked.push(stream);
   }
 
-  /** The connection's window has grown. */
+  /** The connection's flow-control window has grown. */
   unblock(): void {
     const blocked = this.#blocked;
     this.#blocked = [];
@@ -73,7 +77,7 @@ export class SendQueue {
     this.#ready.length = 0;
   }
 
-  /** Has everything written at the end of this event-loop turn. */
+  /** Makes the queue write everything at the end of this event-loop turn. */
   requestFlush(): void {
     if (this.#flushing) return;
     this.#flushing = true;
@@ -84,14 +88,17 @@ export class SendQueue {
     this.#flushing = false;
     if (this.#closed) return;
     while (this.#ready.length > 0 && this.#unread < MAX_BUFFERED) this.#writeReady();
-    // They hold what they could not write.
+    // These streams hold the bytes that they could not write.
     for (const waiting of this.#ready) if (!waiting.reserve()) waiting.onNoMemory();
     this.#output.flush(this.#options.socket);
     if (this.#unread > MAX_UNREAD || !this.#reserveUnread()) this.#options.onOverflow();
     else this.#options.onFlushed();
   };
 
-  /** Reserves memory for what the socket has not taken; false where it does not fit. */
+  /**
+   * Reserves memory for bytes that the socket has not accepted.
+   * @returns false when they do not fit
+   */
   #reserveUnread(): boolean {
     const { socket, memory } = this.#options;
     const unread = socket.writableLength;
@@ -105,7 +112,7 @@ export class SendQueue {
     return this.#output.size + this.#options.socket.writableLength;
   }
 
-  /** Lets each stream of the list write once, in order, until enough waits for the socket. */
+  /** Lets each stream of the list write once, in order, until enough bytes wait for the socket. */
   #writeReady(): void {
     const streams = this.#ready;
     this.#ready = [];

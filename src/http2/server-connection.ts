@@ -1,6 +1,6 @@
 /**
- * The server's end of a connection (RFC 9113): it opens a stream for each request, within limits, until it is drained. What
- * a request is, and how it is answered, is for the subclass.
+ * The server's end of a connection (RFC 9113). It opens a stream for each request, within limits,
+ * until it is drained. The subclass defines what a request is, and how to respond to it.
  */
 import type { Duplex } from "node:stream";
 import type { ConnectionMemory } from "../memory/memory-budget.js";
@@ -12,57 +12,68 @@ import { type HeaderList, type HeaderNames, isMalformed } from "./header-fields.
 import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
 import { DEFAULT_WINDOW, Setting, settingsFrame } from "./settings.js";
 
-/** Requests at once on one connection that a server allows. */
+/** Maximum number of concurrent requests that a server allows on one connection. */
 export const MAX_STREAMS = 100;
 
 export interface ServerConnectionOptions {
   readonly names: HeaderNames;
-  /** Of this connection, which closes it. */
+  /** The memory account of this connection, which the connection closes. */
   readonly memory: ConnectionMemory;
   readonly limits: ServerConnectionLimits;
   readonly keepAlive: KeepAliveOptions;
-  /** How often streams are checked that wait for the client to read, in milliseconds. */
+  /** How often a stream that waits for the client to read is checked, in milliseconds. */
   readonly stallCheck: number;
-  /** After this the connection is drained, in milliseconds; default never. */
+  /** The age at which the connection is drained, in milliseconds; default never. */
   readonly maxAge?: number | undefined;
 }
 
 export interface ServerConnectionLimits {
   /** Maximum bytes of a header list. */
   readonly maxHeaders: number;
-  /** Time for a header block, and for the first SETTINGS, in milliseconds. */
+  /** Maximum time of a header block, and of the first SETTINGS, in milliseconds. */
   readonly headerTime: number;
-  /** Time without a stream after which the connection is drained, and at most twice as long, in milliseconds. */
+  /**
+   * A connection without a stream is drained after this time, or after at most twice this time, in
+   * milliseconds.
+   */
   readonly keepAlive: number;
 }
 
-/** A stream of which the client has read nothing at so many checks in a row is reset; while memory is short at the first. */
+/**
+ * A stream is reset when the client has read nothing of it at this number of checks in a row. While
+ * memory is short, one check is enough.
+ */
 export const MAX_STALLS = 30;
 
-/** How long a client may take to answer the PING behind the first GOAWAY of a drain, in milliseconds. */
+/**
+ * The maximum time for a client's response to the PING after the first GOAWAY of a drain, in
+ * milliseconds.
+ */
 const DRAIN_PING_MS = 1_000;
 /** The payload of that PING. */
 const DRAIN_MARK = 1;
 
 export abstract class ServerConnection extends Connection {
-  /** When the frames that are being read came, in milliseconds of `performance.now()`. */
+  /** When the frames that are being read arrived, in milliseconds of `performance.now()`. */
   arrived = 0;
   protected lastPeerStream = 0;
   readonly #socket: Duplex;
   readonly #headerTime: number;
   #prefaceHas = 0;
-  /** Runs until the client's SETTINGS have come, and while a header block is incomplete. */
+  /** Runs until the client's SETTINGS have arrived, and while a header block is incomplete. */
   #headerTimer: NodeJS.Timeout | undefined;
   #idleCheck: NodeJS.Timeout | undefined;
   #stallCheck: NodeJS.Timeout | undefined;
   #age: NodeJS.Timeout | undefined;
   #drainPing: NodeJS.Timeout | undefined;
   #drained = false;
-  /** At the last check for idleness: whether there was no stream, and which had been the last. */
+  /** Whether there was no stream at the last check for idleness. */
   #wasIdle = false;
+  /** The last stream of the client at that check. */
   #lastStreamChecked = 0;
-  /** Bytes that waited for the socket at the last check, and at how many checks in a row it had taken none. */
+  /** Bytes that waited for the socket at the last check for stalls. */
   #unreadBefore = 0;
+  /** The number of such checks in a row at which the socket had accepted no bytes. */
   #stalls = 0;
 
   constructor(socket: Duplex, { names, memory, limits, keepAlive, stallCheck, maxAge }: ServerConnectionOptions) {
@@ -86,13 +97,16 @@ export abstract class ServerConnection extends Connection {
     this.keepAlive.start();
   }
 
-  /** A request has begun, on a stream that is new and allowed. The subclass adds it to `streams`, or calls `resetNew`. */
+  /**
+   * A request has begun on a new stream. The subclass adds the stream to `streams`, or calls
+   * `resetNew`.
+   */
   protected abstract openStream(streamId: number, list: HeaderList, endStream: boolean): void;
 
   /**
-   * Takes no more requests, lets those in flight finish, and closes. In two steps (RFC 9113, section 6.8): a first GOAWAY has
-   * the client stop; a second, when the client has answered a PING and so certainly read the first, names the last request,
-   * so that none is lost.
+   * Accepts no more requests, lets open ones finish, and closes. It sends two GOAWAYs (RFC 9113,
+   * section 6.8). The first makes the client stop. When the client has responded to a PING, it has
+   * certainly read the first. Then the second names the last request, so that no request is lost.
    */
   drain(): void {
     if (this.closed || this.#drainPing !== undefined) return;
@@ -102,8 +116,8 @@ export abstract class ServerConnection extends Connection {
   }
 
   /**
-   * Drains a connection that had no stream at two checks in a row. Checks cost a request nothing, unlike a timer that each
-   * request would set again.
+   * Drains a connection that had no stream at two checks in a row. Such checks cost a request
+   * nothing, unlike a timer that each request restarts.
    */
   #checkIdle(): void {
     const isUnread = this.#socket.writableLength > 0;
@@ -126,7 +140,10 @@ export abstract class ServerConnection extends Connection {
     }
   }
 
-  /** How many times in a row this was called while bytes waited for the socket and it had taken none since the call before. */
+  /**
+   * Returns the number of calls of this function in a row at which bytes waited for the socket, and
+   * it had accepted none since the call before.
+   */
   #countStall(): number {
     const { writableLength } = this.#socket;
     this.#stalls = writableLength > 0 && writableLength === this.#unreadBefore ? this.#stalls + 1 : 0;
@@ -164,13 +181,16 @@ export abstract class ServerConnection extends Connection {
       else stream.receiveTrailers();
     } else if (this.#isNew(streamId)) {
       this.lastPeerStream = streamId;
-      // A client that opens more streams than it may is tolerated up to the bound of resets.
+      // A client that opens more streams than allowed is tolerated up to the limit of resets.
       if (this.#drained || this.streams.size >= MAX_STREAMS) this.resetNew(streamId, ErrorCode.REFUSED_STREAM);
       else this.openStream(streamId, list, endStream);
     }
   }
 
-  /** False for a stream that we have reset: what was under way is ignored. */
+  /**
+   * Whether a stream is new. False for a stream that this end has reset: frames in transit are
+   * ignored.
+   */
   #isNew(streamId: number): boolean {
     if (this.isIdle(streamId) && streamId % 2 === 1) return true;
     const ending = this.closedStreams.find(streamId);
@@ -179,7 +199,7 @@ export abstract class ServerConnection extends Connection {
     throw new ConnectionError(code, `HEADERS on stream ${streamId}, which cannot be opened`);
   }
 
-  /** Resets a stream that has just been opened by its headers. */
+  /** Resets a stream that its headers have just opened. */
   protected resetNew(streamId: number, errorCode: number): void {
     this.spendReset();
     this.closedStreams.add(streamId, "by us");
@@ -201,7 +221,10 @@ export abstract class ServerConnection extends Connection {
     this.#headerTimer = setTimeout(late, this.#headerTime);
   }
 
-  /** The client opens no more streams; it will close the connection when those it has are over. */
+  /**
+   * The client opens no more streams. It will close the connection when its open streams have
+   * ended.
+   */
   protected onGoaway(): void {
     this.#drained = true;
     this.requestFlush();
@@ -212,7 +235,7 @@ export abstract class ServerConnection extends Connection {
   }
 
   protected override onFlushed(): void {
-    // The flush that follows the event "drain" comes here again.
+    // The flush after the event "drain" calls this again.
     if (this.#drained && this.streams.size === 0 && !this.#socket.writableNeedDrain) this.end();
   }
 

@@ -15,7 +15,9 @@ export const Setting = {
 export const DEFAULT_WINDOW = 65_535;
 export const MAX_WINDOW = 0x7fff_ffff;
 
-/** The peer's settings, which limit what we send; at first the protocol's defaults. */
+/**
+ * The peer's settings, which limit what this end sends. At first they are the protocol's defaults.
+ */
 export interface PeerSettings {
   headerTableSize: number;
   maxStreams: number;
@@ -45,7 +47,7 @@ export function settingsFrame(settings: readonly (readonly [id: number, value: n
 
 /**
  * Reads the payload of a SETTINGS frame into `settings`.
- * @param from the end that sent it: a server must not enable push
+ * @param from the end that sent the frame; a server must not enable push
  * @throws {ConnectionError}
  */
 export function readSettings(
@@ -79,7 +81,7 @@ function readSetting(settings: PeerSettings, from: "client" | "server", id: numb
       settings.initialWindow = value;
       break;
     case Setting.MAX_FRAME_SIZE:
-      // We never send larger frames than the minimum of this setting.
+      // This end never sends larger frames than the minimum of this setting.
       if (value < MAX_FRAME_SIZE || value > 2 ** 24 - 1) throw invalid("SETTINGS_MAX_FRAME_SIZE", value);
       break;
     case Setting.MAX_HEADER_LIST_SIZE:

@@ -1,4 +1,7 @@
-/** The static table of HPACK (RFC 7541, Appendix A), and the size of a field, for encoder and decoder. */
+/**
+ * The static table of HPACK (RFC 7541, Appendix A), and the size of a field, for encoder and
+ * decoder.
+ */
 
 /** A header field. */
 export interface HeaderField {
@@ -6,7 +9,10 @@ export interface HeaderField {
   readonly value: string;
 }
 
-/** Bytes that a field counts for in a table, and in a header list (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
+/**
+ * The size of a field in a table and in a header list, in bytes (RFC 7541, section 4.1; RFC 9113,
+ * section 6.5.2).
+ */
 export function sizeOf({ name, value }: HeaderField): number {
   return name.length + value.length + 32;
 }

@@ -1,20 +1,25 @@
-/** The streams of a connection by their IDs: those that are open, and those that were closed last. */
+/** The streams of a connection by ID: the open ones, and the ones that were closed last. */
 import type { Stream } from "./stream.js";
 
-/** The number of slots at first, as a power of two. */
+/** The initial number of slots, as a power of two. */
 const MIN_BITS = 4;
-/** 2 ** 32 by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4). */
+/**
+ * 2 ** 32 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section
+ * 6.4).
+ */
 const GOLDEN = 0x9e3779b1;
 
 /**
- * The open streams, in a hash table with open addressing and linear probing; a deletion moves the streams behind it up.
+ * The open streams, in a hash table with open addressing and linear probing. A deletion moves later
+ * streams into the free slot.
  *
- * Used instead of `Map`, whose replaced tables refer to their successors: once one of them is in V8's old generation, it
- * keeps all later ones alive, with the streams in them, until a full collection (docs/performance.md, "Collections").
+ * It is used instead of `Map`, because a `Map` that grows keeps its old tables linked to the new
+ * ones. Once an old table is in V8's old generation, it keeps all later ones alive, and the streams
+ * in them, until a full garbage collection (docs/performance.md, "Collections").
  */
 export class StreamTable implements Iterable<Stream> {
   #bits = MIN_BITS;
-  /** At most half of them are used. */
+  /** At most half of the slots are used. */
   #slots = empty(MIN_BITS);
   #size = 0;
 
@@ -36,7 +41,7 @@ export class StreamTable implements Iterable<Stream> {
     this.#slots[this.#find(stream.id)] = stream;
   }
 
-  /** @returns false where no stream has the ID */
+  /** @returns false when no stream has the ID */
   delete(id: number): boolean {
     const slots = this.#slots;
     let hole = this.#find(id);
@@ -46,7 +51,7 @@ export class StreamTable implements Iterable<Stream> {
       at = (at + 1) & mask;
       const stream = slots[at];
       if (stream === undefined) break;
-      // It may move up to its home slot, and to any behind that.
+      // A stream may move to its home slot or to any slot after it, but not before it.
       if (((at - this.#home(stream.id)) & mask) < ((at - hole) & mask)) continue;
       slots[hole] = stream;
       hole = at;
@@ -62,12 +67,12 @@ export class StreamTable implements Iterable<Stream> {
     this.#size = 0;
   }
 
-  /** Iterates over a copy, so that streams may be added and deleted meanwhile. */
+  /** Iterates over a copy, so streams may be added and deleted during the iteration. */
   [Symbol.iterator](): Iterator<Stream> {
     return this.#slots.filter((stream) => stream !== undefined).values();
   }
 
-  /** The slot of the stream with this ID, or the empty one where it would be. */
+  /** The slot of the stream with this ID, or the empty slot where it would be added. */
   #find(id: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -79,7 +84,7 @@ export class StreamTable implements Iterable<Stream> {
     }
   }
 
-  /** The slot of an ID unless it is taken (Fibonacci hashing: consecutive IDs lie far apart). */
+  /** The first slot to try for an ID (Fibonacci hashing: consecutive IDs are far apart). */
   #home(id: number): number {
     return Math.imul(id, GOLDEN) >>> (32 - this.#bits);
   }
@@ -95,15 +100,16 @@ function empty(bits: number): (Stream | undefined)[] {
   return new Array(2 ** bits).fill(undefined);
 }
 
-/** Closed streams that are remembered; older ones are forgotten. */
+/** The number of closed streams that are remembered; older ones are forgotten. */
 const REMEMBERED = 512;
 
-/** Who closed a stream. */
+/** Which end closed a stream. */
 export type Ending = "by us" | "by the peer";
 
 /**
- * The streams that were closed last. A frame for a closed stream is treated by how the stream was closed (RFC 9113, section
- * 5.1): where we have reset it, the frame was under way and is ignored; where the peer has ended it, the frame is an error.
+ * The streams that were closed last. The treatment of a frame for a closed stream depends on how
+ * the stream was closed (RFC 9113, section 5.1). If this end has reset the stream, the frame was in
+ * transit and is ignored. If the peer has ended it, the frame is an error.
  */
 export class ClosedStreams {
   readonly #ids = new Uint32Array(REMEMBERED);
@@ -122,7 +128,10 @@ export class ClosedStreams {
     return this.#byUs[index] ? "by us" : "by the peer";
   }
 
-  /** The peer, too, has ended a stream that we have reset: no more of its frames are under way. */
+  /**
+   * The peer has also ended a stream that this end has reset, so no more of its frames are in
+   * transit.
+   */
   endedByPeer(id: number): void {
     const index = this.#ids.indexOf(id);
     if (index >= 0) this.#byUs[index] = 0;

@@ -1,6 +1,7 @@
 /**
- * A stream of HTTP/2 (RFC 9113, section 5), at either end: its flow-control windows, its share of the memory budget, and
- * its place in the connection. What its bytes mean is for the subclass, which holds them and is told of them.
+ * An HTTP/2 stream (RFC 9113, section 5) at either end: its flow-control windows, its share of the
+ * memory budget, and its place in the connection's queue. The subclass knows the meaning of the
+ * bytes, and stores them.
  */
 import type { ConnectionMemory, RequestMemory, UnfinishedBody } from "../memory/memory-budget.js";
 import { ErrorCode } from "./errors.js";
@@ -8,47 +9,52 @@ import { ReceiveWindow, STREAM_WINDOW } from "./flow-control.js";
 import type { FrameWriter } from "./frame-writer.js";
 import { Flag, MAX_FRAME_SIZE } from "./frames.js";
 
-/** What an open stream counts for in the memory budget, in bytes, beside the bytes it holds: about the size of its objects. */
+/** The overhead of an open stream in the memory budget, in bytes: about the size of its objects. */
 const STREAM_COST = 2_048;
 
-/** What a stream uses of its connection. */
+/** The parts of its connection that a stream uses. */
 export interface StreamConnection {
   readonly writer: FrameWriter;
   readonly memory: ConnectionMemory;
-  /** Has `write` called in the stream's turn. */
+  /** Asks the connection to call `write` in the stream's turn. */
   schedule(stream: Stream): void;
-  /** Has `write` called when the connection's window has grown. */
+  /** Asks the connection to call `write` when the connection's flow-control window has grown. */
   block(stream: Stream): void;
-  /** Resets a stream for what the peer did on it. */
+  /** Resets a stream because of an error of the peer. */
   streamError(stream: Stream, errorCode: number): void;
 }
 
 export abstract class Stream {
   id = 0;
-  /** Bytes of DATA that the peer takes; below 0 after its settings have made the window smaller. */
+  /**
+   * Bytes of DATA that the peer accepts. Below 0 after the peer's settings have made the window
+   * smaller.
+   */
   sendWindow = 0;
-  /** It is in the connection's queue. */
+  /** Whether the stream is in the connection's queue. */
   queued = false;
-  /** END_STREAM has come. */
+  /** END_STREAM has arrived. */
   remoteEnded = false;
-  /** Bytes of memory that the request's headers take while the stream is open. */
+  /** Bytes of memory for the request's headers, while the stream is open. */
   headBytes = 0;
 
-  /** END_STREAM has been written. */
+  /** END_STREAM was written. */
   protected localEnded = false;
-  /** Of the message that is received; undefined where it has none. */
+  /** The content-length of the received message; undefined when it has none. */
   protected contentLength: ContentLength | undefined;
   readonly #window = new ReceiveWindow(STREAM_WINDOW);
-  /** Bytes that came and have not been acknowledged. */
+  /** Bytes that arrived, and for which no WINDOW_UPDATE was sent yet. */
   #unacknowledged = 0;
-  /** Bytes of the memory budget that are reserved for this stream; undefined once it has been released. */
+  /** Bytes of the memory budget that this stream has reserved; undefined after their release. */
   #reserved: number | undefined = 0;
-  /** Bytes of DATA written, now and when `countStall` was called last; and its count. */
+  /** Bytes of DATA that were written. */
   #sentBytes = 0;
+  /** Bytes of DATA that were written at the last call of `countStall`. */
   #sentBefore = 0;
+  /** The result of the last call of `countStall`. */
   #stalls = 0;
 
-  /** Undefined before the stream has one. */
+  /** Undefined until the stream has a connection. */
   protected abstract get connection(): StreamConnection | undefined;
   /** Bytes that the stream holds, received or to be sent. */
   protected abstract get heldBytes(): number;
@@ -56,21 +62,21 @@ export abstract class Stream {
   protected abstract get hasUnsent(): boolean;
   /** Writes what can be written now. */
   abstract write(): void;
-  /** The payload of a DATA frame has come; the buffer's bytes are valid until this returns. */
+  /** The payload of a DATA frame has arrived. The buffer's bytes are valid until this returns. */
   protected abstract onData(buffer: Buffer, start: number, end: number): void;
-  /** The stream was reset, by the peer or for what the peer did. It has been released. */
+  /** The stream was reset by the peer, or because of the peer. It is already released. */
   abstract onReset(errorCode: number): void;
   /** The connection has ended. */
   abstract onLost(): void;
-  /** The stream holds more than there is memory for. */
+  /** The stream holds more bytes than memory allows. */
   abstract onNoMemory(): void;
 
   // Memory.
 
   /**
-   * Reserves what the stream holds now.
-   * @param more bytes that it is about to hold
-   * @returns false where that does not fit; then the stream is to be ended
+   * Reserves the bytes that the stream holds now.
+   * @param more bytes that the stream is about to hold
+   * @returns false when they do not fit into the budget; then the stream must end
    */
   reserve(more = 0): boolean {
     const { connection } = this;
@@ -82,22 +88,25 @@ export abstract class Stream {
     return true;
   }
 
-  /** What the stream reserves in. */
+  /** The memory account in which the stream reserves. */
   protected memoryOf(connection: StreamConnection): RequestMemory {
     return connection.memory;
   }
 
-  /** What makes room for later bodies of the client; undefined for what does not. */
+  /**
+   * The incomplete body of this stream. The budget may give it up for the client's later bodies.
+   * Undefined for a stream that has none.
+   */
   protected get unfinished(): UnfinishedBody | undefined {
     return undefined;
   }
 
-  /** Whether anything is reserved. */
+  /** Whether the stream has reserved any memory. */
   protected get isReserved(): boolean {
     return Boolean(this.#reserved);
   }
 
-  /** The connection has released the stream: what it reserved is free. */
+  /** The connection has released the stream: releases its reservation. */
   releaseMemory(): void {
     if (this.#reserved === undefined) return;
     const { connection } = this;
@@ -107,19 +116,22 @@ export abstract class Stream {
 
   // Sending.
 
-  /** How many of `wanted` bytes one DATA frame may carry now. */
+  /** The number of bytes, up to `wanted`, that one DATA frame may carry now. */
   protected sendable(connection: StreamConnection, wanted: number): number {
     return Math.min(wanted, MAX_FRAME_SIZE, this.sendWindow, connection.writer.window);
   }
 
-  /** Begins a DATA frame, whose `size` bytes the caller then writes into the connection's output. */
+  /** Begins a DATA frame. The caller then writes its `size` bytes into the connection's output. */
   protected beginData(connection: StreamConnection, size: number, endStream: boolean): void {
     connection.writer.beginData(this.id, endStream ? Flag.END_STREAM : 0, size);
     this.sendWindow -= size;
     this.#sentBytes += size;
   }
 
-  /** How many times in a row this was called while bytes waited and the peer had taken none since the call before. */
+  /**
+   * Returns the number of calls of this function in a row at which bytes waited, and the peer had
+   * accepted none since the call before.
+   */
   countStall(): number {
     const stalled = this.hasUnsent && this.#sentBytes === this.#sentBefore;
     this.#sentBefore = this.#sentBytes;
@@ -129,7 +141,7 @@ export abstract class Stream {
 
   // Receiving.
 
-  /** @param size bytes that a DATA frame takes of the window, padding included */
+  /** @param size bytes of the flow-control window that the DATA frame uses, including padding */
   receive(size: number, buffer: Buffer, start: number, end: number, endStream: boolean): void {
     if (this.contentLength?.receive(end - start, endStream) === false) {
       this.connection?.streamError(this, ErrorCode.PROTOCOL_ERROR);
@@ -144,7 +156,7 @@ export abstract class Stream {
     this.onData(buffer, start, end);
   }
 
-  /** Trailers have come, which end the message. */
+  /** Trailers have arrived. They end the message. */
   receiveTrailers(): void {
     if (this.contentLength?.receive(0, true) === false) {
       this.connection?.streamError(this, ErrorCode.PROTOCOL_ERROR);
@@ -154,10 +166,10 @@ export abstract class Stream {
     this.onTrailers();
   }
 
-  /** The message that is received has ended with trailers. */
+  /** The received message has ended with trailers. */
   protected onTrailers(): void {}
 
-  /** Everything that came has been taken: lets the peer send as much again. */
+  /** All received bytes have been read: lets the peer send as many again. */
   protected acknowledge(): void {
     const increment = this.#window.take(this.#unacknowledged);
     this.#unacknowledged = 0;
@@ -165,7 +177,10 @@ export abstract class Stream {
   }
 }
 
-/** The content-length of a request, which must be the number of bytes of its DATA frames (RFC 9113, section 8.1.1). */
+/**
+ * The content-length of a request. It must be the number of bytes in its DATA frames (RFC 9113,
+ * section 8.1.1).
+ */
 export class ContentLength {
   #left: number;
 
@@ -174,7 +189,7 @@ export class ContentLength {
     this.#left = /^\d{1,15}$/.test(header) ? Number(header) : -1;
   }
 
-  /** @returns false where the request is malformed, once these bytes have come */
+  /** Counts bytes that have arrived. @returns false when the request is malformed */
   receive(bytes: number, endStream: boolean): boolean {
     this.#left -= bytes;
     return endStream ? this.#left === 0 : this.#left >= 0;

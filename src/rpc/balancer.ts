@@ -1,12 +1,19 @@
 /**
- * A channel over the channels to the instances of one service: round robin over those that are ready, of two in turn the
- * one with fewer calls in flight, so that an instance that hangs gathers no more calls than the others have. Instances that
- * fail are set aside or ejected (instance.ts); while all are, they are tried all the same, and a connection that failed is made
- * anew for the call: a service that is back can be called before anything else has noticed.
+ * A channel over the channels to all instances of one service. It distributes the calls round robin
+ * over the ready instances. Of the next two it takes the one with fewer calls in flight, so an
+ * instance that hangs does not collect more calls than the others.
  *
- * A call is retried at another instance only where the first certainly never saw it, or where it is declared free of side
- * effects; only while nothing of it was answered; and never at an instance with another contract. One that was refused
- * for overload is not retried: the other instances most likely have too many calls, too.
+ * The balancer backs off from an instance that cannot be reached, and ejects an instance that fails
+ * often (instance.ts). When no instance is fit, it still tries them, and opens a failed connection
+ * again for the call. So a service that is back can be called before anything else has noticed it.
+ *
+ * A call is retried at another instance only when all of these hold:
+ * - The first instance certainly never saw the call, or the endpoint is declared free of side
+ *   effects.
+ * - No part of a response has arrived.
+ * - The other instance has the same contract.
+ * - The first instance did not refuse the call for overload. Otherwise the other instances are most
+ *   likely overloaded too.
  */
 
 import type { Metadata } from "../call/metadata.js";
@@ -16,17 +23,20 @@ import type { CallListener, CallStart, Channel, OutgoingCall, Status } from "./c
 import { Instance } from "./instance.js";
 import { isOverload, overloaded, status } from "./status.js";
 
-/** Retries of calls that an instance may have seen: so many are earned by each call, up to a maximum. */
+/**
+ * Budget for retries of calls that an instance may have seen. Each call adds RETRIES_PER_CALL to
+ * it, up to MAX_RETRIES.
+ */
 const RETRIES_PER_CALL = 0.2;
 const MAX_RETRIES = 100;
 const FIRST_RETRIES = 10;
 
-/** Stands for any contract. */
+/** Matches any contract. */
 const ANY = undefined;
 
 export class Balancer implements Channel {
   readonly name: string;
-  /** Calls that were refused, because their instances had too many. */
+  /** Calls that were refused for overload. */
   refused = 0;
   readonly #instances = new Map<string, Instance>();
   /** The same instances as an array for `pick`, in the order of the addresses. */
@@ -35,7 +45,7 @@ export class Balancer implements Channel {
   #closed = false;
   #retries = FIRST_RETRIES;
 
-  /** @param name of the service, for the error when none of its instances can be reached */
+  /** @param name name of the service, for the error when no instance can be reached */
   constructor(name: string) {
     this.name = name;
   }
@@ -47,9 +57,11 @@ export class Balancer implements Channel {
   }
 
   /**
-   * Replaces the instances. From then on the balancer closes their channels: that of an address which is no longer among
-   * them, or has another channel, when its calls in flight have ended.
-   * @param contractOf the contract that the instance behind a channel has now; contracts are compared by identity
+   * Replaces the instances. From then on the balancer closes their channels. When an address is no
+   * longer in the map, or has another channel there, its old channel is closed after its last call
+   * has ended.
+   * @param contractOf returns the current contract of the instance behind a channel; contracts are
+   * compared by identity
    */
   update(channels: ReadonlyMap<string, Channel>, contractOf: (channel: Channel) => unknown = () => ANY): void {
     for (const [address, instance] of this.#instances) {
@@ -66,12 +78,12 @@ export class Balancer implements Channel {
     for (const instance of this.#order) instance.contract = contractOf(instance.channel);
   }
 
-  /** In the order of the addresses. */
+  /** In the order of `update`. */
   protected get instances(): readonly Instance[] {
     return this.#order;
   }
 
-  /** The instances with one contract, as a channel. */
+  /** A channel over only the instances that have this contract. */
   among(contract: unknown): Channel {
     const balancer = this;
     return {
@@ -83,7 +95,7 @@ export class Balancer implements Channel {
     };
   }
 
-  /** The contract, among these, of the instance whose turn it is. */
+  /** Of these contracts, the one of the instance that would take the next call. */
   turn(contracts: readonly unknown[]): unknown {
     const next = this.#next;
     const instance = this.pick([], performance.now(), ANY, contracts);
@@ -104,8 +116,9 @@ export class Balancer implements Channel {
   }
 
   /**
-   * The next instance in turn among the fittest; of two that are fit the one with fewer calls.
-   * @param contract that it must have, unless ANY
+   * Picks the next of the fittest instances. Of the next two fit ones it picks the one with fewer
+   * calls.
+   * @param contract the contract that the instance must have, or ANY
    */
   pick(
     tried: readonly Instance[],
@@ -157,7 +170,10 @@ export class Balancer implements Channel {
   }
 }
 
-/** A call that is tried at one instance after the other: the caller's Call, and the listener of each try. */
+/**
+ * A call that tries one instance after another. It is the caller's OutgoingCall, and the listener
+ * of each attempt.
+ */
 class BalancedCall implements OutgoingCall, CallListener {
   readonly #start: CallStart;
   readonly #listener: CallListener;
@@ -166,18 +182,23 @@ class BalancedCall implements OutgoingCall, CallListener {
   readonly #tried: Instance[] = [];
   #instance: Instance | undefined;
   #call: OutgoingCall | undefined;
-  /** Of the instance and the endpoint, where the call may be refused; and when it began, in milliseconds of `performance.now()`. */
+  /** The limit of the instance and endpoint; only for a call that may be refused. */
   #limit: ConcurrencyLimit | undefined;
+  /** When the current attempt began, in milliseconds of `performance.now()`. */
   #began = 0;
-  /** An instance had too many calls. */
+  /** At least one instance had too many calls. */
   #overloaded = false;
-  /** The message that has been sent, kept for a retry; a second one rules a retry out. */
+  /**
+   * The message that was sent, stored for a retry. After a second message the call is not retried.
+   */
   #message: Uint8Array | undefined;
   #ended = false;
   #paused = false;
   /** The caller waits for `onDrain`. */
   #full = false;
-  /** No longer to be retried: cancelled, answered, or past its first message. */
+  /**
+   * The call must not be retried: it was cancelled, has a response, or has sent a second message.
+   */
   #committed = false;
 
   constructor(start: CallStart, listener: CallListener, balancer: Balancer, contract: unknown) {
@@ -248,7 +269,7 @@ class BalancedCall implements OutgoingCall, CallListener {
     this.#message = undefined;
   }
 
-  /** Opens the call at the next instance; false where none is left. */
+  /** Opens the call at the next instance. @returns false when no instance is left */
   #try(now: number): boolean {
     let instance: Instance | undefined;
     do {
@@ -259,7 +280,7 @@ class BalancedCall implements OutgoingCall, CallListener {
     this.#instance = instance;
     instance.calls++;
     if (this.#start.deadlineMonotonicMs !== undefined) instance.withDeadline++;
-    // While another may take the call, it does not wait for a connection.
+    // While another instance can take the call, the call does not wait for a connection.
     if (instance.channel.state === "broken" && this.#balancer.state === "broken") instance.channel.connectSoon?.();
     this.#call = instance.channel.open(this.#start, this);
     return true;
@@ -273,14 +294,14 @@ class BalancedCall implements OutgoingCall, CallListener {
     return false;
   }
 
-  /** Repeats what the caller has done so far. */
+  /** Repeats on the new attempt what the caller has done so far. */
   #resend(): void {
     if (this.#paused) this.#call?.pause();
     if (this.#message !== undefined && this.#call?.send(this.#message) && this.#full) this.onDrain();
     if (this.#ended) this.#call?.end();
   }
 
-  /** The end of a call that no instance has got. */
+  /** The status of a call that no instance received. */
   #unserved(cause?: Error): Status {
     if (this.#overloaded) {
       this.#balancer.refused++;

@@ -1,13 +1,15 @@
-/** What bounds a call of a service. */
+/** The limits of a call to a service. */
 import type { Config } from "../config/config.js";
 import type { MethodDefinition } from "./definition.js";
 
-/** `maxBody` is that of a request message: the caller's end has its own limit for responses. */
+/** `maxBody` limits a request message. The caller's end has its own limit for responses. */
 export type CallLimits = Pick<Config, "maxBody" | "callTime" | "maxCallTime">;
 
 /**
- * When a call must have ended. A unary call always has a deadline, a stream only one that is asked for.
- * @param asked as `arrived` and the deadline, in milliseconds of `performance.now()`
+ * When a call must have ended, in milliseconds of `performance.now()`. A unary call always has a
+ * deadline. A stream has one only if its caller asks for it.
+ * @param asked the deadline that the caller asks for, in milliseconds of `performance.now()`
+ * @param arrived when the call arrived, in milliseconds of `performance.now()`
  */
 export function deadlineOf(
   { requestStream, responseStream }: Pick<MethodDefinition<never, never>, "requestStream" | "responseStream">,

@@ -1,5 +1,6 @@
 /**
- * Calls endpoints with typed messages, over any channel. `method` is an entry of a ts-proto definition:
+ * Calls endpoints with typed messages, over any channel. `method` is an entry of a ts-proto
+ * definition:
  *
  *     const { rules } = await unary(channel, RulesService.list, {});
  */
@@ -11,26 +12,33 @@ import type { MethodDefinition } from "./definition.js";
 import { MessageQueue } from "./message-queue.js";
 import { cancelled, toError } from "./status.js";
 
-/** How long a unary call without a deadline may take, in milliseconds. */
+/** The maximum time of a unary call without a deadline, in milliseconds. */
 const DEFAULT_TIME = 30_000;
 
 export interface CallOptions {
   readonly metadata?: Metadata | undefined;
-  /** When the call must have ended, in milliseconds of `performance.now()`. A unary call without one has 30 s, a stream no end. */
+  /**
+   * When the call must have ended, in milliseconds of `performance.now()`. Default: 30 s for a
+   * unary call, no deadline for a stream.
+   */
   readonly deadlineMonotonicMs?: number | undefined;
   readonly admission?: CallStart["admission"];
   readonly clientAddress?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Whether it may be sent again where a connection was lost: it has no side effects. */
+  /** Whether the call may be sent again after a lost connection, because it has no side effects. */
   readonly repeatable?: boolean | undefined;
 }
 
-/** How long the first attempt of `repeated` may take, in milliseconds; each further one twice as long. */
+/**
+ * The maximum time of the first attempt of `repeated`, in milliseconds. Each further attempt has
+ * twice the time.
+ */
 const FIRST_ATTEMPT_TIME = 1_000;
 
 /**
- * Calls a unary endpoint without side effects: where an attempt is not answered, again until the deadline. Over a channel
- * to several instances the next attempt goes to another one.
+ * Calls a unary endpoint without side effects. When an attempt gets no response in time, it calls
+ * again until the deadline. Over a channel to several instances the next attempt goes to another
+ * instance.
  * @throws {StatusError}
  */
 export async function repeated<Request, Response>(
@@ -63,18 +71,18 @@ export function unary<Request, Response>(
   return new Promise((resolve, reject) => {
     if (options.signal?.aborted) throw toError(cancelled());
     const message = method.requestSerialize(request);
-    const answers: Uint8Array[] = [];
+    const responses: Uint8Array[] = [];
     const onEnd = (status: Status): void => {
       options.signal?.removeEventListener("abort", cancel);
       try {
         if (status.code !== Code.OK) throw toError(status);
-        resolve(decodeResponse(method, onlyOne(method.path, answers)));
+        resolve(decodeResponse(method, onlyOne(method.path, responses)));
       } catch (error) {
         reject(error);
       }
     };
     const onMessage = (response: Uint8Array): void => {
-      if (answers.length < 2) answers.push(response);
+      if (responses.length < 2) responses.push(response);
     };
     const call = channel.open(startOf(method.path, options, performance.now() + DEFAULT_TIME), { onMessage, onEnd });
     const cancel = (): void => call.cancel();
@@ -86,15 +94,21 @@ export function unary<Request, Response>(
 
 /** An open call of any streaming shape. After the end no method has an effect. */
 export interface CallStream<Request, Response> {
-  /** Sends a message. @returns false where the caller should await `drained()` before the next one */
+  /**
+   * Sends a message.
+   * @returns false when the caller should await `drained()` before the next message
+   */
   send(request: Request): boolean;
-  /** Resolves when more may be sent, or the call has ended. */
+  /** Resolves when more messages may be sent, or the call has ended. */
   drained(): Promise<void>;
   /** No more messages will be sent. */
   end(): void;
   /** Ends the call at once, with CANCELLED. */
   cancel(): void;
-  /** To be iterated once. Of a failed call it throws a StatusError after the last message; ending it early cancels. */
+  /**
+   * Can be iterated once. After the last message of a failed call it throws a StatusError. Leaving
+   * the iteration early cancels the call.
+   */
   readonly responses: AsyncIterable<Response>;
 }
 
@@ -152,11 +166,14 @@ function startOf(path: string, options: CallOptions, deadlineMonotonicMs: number
   };
 }
 
-/** UNIMPLEMENTED is gRPC's code for a cardinality violation (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md). */
-function onlyOne(path: string, answers: readonly Uint8Array[]): Uint8Array {
-  const [response] = answers;
-  if (response !== undefined && answers.length === 1) return response;
-  throw new StatusError(Code.UNIMPLEMENTED, `${path} answered with ${answers.length} messages instead of one`);
+/**
+ * UNIMPLEMENTED is gRPC's code for a cardinality violation
+ * (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md).
+ */
+function onlyOne(path: string, responses: readonly Uint8Array[]): Uint8Array {
+  const [response] = responses;
+  if (response !== undefined && responses.length === 1) return response;
+  throw new StatusError(Code.UNIMPLEMENTED, `${path} answered with ${responses.length} messages instead of one`);
 }
 
 function decodeResponse<Response>(

@@ -1,9 +1,9 @@
 /**
- * Opens every call to this process, whether it came over a transport or from the process itself, at its endpoint: finds the
- * endpoint by its path, has the guard admit the call, and runs it (running-call.ts). What all calls of an endpoint need is
- * prepared once, at construction.
+ * Opens every call to this process at its endpoint, whether the call came over a transport or from
+ * the process itself. It finds the endpoint by its path, asks the guard to admit the call, and runs
+ * it (running-call.ts). What all calls of an endpoint need is prepared once, in the constructor.
  *
- * Health and reflection are served beside the services, without a guard: any caller may know what they answer.
+ * Health and reflection are served beside the services, without a guard: any caller may read them.
  */
 import type { Registry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
@@ -31,37 +31,50 @@ export interface DispatcherOptions {
   readonly log: Logger;
   readonly onEnd?: CallEnvironment["onEnd"];
   readonly callQueue?: CallEnvironment["callQueue"];
-  /** Served without a guard; default the health of this process and reflection of the services. */
+  /**
+   * Services that are served without a guard. Default: the health of this process, and reflection
+   * of the services.
+   */
   readonly unguarded?: readonly Service[];
 }
 
 /**
- * Finds a method that this process does not serve itself, for a call to its path with its metadata.
- * @throws {StatusError} where it cannot be said which is meant
+ * Finds a method that this process forwards instead of serving it, by the path and metadata of a
+ * call.
+ * @throws {StatusError} when it is ambiguous which method the call means
  */
 export type FindMethod = (path: string, metadata: Metadata) => ServedMethod | undefined;
 
-/** The header with a gateway's enrolment token, by which the client address that it forwards is believed. */
+/**
+ * The header with a gateway's enrolment token. With it the dispatcher trusts the client address
+ * that the gateway forwards.
+ */
 const GATEWAY_TOKEN = "x-portico-gateway";
 
 export class Dispatcher {
-  /** SERVING until `stop`; whoever composes the process may say otherwise. */
+  /** SERVING until `stop`, unless the code that composes the process changes it. */
   readonly health: HealthStatuses;
   /** The endpoints of the services, without health and reflection. */
   readonly endpoints: readonly Endpoint[];
   /** Maximum bytes of a message. */
   readonly maxMessage: number;
-  /** Finds methods that are served by forwarding their calls. Calls within the process are not forwarded. */
+  /**
+   * Finds methods that are served by forwarding their calls. Calls from this process are not
+   * forwarded.
+   */
   forward: FindMethod | undefined;
   readonly #methods = new Map<string, ServedMethod>();
   readonly #guard: Guard;
   readonly #environment: CallEnvironment;
-  /** Of calls whose endpoint's code is not loaded yet. */
+  /** For calls to an endpoint that is not loaded yet. */
   readonly #loading: CallEnvironment;
-  /** By which those calls take turns once it is. */
+  /** The queue in which those calls wait for their turn after the code is loaded. */
   readonly #loadedTurns: CallQueue;
 
-  /** @throws {Error} when the descriptors do not describe the services, or two services serve one path */
+  /**
+   * @throws {Error} when the descriptors do not describe the services, or two services serve the
+   * same path
+   */
   constructor({ services, guard, limits, log, onEnd, callQueue, unguarded }: DispatcherOptions) {
     this.#guard = guard;
     this.maxMessage = limits.maxBody;
@@ -87,21 +100,22 @@ export class Dispatcher {
     this.endpoints = [...this.#methods.values()].flatMap(({ endpoint }) => endpoint ?? []);
   }
 
-  /** All methods that are served, health and reflection included. */
+  /** All methods that are served, including health and reflection. */
   get methods(): Iterable<ServedMethod> {
     return this.#methods.values();
   }
 
-  /** Maximum bytes of a message to the endpoint of a path. */
+  /** Maximum bytes of a message to the endpoint at this path. */
   maxRequestOf(path: string): number {
     return this.#methods.get(path)?.endpoint?.maxRequest ?? this.maxMessage;
   }
 
   /**
    * Opens a call at its endpoint. The reply may be used before this returns.
-   * @param start with `admission` and `clientAddress` only where this process itself calls: both are believed
+   * @param start has `admission` and `clientAddress` only when this process itself calls: both are
+   * trusted
    * @param peer the address at the other end of the transport, without port
-   * @param arrived when the call came, in milliseconds of `performance.now()`
+   * @param arrived when the call arrived, in milliseconds of `performance.now()`
    */
   open(start: CallStart, peer: string, reply: CallResponder, arrived = performance.now()): IncomingListener {
     const served = this.#methods.get(start.path) ?? this.#forwarded(start, reply);
@@ -112,7 +126,9 @@ export class Dispatcher {
     return call;
   }
 
-  /** The method that forwards a call; where there is none, the reply has ended. */
+  /**
+   * The method that forwards a call. When there is none, this ends the reply and returns undefined.
+   */
   #forwarded({ path, metadata, admission }: CallStart, reply: CallResponder): ServedMethod | undefined {
     try {
       const found = admission === undefined ? this.forward?.(path, metadata) : undefined;
@@ -124,7 +140,7 @@ export class Dispatcher {
     return undefined;
   }
 
-  /** Health is NOT_SERVING from now on, and the calls that would never end by themselves are ended. */
+  /** Sets health to NOT_SERVING, and ends the calls that never end by themselves. */
   stop(): void {
     this.health.close();
     const reason = new StatusError(Code.UNAVAILABLE, "this process is stopping");
@@ -147,7 +163,7 @@ export class Dispatcher {
     }
   }
 
-  /** Adds the endpoints of a part that is loaded for the first call of one of them. */
+  /** Adds the endpoints of a part. Its code is loaded at the first call to one of them. */
   #addLazy(part: LazyPart, endpoints: readonly Endpoint[]): void {
     const own = endpoints.filter(({ grpcService }) => grpcService === part.grpcService);
     for (const endpoint of own) {
@@ -169,7 +185,10 @@ export class Dispatcher {
     this.#methods.set(served.path, served);
   }
 
-  /** Loads nothing for a call that is refused; and after loading, the call is judged by the rules of then. */
+  /**
+   * Loads nothing for a call that is refused. After loading, the call is authorized again, because
+   * the rules may have changed.
+   */
   readonly #admitLoaded: CallEnvironment["admit"] = async (method, start, peer, opened) => {
     await this.#admit(method, start, peer, opened);
     await method.load?.();
@@ -178,8 +197,10 @@ export class Dispatcher {
   };
 
   /**
-   * Calls that have waited for the same code would all run at once, ahead of everything else in the process.
-   * @throws {StatusError} (rejects with one) UNAVAILABLE where there are more than can be answered in time
+   * Lets calls that waited for the same code take turns. Otherwise all would run at once, ahead of
+   * all other work of the process.
+   * @throws {StatusError} (rejects) UNAVAILABLE when there are more calls than can be responded to
+   * in time
    */
   #turnOf({ path, endpoint }: ServedMethod): Promise<void> | undefined {
     if (endpoint === undefined) return undefined;
@@ -192,7 +213,7 @@ export class Dispatcher {
     const { admission, clientAddress = peer } = start;
     if (endpoint === undefined) return { admission: undefined, clientAddress };
     if (admission !== undefined) {
-      // Compared by the resource: another service may have declared this path as its own, and other rules apply to it.
+      // Compares resources, because another service may have declared this path with other rules.
       if (admission !== SYSTEM && admission.endpoint.resource !== endpoint.resource)
         throw misdirected(admission, endpoint);
       return { admission, clientAddress };
@@ -200,7 +221,8 @@ export class Dispatcher {
     const { token, context, namespace, gateway, client } = readCredentials(start.metadata);
     const admitted = this.#guard.admit({ token, context, opened, namespace, tokenRequired: false }, endpoint);
     if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
-    // Whoever can sign a context for this service is a gateway, or a service that acts for the caller.
+    // Only a gateway, or a service that acts for the caller, can sign an assertion for this
+    // service.
     const address = context === undefined ? clientAddress : client || clientAddress;
     if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress: address }));
     return { admission: admitted, clientAddress: address };
@@ -218,7 +240,10 @@ export class Dispatcher {
     return { admission, clientAddress: forwarded ?? peer };
   }
 
-  /** Whether a token is a gateway's: whether the guard would admit it where only enrolled callers may call. */
+  /**
+   * Whether the token is a gateway's enrolment token. The guard is asked as if only enrolled
+   * callers may call the endpoint.
+   */
   async #isGateway(token: string, endpoint: Endpoint): Promise<boolean> {
     try {
       const credentials = { token, namespace: undefined, tokenRequired: true };
@@ -230,7 +255,7 @@ export class Dispatcher {
   }
 }
 
-/** Stands for a call that was ended at once. */
+/** The listener for a call that was ended at once. */
 const NO_CALL: IncomingListener = { onMessage() {}, onEnd() {}, onDrain() {}, onCancel() {} };
 
 function serve(
@@ -253,7 +278,7 @@ function serve(
     responseStream,
     encode: responseSerialize,
     run: (request, context) => run.call(implementation, request, context),
-    // Watches and registrations of gateways and services.
+    // These calls are the watches and registrations of gateways and services.
     running: endpoint.callers === Callers.ENROLLED && (requestStream || responseStream) ? new Set() : undefined,
     decode(bytes) {
       try {
@@ -265,7 +290,10 @@ function serve(
   };
 }
 
-/** An endpoint whose code is not loaded yet. Calls that came before it was are answered by what `load` gives. */
+/**
+ * An endpoint that is not loaded yet. Calls that arrive before it is loaded are run by the method
+ * that `load` returns.
+ */
 function serveLazily(endpoint: Endpoint, load: () => Promise<ServedMethod>): ServedMethod {
   const { clientStreaming, serverStreaming } = endpoint.method.proto;
   let loaded: ServedMethod | undefined;
@@ -289,22 +317,20 @@ function serveLazily(endpoint: Endpoint, load: () => Promise<ServedMethod>): Ser
   };
 }
 
-/** The metadata by which the caller is known. */
+/** The metadata that identifies the caller. */
 interface Credentials {
-  /** The bearer token, by the scheme of the header; whether it is a token is for the guard. */
+  /** The token of a header with the Bearer scheme; the guard checks whether the token is valid. */
   readonly token: string | undefined;
-  /** The signed context, which counts instead of token and namespace. */
+  /** The caller assertion. It replaces token and namespace. */
   readonly context: string | undefined;
   readonly namespace: string | undefined;
   /** The token of the gateway that forwards the call. */
   readonly gateway: string | undefined;
-  /** The client's IP address, as the caller says. */
+  /** The client's IP address, as the caller states it. */
   readonly client: string | undefined;
 }
 
-/**
- * @throws {StatusError} UNAUTHENTICATED when there are two tokens or two contexts
- */
+/** @throws {StatusError} UNAUTHENTICATED when there are two tokens or two caller assertions */
 function readCredentials(metadata: Metadata): Credentials {
   let authorization: string | Uint8Array | undefined;
   let context: string | undefined;

@@ -1,4 +1,4 @@
-/** The context of a call that the dispatcher opened, as the handler of its endpoint gets it. */
+/** The context that a handler gets with each call that the dispatcher opened. */
 import { type Admission, SYSTEM } from "../call/admission.js";
 import { type Metadata, NO_METADATA } from "../call/metadata.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
@@ -6,7 +6,7 @@ import { toWallClock } from "../time.js";
 import { type CallResponder, type CallStart, sentMetadata } from "./channel.js";
 import type { BuiltInContext } from "./service.js";
 
-/** An AbortController is made only for an endpoint that asks for `signal`. */
+/** Creates an AbortController only when the endpoint reads `signal`. */
 export class EndpointContext implements BuiltInContext {
   readonly caller: BuiltInContext["caller"];
   readonly namespace: string;
@@ -15,7 +15,7 @@ export class EndpointContext implements BuiltInContext {
   readonly endpoint: string;
   readonly deadlineMonotonicMs: number | undefined;
   readonly clientAddress: string;
-  /** What the endpoint has set by `setTrailers`. */
+  /** The trailers that the endpoint has set by `setTrailers`. */
   trailers: Metadata = NO_METADATA;
   readonly #start: CallStart;
   readonly #reply: CallResponder;
@@ -65,7 +65,7 @@ export class EndpointContext implements BuiltInContext {
     return this.#controller.signal;
   }
 
-  /** The call ends before the endpoint has answered. */
+  /** Aborts `signal`: the call has ended before its endpoint returned a result. */
   abort(reason: Error): void {
     this.#aborted = reason;
     this.#controller?.abort(reason);

@@ -1,6 +1,7 @@
 /**
- * A channel to a service of which any instance gives the same answer: all calls go to one preferred instance, and to
- * another while that cannot be reached or has just let a deadline pass.
+ * A channel to a service of several equal instances: all return the same results. All calls go to
+ * one preferred instance. They go to another one while the preferred instance cannot be reached, or
+ * has just let a deadline pass.
  */
 import { Code } from "../errors.js";
 import { Balancer } from "./balancer.js";
@@ -9,10 +10,10 @@ import type { Instance } from "./instance.js";
 
 export class Failover extends Balancer {
   #preferred: Channel | undefined;
-  /** The instance that let a deadline pass last, and has answered nothing since. */
+  /** The last instance that let a deadline pass, until it responds again. */
   #silent: Instance | undefined;
 
-  /** Calls go to the instance of this channel from now on. */
+  /** From now on, calls go to the instance behind this channel. */
   prefer(channel: Channel): void {
     this.#preferred = channel;
   }

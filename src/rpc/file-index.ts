@@ -1,9 +1,11 @@
 /**
- * Finds .proto files in many descriptor sets by name, by what they declare, and by what they extend, as gRPC reflection asks for
- * them. Sets may have a file in common, and may have different files under one name.
+ * Finds .proto files in many descriptor sets by their name, by what they declare, and by what they
+ * extend, as gRPC reflection needs. Several sets may contain the same file, or different files
+ * under the same name.
  *
- * Each file has owners, the gRPC services that need it, so that a lookup can leave out what a caller must not see. A file is
- * parsed when a declaration of its package is first asked for: most never are.
+ * Each file has owners: the gRPC services that need it. So a lookup can leave out files that a
+ * caller must not see. A file is parsed at the first lookup in its package, because few files are
+ * ever looked up.
  */
 import { fromBinary } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -16,17 +18,17 @@ import {
 import { DescriptorSet, filesOf, headOf } from "../contract/descriptor-set.js";
 import { asBuffer } from "../wire/buffer.js";
 
-/** A gRPC service of a descriptor set, and who it is for the caller of the index. */
+/** A gRPC service of a descriptor set, and the owner that the caller of the index gives it. */
 export interface Owned<Owner> {
   /** Full name. */
   readonly grpcService: string;
   readonly owner: Owner;
 }
 
-/** Whether a lookup may give what belongs to the owner. */
+/** Whether a lookup may return files of this owner. */
 export type Sees<Owner> = (owner: Owner) => boolean;
 
-/** A file, and the files of its set, in which its imports are. */
+/** A file, and the set of files that contains its imports. */
 export interface FoundFile {
   readonly file: DescriptorFile;
   readonly set: FileSet;
@@ -34,13 +36,13 @@ export interface FoundFile {
 
 type FileSet = ReadonlyMap<string, DescriptorFile>;
 
-/** Where a file is found: in a set, for these owners. */
+/** A set that contains a file, and the owners for which it does. */
 interface Place<Owner> {
   readonly set: FileSet;
   readonly owners: Owner[];
 }
 
-/** A file with the same bytes in several sets is one entry. */
+/** A file that has the same bytes in several sets is one entry. */
 interface Entry<Owner> {
   readonly file: DescriptorFile;
   readonly places: Place<Owner>[];
@@ -51,9 +53,11 @@ export class FileIndex<Owner> {
   readonly #byPackage = new Map<string, Entry<Owner>[]>();
 
   /**
-   * Adds a descriptor set. Of several files that fit a lookup, the one that was added first is found.
+   * Adds a descriptor set. When several files match a lookup, the first one that was added is
+   * returned.
    * @param descriptors with all imports; as bytes a serialized google.protobuf.FileDescriptorSet
-   * @param owned the gRPC services that are served; a file belongs to those which need it, or where none does, to all
+   * @param owned the gRPC services that are served. A file belongs to the services that need it. A
+   * file that none of them needs belongs to all.
    */
   add(descriptors: Uint8Array | DescriptorSet, owned: readonly Owned<Owner>[]): void {
     const set = fileSetOf(descriptors);
@@ -72,23 +76,28 @@ export class FileIndex<Owner> {
     for (const file of files) this.#entryOf(file).places.push({ set, owners: needed.get(file) ?? all });
   }
 
-  /** The file with a name, `google/protobuf/any.proto`. */
+  /** The file with this name, such as `google/protobuf/any.proto`. */
   named(name: string, sees: Sees<Owner>): FoundFile | undefined {
     return first(this.#byName.get(name) ?? [], sees);
   }
 
-  /** The file that declares a full name: of a message, field, oneof, enum, value, extension, gRPC service or method. */
+  /**
+   * The file that declares this full name. It may name a message, field, oneof, enum, enum value,
+   * extension, gRPC service or method.
+   */
   declaring(symbol: string, sees: Sees<Owner>): FoundFile | undefined {
     return first(this.#ofPackagesAbove(symbol), sees, ({ symbols }) => symbols.has(symbol));
   }
 
-  /** The file that declares the extension of a message which has this number. */
+  /** The file that declares the extension of this message with this number. */
   extending(message: string, number: number, sees: Sees<Owner>): FoundFile | undefined {
     if (!this.#hasMessage(message, sees)) return undefined;
     return first(this.#mentioning(message), sees, ({ extensions }) => extensions.get(message)?.has(number) === true);
   }
 
-  /** The numbers of all extensions of a message, in order; undefined where there is no such message. */
+  /**
+   * The numbers of all extensions of a message, sorted; undefined when there is no such message.
+   */
   extensionNumbers(message: string, sees: Sees<Owner>): number[] | undefined {
     if (!this.#hasMessage(message, sees)) return undefined;
     const numbers = new Set<number>();
@@ -113,7 +122,7 @@ export class FileIndex<Owner> {
     return entry;
   }
 
-  /** The files of all packages that a full name may be in. */
+  /** The files of all packages that may contain this full name. */
   *#ofPackagesAbove(symbol: string): Generator<Entry<Owner>> {
     for (let end = symbol.lastIndexOf("."); end > 0; end = symbol.lastIndexOf(".", end - 1)) {
       yield* this.#byPackage.get(symbol.slice(0, end)) ?? [];
@@ -121,7 +130,10 @@ export class FileIndex<Owner> {
     yield* this.#byPackage.get("") ?? [];
   }
 
-  /** The files in which a full name stands, among them all that extend the message of this name. */
+  /**
+   * The files that contain this full name as bytes. All files that extend the message are among
+   * them.
+   */
   *#mentioning(message: string): Generator<Entry<Owner>> {
     for (const entries of this.#byName.values()) {
       for (const entry of entries) if (entry.file.bytes.includes(message)) yield entry;
@@ -142,7 +154,7 @@ function placeOf<Owner>({ places }: Entry<Owner>, sees: Sees<Owner>): Place<Owne
   return places.find(({ owners }) => owners.some(sees));
 }
 
-/** The first entry that declares what is wanted and has an owner that is seen. */
+/** The first entry that has the wanted declaration and a visible owner. */
 function first<Owner>(
   entries: Iterable<Entry<Owner>>,
   sees: Sees<Owner>,
@@ -156,7 +168,7 @@ function first<Owner>(
   return undefined;
 }
 
-/** A file, first, and all files that it imports, directly or not. */
+/** The file itself, followed by all files that it imports, directly or indirectly. */
 export function withImports({ file, set }: FoundFile): DescriptorFile[] {
   const found = new Set<DescriptorFile>();
   const wanted = [file];
@@ -171,7 +183,10 @@ export function withImports({ file, set }: FoundFile): DescriptorFile[] {
   return [...found];
 }
 
-/** By descriptor set: indexes are made anew with each change of the catalog, and most sets are as before. */
+/**
+ * Cached by descriptor set: each change of the catalog creates new indexes, but most sets stay the
+ * same.
+ */
 const sets = new WeakMap<Uint8Array | DescriptorSet, FileSet>();
 
 function fileSetOf(descriptors: Uint8Array | DescriptorSet): FileSet {
@@ -179,7 +194,7 @@ function fileSetOf(descriptors: Uint8Array | DescriptorSet): FileSet {
   if (set === undefined) {
     const all = descriptors instanceof DescriptorSet ? descriptors.fileBytes : filesOf(descriptors);
     const files = [...all].map((bytes) => new DescriptorFile(asBuffer(bytes)));
-    // Of several files with one name the first is used.
+    // When several files have the same name, the first one is used.
     set = new Map(files.reverse().map((file) => [file.name, file]));
     sets.set(descriptors, set);
   }
@@ -190,11 +205,14 @@ interface Declarations {
   /** Full names. */
   readonly symbols: ReadonlySet<string>;
   readonly messages: ReadonlySet<string>;
-  /** The numbers of extensions by the full name of the message that they extend. */
+  /** The numbers of extensions, by the full name of the message that they extend. */
   readonly extensions: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
-/** A serialized google.protobuf.FileDescriptorProto. Only the fields that an index needs are read at first. */
+/**
+ * A serialized google.protobuf.FileDescriptorProto. At first only the fields that an index needs
+ * are read.
+ */
 export class DescriptorFile {
   readonly bytes: Buffer;
   readonly name: string;
@@ -232,7 +250,7 @@ function nameIn(bytes: Uint8Array): string {
   return name;
 }
 
-/** Reads what a serialized google.protobuf.FileDescriptorProto declares. */
+/** Reads the declarations of a serialized google.protobuf.FileDescriptorProto. */
 class Declared implements Declarations {
   readonly symbols = new Set<string>();
   readonly messages = new Set<string>();
@@ -261,7 +279,7 @@ class Declared implements Declarations {
     for (const extension of message.extension) this.#addExtension(scope, extension);
   }
 
-  /** The values of an enum are named in the scope that the enum itself is named in. */
+  /** Enum values are named in the scope that contains the enum, not in the enum's own scope. */
   #addEnum(scope: string, type: EnumDescriptorProto): void {
     for (const { name } of [type, ...type.value]) this.symbols.add(scope + name);
   }

@@ -1,6 +1,7 @@
 /**
- * gRPC health checking (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). There is one state for all
- * services of the process and for the server itself, whose name is empty.
+ * gRPC health checking (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). All
+ * services of the process have the same state. The server itself has this state too; its name is
+ * the empty string.
  */
 import { descriptorsOf } from "../contract/built-in-files.js";
 import { Code, StatusError } from "../errors.js";
@@ -12,7 +13,7 @@ import {
 } from "../gen/grpc/health/v1/health.js";
 import { type Context, part, type Service } from "./service.js";
 
-/** Full name of the gRPC service of health checks. */
+/** Full name of the gRPC health service. */
 export const HEALTH_SERVICE = "grpc.health.v1.Health";
 
 export class HealthStatuses {
@@ -22,7 +23,7 @@ export class HealthStatuses {
   #serving = true;
   #closed = false;
 
-  /** @param names full names of the gRPC services served */
+  /** @param names full names of the gRPC services that are served */
   constructor(names: readonly string[]) {
     this.#names = new Set(["", ...names]);
     this.service = {
@@ -45,7 +46,7 @@ export class HealthStatuses {
     for (const wake of this.#watchers) wake();
   }
 
-  /** NOT_SERVING from now on; the open watches report it and end. */
+  /** Sets NOT_SERVING for good. The open watches report it and end. */
   close(): void {
     this.#closed = true;
     this.#serving = false;

@@ -1,38 +1,44 @@
 /**
- * One instance of a service as its balancer knows it, and whether it is fit for the next call.
+ * One instance of a service, as its balancer sees it, and whether it is fit for the next call.
  *
- * An instance that was UNAVAILABLE is set aside for a while, longer each time in a row, and comes back by itself. One that
- * fails much more often than the others is ejected, longer each time, and comes back with one call at a time until one
- * succeeds (outlier detection; docs/decisions/0029).
+ * When a call to the instance ends with UNAVAILABLE, the balancer backs off from it for a while.
+ * The time doubles with each UNAVAILABLE in a row. When an instance fails much more often than the
+ * others, the balancer ejects it. The time doubles with each ejection. Afterwards the instance gets
+ * one call at a time until one succeeds (outlier detection; docs/decisions/0029).
  */
 import { Code } from "../errors.js";
 import { ConcurrencyLimit } from "../overload/concurrency-limit.js";
 import type { Channel, Status } from "./channel.js";
 import { isOverload } from "./status.js";
 
-/** How long an instance is set aside, in milliseconds: the first time, and at most. It doubles in between. */
-const ASIDE_MS = 100;
-const MAX_ASIDE_MS = 10_000;
+/**
+ * How long the balancer backs off from an instance, in milliseconds: the first time, and at most.
+ */
+const BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 10_000;
 
-/** How long an instance is ejected, in milliseconds: the first time, and at most. It doubles in between. */
+/** How long an instance is ejected, in milliseconds: the first time, and at most. */
 const EJECTION_MS = 5_000;
 const MAX_EJECTION_MS = 60_000;
 
-/** Outcomes count for one to two times as long as this, in milliseconds. */
+/** Length of a window, in milliseconds. An outcome counts in its own window and in the next one. */
 const WINDOW_MS = 10_000;
-/** Failures in the window before an instance is compared with the others. */
+/** An instance is compared with the others only after this number of failures in both windows. */
 const MIN_FAILURES = 3;
-/** From so many failures in a row every call counts as failed: earlier successes say nothing of the instance now. */
+/**
+ * After this number of failures in a row the failure rate counts as 1: earlier successes say
+ * nothing about the instance now.
+ */
 const MIN_IN_ROW = 5;
 /**
- * An instance is ejected where its share of failures is at least this, and either so many times that of the others together
- * or so much above it.
+ * Eject an instance when its failure rate is at least MIN_FAILURE_RATE, and also is at least three
+ * times the rate of the other instances, or at least 50 percentage points above it.
  */
 const MIN_FAILURE_RATE = 0.2;
 const TIMES_OTHERS = 3;
 const ABOVE_OTHERS = 0.5;
 
-/** The outcomes of calls in a span of time. */
+/** The outcomes of the calls in a window. */
 class Outcomes {
   calls = 0;
   failures = 0;
@@ -45,29 +51,36 @@ class Outcomes {
 
 export class Instance {
   readonly channel: Channel;
-  /** Calls made for one contract are not sent to an instance with another; compared by identity. */
+  /**
+   * The contract of the instance, compared by identity. A call that was encoded for one contract is
+   * never sent to an instance with another.
+   */
   #contract: unknown;
+  /** Calls in flight. */
   calls = 0;
-  /** Those of them that have a deadline: open streams do not show how busy an instance is. */
+  /**
+   * Calls in flight that have a deadline. Open streams have none, and do not show how busy an
+   * instance is.
+   */
   withDeadline = 0;
-  /** No longer to be picked; closed when its last call has ended. */
+  /** The instance is never picked again. Its channel is closed when its last call has ended. */
   removed = false;
-  /** By path; as many as the contract has endpoints. */
+  /** By path. There are at most as many entries as the contract has endpoints. */
   readonly #limits = new Map<string, ConcurrencyLimit>();
 
-  /** UNAVAILABLE in a row. */
+  /** Calls in a row that ended with UNAVAILABLE. */
   #unavailable = 0;
-  /** In milliseconds of `performance.now()`, as all times here. */
-  #asideUntil = 0;
-  /** Of this window and of the one before it. */
+  /** In milliseconds of `performance.now()`, like all times here. */
+  #backoffUntil = 0;
+  /** The outcomes of the current window, and of the window before it. */
   #recent = new Outcomes();
   #earlier = new Outcomes();
   #windowStart = 0;
   #failuresInRow = 0;
-  /** In a row. */
+  /** Ejections in a row. */
   #ejections = 0;
   #ejectedUntil = 0;
-  /** Has been ejected, and has not served a call since. */
+  /** The instance was ejected, and no call has succeeded since. */
   #onProbation = false;
 
   constructor(channel: Channel, contract: unknown) {
@@ -79,7 +92,7 @@ export class Instance {
     return this.#contract;
   }
 
-  /** Another contract has other endpoints. */
+  /** Another contract has other endpoints, so the limits start again. */
   set contract(contract: unknown) {
     if (contract !== this.#contract) this.#limits.clear();
     this.#contract = contract;
@@ -95,25 +108,25 @@ export class Instance {
     return limit;
   }
 
-  /** The lower, the better. */
+  /** How unfit the instance is for the next call: 0 is fit. */
   unfitness(now: number): number {
     const { state } = this.channel;
     if (state === "closed") return Number.POSITIVE_INFINITY;
-    if (state === "broken" || now < this.#asideUntil) return 2;
+    if (state === "broken" || now < this.#backoffUntil) return 2;
     if (this.#onProbation && (now < this.#ejectedUntil || this.withDeadline > 0)) return 2;
     return state === "connecting" ? 1 : 0;
   }
 
   /**
-   * Records how a call has ended; sets the instance aside, or ejects it. One that has too many calls is not sick: without it
-   * the others would have more.
-   * @param all instances of the service, this one included
+   * Records how a call ended. Backs off from the instance, or ejects it. An overloaded instance is
+   * not treated as failing: if it were removed, the others would get its calls too.
+   * @param all all instances of the service, including this one
    */
   record(ended: Status, all: readonly Instance[], now: number): void {
     if (isOverload(ended)) return;
     this.#unavailable = ended.code === Code.UNAVAILABLE ? this.#unavailable + 1 : 0;
-    const aside = Math.min(ASIDE_MS * 2 ** (this.#unavailable - 1), MAX_ASIDE_MS);
-    this.#asideUntil = this.#unavailable > 0 ? now + aside : 0;
+    const backoff = Math.min(BACKOFF_MS * 2 ** (this.#unavailable - 1), MAX_BACKOFF_MS);
+    this.#backoffUntil = this.#unavailable > 0 ? now + backoff : 0;
     const failed = isFailure(ended);
     if (failed === undefined) return;
     if (now - this.#windowStart > WINDOW_MS) this.#turnWindow(now);
@@ -145,7 +158,10 @@ export class Instance {
     return this.#recent.calls + this.#earlier.calls;
   }
 
-  /** Whether it fails much more than the others; at least half of all instances stay. */
+  /**
+   * Whether the instance fails much more often than the others. At least half of all instances
+   * stay.
+   */
   #isToBeEjected(all: readonly Instance[], now: number): boolean {
     if (this.#onProbation && now >= this.#ejectedUntil) return true;
     if (this.#failures < MIN_FAILURES || now < this.#ejectedUntil) return false;
@@ -176,18 +192,20 @@ export class Instance {
 }
 
 /**
- * Whether a call's end is a failure of the instance; undefined where the end shows nothing about it. An answer that is too large is
- * none: a caller may have asked for too much.
+ * Whether the status of a call shows a failure of the instance; undefined when it shows nothing
+ * about it. A response that is too large is no failure: the caller may have asked for too much.
  */
 function isFailure({ code, neverSent, protocolError }: Status): boolean | undefined {
   if (code === Code.CANCELLED && !protocolError) return undefined;
-  // The instance never saw it; the channel's state shows that it cannot be reached.
+  // The instance never saw the call; the channel's state shows that it cannot be reached.
   if (neverSent) return undefined;
-  return protocolError === true || FAULTS.has(code);
+  return protocolError === true || FAILURE_CODES.has(code);
 }
 
-/** A missed deadline counts, too short or not: a caller's short deadline meets all instances alike. */
-const FAULTS: ReadonlySet<Code> = new Set([
+/**
+ * A missed deadline always counts, even a short one: short deadlines affect all instances alike.
+ */
+const FAILURE_CODES: ReadonlySet<Code> = new Set([
   Code.UNAVAILABLE,
   Code.DEADLINE_EXCEEDED,
   Code.INTERNAL,

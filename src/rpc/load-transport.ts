@@ -1,4 +1,7 @@
-/** Loads the transport that is configured. @grpc/grpc-js takes 3 MB of a process, so it is loaded only where chosen. */
+/**
+ * Loads the configured transport. @grpc/grpc-js needs 3 MB of memory, so it is loaded only if
+ * chosen.
+ */
 import type { GrpcTarget } from "../address/address.js";
 import type { Certificates } from "../config/certificates.js";
 import type { Config } from "../config/config.js";
@@ -8,8 +11,8 @@ import { serveHttp2 } from "./http2/server.js";
 import type { ServerLimits, Transport } from "./transport.js";
 
 /**
- * @param limits of what is served, and of the messages that are received
- * @param budget of this process
+ * @param limits limits of the server, and of the messages that are received
+ * @param budget the memory budget of this process
  */
 export async function loadTransport(
   name: Config["transport"],

@@ -1,19 +1,23 @@
 /**
- * A queue of messages between a transport's callbacks and a reader's `for await`. The transport is paused while the queue
- * is full, and resumed when it is empty, so a slow reader slows the sender and nothing grows. Messages wait as bytes and are
- * decoded when they are taken: so the queue is limited in bytes, and a message that is never read is never decoded.
+ * A queue of messages between a transport's callbacks and a reader's `for await`. The transport is
+ * paused while the queue is full, and resumed when it is empty. So a slow reader slows the sender,
+ * and the queue does not grow. Messages wait as bytes and are decoded when they are read. So the
+ * queue's limit is in bytes, and a message that is never read is never decoded.
  */
 
-/** A queue of messages, in either direction of a call, is full at either of these; its sender then waits. */
+/**
+ * A queue of messages, in either direction of a call, is full when it reaches one of these limits.
+ * Its sender then waits.
+ */
 export const MAX_QUEUED_MESSAGES = 16;
 export const MAX_QUEUED_BYTES = 65_536;
 
 /** How a queue controls its sender. */
 export interface Flow {
   pause(): void;
-  /** The queue is empty, whether the sender was paused or not. */
+  /** The queue is empty. Called whether the sender was paused or not. */
   resume(): void;
-  /** The reader left before the end. */
+  /** The reader stopped before the end. */
   abandon(): void;
 }
 
@@ -33,7 +37,7 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
   #ended = false;
   #error: Error | undefined;
 
-  /** @param decode may throw: the reader then gets the error, and the sender is abandoned */
+  /** @param decode may throw; then the reader gets the error, and the sender is abandoned */
   constructor(decode: (bytes: Uint8Array) => T, flow: Flow) {
     this.#decode = decode;
     this.#flow = flow;
@@ -51,7 +55,7 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     }
   }
 
-  /** Gives the reader nothing more until `release`. */
+  /** Delivers nothing to the reader until `release`. */
   hold(): void {
     this.#held = true;
   }
@@ -62,14 +66,17 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#ended && this.#waiting.length === 0) this.#finishAll();
   }
 
-  /** No more messages come. After those that wait the reader gets the error, where there is one. */
+  /**
+   * No more messages will come. After the waiting messages the reader gets the error, if there is
+   * one.
+   */
   end(error?: Error): void {
     if (this.#ended) return;
     this.#error = error;
     this.#finishAll();
   }
 
-  /** Drops the messages that wait: the reader gets the error next. */
+  /** Drops the waiting messages, so the reader gets the error next. */
   fail(error: Error): void {
     if (this.#error !== undefined && this.#waiting.length === 0) return;
     this.#clear();
@@ -110,7 +117,7 @@ export class MessageQueue<T> implements AsyncIterableIterator<T, undefined> {
     this.#flow.resume();
   }
 
-  /** An error is thrown once; after it the iteration is at its end. */
+  /** An error is thrown once; after it the iteration has ended. */
   #finish(reader: Reader<T>): void {
     const error = this.#error;
     this.#error = undefined;

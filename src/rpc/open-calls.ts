@@ -1,13 +1,13 @@
-/** The calls that are open: lists of them, and their deadlines. */
+/** The open calls of a process: a list of them, and their deadlines. */
 
 export interface Indexed {
-  /** Set by the list that holds the item; -1 while none does. */
+  /** The position in the list that contains the item; -1 when no list does. */
   index: number;
 }
 
 /**
- * An unordered list with O(1) removal: each item stores its index. Used instead of `Set` on the call path; see
- * docs/performance.md, "Collections".
+ * An unordered list with O(1) removal: each item stores its index. Used instead of `Set` on the
+ * call path; see docs/performance.md, "Collections".
  */
 export class IndexedList<T extends Indexed> implements Iterable<T> {
   readonly #items: T[] = [];
@@ -16,13 +16,13 @@ export class IndexedList<T extends Indexed> implements Iterable<T> {
     return this.#items.length;
   }
 
-  /** Adds an item that is in no list. */
+  /** Adds an item that is in no list yet. */
   add(item: T): void {
     item.index = this.#items.length;
     this.#items.push(item);
   }
 
-  /** @returns false where the item is not in this list */
+  /** @returns false when the item is not in this list */
   delete(item: T): boolean {
     const { index } = item;
     if (this.#items[index] !== item) return false;
@@ -35,15 +35,15 @@ export class IndexedList<T extends Indexed> implements Iterable<T> {
     return true;
   }
 
-  /** Iterates over a copy, so that items may be added and deleted meanwhile. */
+  /** Iterates over a copy, so items may be added and deleted during the iteration. */
   [Symbol.iterator](): Iterator<T> {
     return this.#items.slice().values();
   }
 }
 
-/** Milliseconds: no call is ended earlier than asked for, and none later by more than this. */
+/** Milliseconds. No call is ended before its deadline, and none later than this after it. */
 const SLOT = 16;
-/** The longest delay that `setTimeout` takes. */
+/** The longest delay that `setTimeout` accepts. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Expiring extends Indexed {
@@ -53,13 +53,16 @@ export interface Expiring extends Indexed {
 }
 
 /**
- * Calls `expire` of each entry when its deadline has passed, unless it was deleted before. There is one timer for all:
- * nearly all calls end long before their deadline, and then cost no more than removal from a list.
+ * Calls `expire` of each entry when its deadline has passed, unless the entry was deleted before.
+ * All entries share one timer: nearly all calls end long before their deadline, and then cost no
+ * more than removal from a list.
  */
 export class Deadlines {
   #calls = new IndexedList<Expiring>();
   #timer: NodeJS.Timeout | undefined;
-  /** When the timer goes off: a multiple of `SLOT`, so that a deadline a little earlier needs no new timer. */
+  /**
+   * When the timer fires: a multiple of `SLOT`, so a slightly earlier deadline needs no new timer.
+   */
   #armed = Number.POSITIVE_INFINITY;
 
   add(call: Expiring): void {
@@ -81,7 +84,7 @@ export class Deadlines {
     clearTimeout(this.#timer);
     this.#armed = (Math.floor(deadlineMonotonicMs / SLOT) + 1) * SLOT;
     this.#timer = setTimeout(this.#expire, Math.min(Math.max(this.#armed - performance.now(), 1), MAX_TIMER_MS));
-    // A process is kept alive by the connections of its calls and the port where it takes them, not by this timer.
+    // This timer must not keep the process alive: open connections and listening ports do that.
     this.#timer.unref();
   }
 

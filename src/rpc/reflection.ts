@@ -1,8 +1,9 @@
 /**
- * gRPC server reflection, v1 and v1alpha, whose messages are the same
- * (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md). Files are served as the bytes in the services'
- * descriptor sets, so that unknown options are kept. A file is sent with all files that it imports, except those that the
- * stream has already sent, as grpc-go does.
+ * gRPC server reflection, v1 and v1alpha, which have the same messages
+ * (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md). A file is served as its
+ * original bytes in the services' descriptor sets, so unknown options are preserved. It is sent
+ * with all files that it imports, except files that the stream has already sent. grpc-go does the
+ * same.
  */
 import { descriptorsOf } from "../contract/built-in-files.js";
 import { Code } from "../errors.js";
@@ -23,9 +24,9 @@ export const REFLECTION_SERVICES: readonly string[] = [V1, V1_ALPHA];
 
 type ReflectionResult = NonNullable<ServerReflectionResponse["messageResponse"]>;
 
-/** What a caller is shown. */
+/** What a caller may see. */
 export interface ReflectionView<Owner> {
-  /** Full names of gRPC services, in order. */
+  /** Full names of gRPC services, sorted. */
   services(): readonly string[];
   readonly files: FileIndex<Owner>;
   readonly sees: Sees<Owner>;
@@ -36,7 +37,7 @@ export function createReflection(services: readonly Service[]): Service {
   const grpcServices = services.flatMap((service) => service.parts.map(grpcServiceOf));
   const served = [...grpcServices, ...REFLECTION_SERVICES].sort();
   const descriptors = descriptorsOf("grpc.reflection.v1", "grpc.reflection.v1alpha");
-  // Made for the first request: few processes get one.
+  // Created for the first request, because few processes get one.
   let files: FileIndex<undefined> | undefined;
   return {
     name: "reflection",
@@ -57,7 +58,8 @@ function indexOf(served: readonly string[], sets: readonly Uint8Array[]): FileIn
 
 /**
  * The gRPC services of reflection.
- * @param show called for each request, so that a change of rules holds in open streams. It throws, or rejects, to end the stream
+ * @param show called for each request, so a change of rules applies to open streams too. To end the
+ * stream, it throws or rejects.
  */
 export function reflectionParts<Owner>(
   show: (context: Context) => ReflectionView<Owner> | Promise<ReflectionView<Owner>>,
@@ -78,7 +80,10 @@ export function reflectionParts<Owner>(
   ];
 }
 
-/** Longest name that is looked up: a lookup takes time for each dot and all that stands before it. */
+/**
+ * The longest name that is looked up: the time of a lookup grows with the name's dots and its
+ * length.
+ */
 const MAX_NAME = 1024;
 
 function response<Owner>(

@@ -1,6 +1,7 @@
 /**
- * Keeps an instance of a service registered at the registry: the open stream is the registration, and is opened again when
- * it breaks. Each reason for a failure is logged once, however often it repeats.
+ * Keeps an instance of a service registered at the registry. The registration lasts as long as its
+ * stream is open, and the stream is opened again when it breaks. Each reason for a failure is
+ * logged once, however often it repeats.
  */
 import type { Logger } from "pino";
 import type { Metadata } from "../call/metadata.js";
@@ -11,22 +12,25 @@ import { type Instance, type RegisterResponse, RegistryService } from "../gen/po
 import type { Channel } from "./channel.js";
 import { stream } from "./client.js";
 
-/** How long the registry may take to answer, in milliseconds. */
-const ANSWER_TIME = 10_000;
-/** The longest pause between attempts, in milliseconds: after the first failure, and ever (see follow.ts). */
+/** The maximum time until the registry responds, in milliseconds. */
+const RESPONSE_TIME_MS = 10_000;
+/**
+ * Pauses between attempts, in milliseconds: FIRST_RETRY after the first failure, then longer ones
+ * up to MAX_RETRY (see follow.ts).
+ */
 const FIRST_RETRY = 100;
 const MAX_RETRY = 5_000;
 
 /** The instance to register, and the registry. */
 export interface RegistrationOptions {
-  /** To the registry. */
+  /** A channel to the registry. */
   readonly channel: Channel;
-  /** With the enrolment token of the service's name, `["authorization", "Bearer pte_…"]`. */
+  /** The metadata with the service's enrolment token, `["authorization", "Bearer pte_…"]`. */
   readonly metadata: Metadata;
   readonly instance: Instance;
   /**
-   * Resolves when the instance can answer, which is when it registers: gateways call it from then on. Default: at once. The log
-   * line `registered` says where its data is.
+   * Resolves when the instance can serve calls. Then it registers, and gateways begin to call it.
+   * Default: at once. The log line `registered` reports the store in which its data is.
    */
   readonly ready?: Promise<{ readonly store?: string } | undefined>;
   readonly log: Logger;
@@ -35,9 +39,11 @@ export interface RegistrationOptions {
 /** An instance that is kept registered. */
 export interface Registration {
   /**
-   * Resolves when the instance is registered for the first time. Failures are logged, and the registration is tried again.
-   * @throws {StatusError} CANCELLED when it is closed before
-   * @throws {ConfigError} when the registry refuses the instance until its settings or other instances change
+   * Resolves when the instance is registered for the first time. Failures are logged, and the
+   * registration is tried again.
+   * @throws {StatusError} CANCELLED when the registration is closed before
+   * @throws {ConfigError} when the registry refuses the instance until its settings or other
+   * instances change
    */
   registered(): Promise<void>;
   close(): void;
@@ -55,14 +61,14 @@ export function register(options: RegistrationOptions): Registration {
     onRefused = reject;
     closing.signal.addEventListener("abort", () => reject(registrationClosed()));
   });
-  // The rejection is for those who call `registered`; without them it is not an error.
+  // The rejection is for code that calls `registered`. When no code does, it is not an error.
   registered.catch(() => {});
   const reported = new Set<string>();
   const keep = (details: { readonly store?: string } | undefined) =>
     follow({
       source: "the registry",
       attempt: ({ signal, responded }) =>
-        hold(options, signal, ({ problems }) => {
+        holdStream(options, signal, ({ problems }) => {
           responded();
           log.info({ addresses: instance.addresses, ...details }, "registered");
           for (const problem of problems.filter((problem) => !reported.has(problem))) {
@@ -77,27 +83,27 @@ export function register(options: RegistrationOptions): Registration {
         }
         if (!repeated) log.warn({ reason: error.message }, "not registered; trying again");
       },
-      timeoutMs: ANSWER_TIME,
+      timeoutMs: RESPONSE_TIME_MS,
       firstDelayMs: FIRST_RETRY,
       maxDelayMs: MAX_RETRY,
       signal: closing.signal,
     });
-  void ready.then(keep, () => {}); // What never becomes ready is never registered.
+  void ready.then(keep, () => {}); // An instance that never becomes ready never registers.
   return { registered: () => registered, close: () => closing.abort() };
 }
 
-/** The error of those who wait for a registration that was closed. */
+/** The error for code that waits for a registration that was closed. */
 export function registrationClosed(): StatusError {
   return new StatusError(Code.CANCELLED, "the registration was closed");
 }
 
-/** Registers the instance, and resolves or rejects when the registry ends the stream. */
-async function hold(
+/** Registers the instance. Resolves or rejects when the registry ends the stream. */
+async function holdStream(
   { channel, metadata, instance }: RegistrationOptions,
   signal: AbortSignal,
-  onHeld: (response: RegisterResponse) => void,
+  onResponse: (response: RegisterResponse) => void,
 ): Promise<void> {
   const call = stream(channel, RegistryService.register, { metadata, signal });
   call.send({ instance });
-  for await (const response of call.responses) onHeld(response);
+  for await (const response of call.responses) onResponse(response);
 }

@@ -1,14 +1,14 @@
 /**
- * One call while its endpoint answers it, in all four shapes. A request of one message is given to the endpoint as that
- * message, a stream of requests as a MessageQueue. A response of one message is sent when the endpoint returns it, a stream
- * of responses is read from the endpoint as fast as the transport takes them.
+ * One call while its endpoint runs: unary, or a stream in one or both directions. An endpoint gets
+ * a single request as a message, and a stream of requests as a MessageQueue. A stream of responses
+ * is read from the endpoint as fast as the transport accepts them.
  *
- * The guard admits each call twice: when it opens, so that a refused caller cannot make this process hold a message; and
- * again when the message has come (of a stream the first one), because a rule may have been deleted since. A call that
- * carries the admission of this process's own gateway is not admitted here: the gateway admits it at the same two times.
- * While there are more calls than the processor can answer, a call with one request waits before it is admitted again.
+ * The guard admits each call twice. First when the call opens, so a refused caller cannot make this
+ * process store a message. Again when its (first) message has arrived, because a rule may have been
+ * deleted since. In an overload, a call with one request waits before the second time. A call with
+ * the admission of this process's own gateway is not admitted here: the gateway admits it twice.
  *
- * A unary call whose endpoint answers synchronously costs no promise, and no AbortController unless it asks for `signal`.
+ * A unary call with a synchronous result allocates no promise.
  */
 import type { Logger } from "pino";
 import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../call/admission.js";
@@ -35,17 +35,16 @@ export interface ServedMethod {
   readonly endpoint: Endpoint | undefined;
   readonly requestStream: boolean;
   readonly responseStream: boolean;
-  /** @throws {StatusError} INVALID_ARGUMENT for bytes that are not the endpoint's message. */
+  /** @throws {StatusError} INVALID_ARGUMENT for bytes that are not the endpoint's message */
   readonly decode: (bytes: Uint8Array) => unknown;
   readonly encode: (response: unknown) => Uint8Array;
   readonly run: (request: unknown, context: BuiltInContext) => unknown;
-  /** Loads the endpoint's code, without which it cannot run; undefined where that is loaded. */
+  /** Loads the endpoint's code before its first call; undefined when the code is loaded. */
   readonly load: (() => Promise<void>) | undefined;
-  /** The open calls of an endpoint whose calls never end by themselves: they are ended when the process stops. */
+  /** Open calls, if the calls never end by themselves. They are ended when the process stops. */
   readonly running?: Set<RunningCall> | undefined;
 }
 
-/** The caller, as the guard has admitted it. */
 export interface AdmittedCaller {
   readonly admission: Admission | typeof SYSTEM | undefined;
   readonly clientAddress: string;
@@ -55,9 +54,9 @@ export interface AdmittedCaller {
 export interface CallEnvironment {
   readonly guard: Guard;
   /**
-   * Has the guard admit a call; a promise only where the caller must be looked up.
+   * Asks the guard to admit a call. Returns a promise only if the caller must be looked up.
    * @param opened whether the call was admitted before, when it opened
-   * @throws {StatusError} (or rejects with one) for a call that is refused
+   * @throws {StatusError} (or rejects) for a call that is refused
    */
   readonly admit: (
     method: ServedMethod,
@@ -66,11 +65,11 @@ export interface CallEnvironment {
     opened: boolean,
   ) => AdmittedCaller | Promise<AdmittedCaller>;
   readonly log: Logger;
-  /** By which calls with one request take turns, or are refused; without it all begin at once. */
+  /** The queue for calls with one request, which may refuse them. Without it all begin at once. */
   readonly callQueue: CallQueue | undefined;
   readonly limits: CallLimits;
   readonly deadlines: Deadlines;
-  /** Called when a call to a service has ended that came from another process. */
+  /** Called when a call to a service has ended, if it came from another process. */
   readonly onEnd: ((call: CallEnd, endpoint: Endpoint) => void) | undefined;
 }
 
@@ -79,12 +78,12 @@ export interface CallEnd {
   readonly code: Code;
   readonly milliseconds: number;
   readonly metadata: Metadata;
-  /** Undefined for a call without a token, and for one that was refused. */
+  /** Undefined for a call without a token, and for a call that was refused. */
   readonly caller: Admission["caller"];
   readonly namespace: string | undefined;
 }
 
-/** Responses of a stream that are sent without a pause; then timers and other calls have their turn. */
+/** Responses of a stream that are sent without a pause. Then timers and other calls get a turn. */
 const MAX_RESPONSES_IN_A_ROW = 64;
 const NOTHING = new Uint8Array(0);
 
@@ -97,29 +96,28 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   readonly #environment: CallEnvironment;
   readonly #arrived: number;
   readonly #peer: string;
-  /** The result of the first `admit`, until the request is there. */
+  /** The result of the first `admit`, until the request has arrived. */
   #admitted: AdmittedCaller | undefined;
-  /** While the call waits for its turn. */
+  /** Set while the call waits for its turn. */
   #waiting: WaitingPlace | undefined;
-  /** The first message of a stream has come. */
+  /** The first message of a stream has arrived. */
   #received = false;
   #context: EndpointContext | undefined;
-  /** The request of an endpoint that takes one message; empty from when the endpoint runs. */
+  /** The request of an endpoint that takes one message; empty after the endpoint has started. */
   #request: Uint8Array | undefined;
   #requests: MessageQueue<unknown> | undefined;
   #requestEnded = false;
   #responses: AsyncIterator<unknown> | undefined;
   #wake: (() => void) | undefined;
-  /** As the guard follows it; undefined for a call that is no stream, and while it is not admitted. */
+  /**
+   * The guard's handle of a stream. Undefined for other calls, and until the stream is admitted.
+   */
   #followed: FollowedStream | undefined;
-  /** A response that may not pass now. */
+  /** A response that may not be sent now (see FollowedStream.mayPass). */
   #held: IteratorResult<unknown> | undefined;
   #ended = false;
 
-  /**
-   * @param peer the address at the other end of the transport, without port
-   * @param arrived when the call came, in milliseconds of `performance.now()`
-   */
+  /** The parameters are the same as in Dispatcher.open. */
   constructor(
     method: ServedMethod,
     start: CallStart,
@@ -140,13 +138,13 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
       this.#requests = new MessageQueue(method.decode, {
         pause: () => reply.pause(),
         resume: () => reply.resume(),
-        // An endpoint may stop reading and go on answering: further requests are received and dropped.
+        // An endpoint may stop reading and continue to respond. Later requests are dropped.
         abandon: () => reply.resume(),
       });
     }
   }
 
-  /** Has the guard admit the call, and runs its endpoint once the request is there. */
+  /** Asks the guard to admit the call, and runs its endpoint once the request has arrived. */
   admit(): void {
     try {
       const opened = this.#admitted !== undefined;
@@ -168,7 +166,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     else this.#admitted = admitted;
   }
 
-  /** Admits an open stream again at its first message. From then on, and while a caller is looked up, `follow` ends it. */
+  /** Admits an open stream again at its first message. Later the guard ends it by `onRefused`. */
   #admitAgain(): void {
     try {
       const admitted = this.#environment.admit(this.#method, this.#start, this.#peer, true);
@@ -178,7 +176,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     }
   }
 
-  /** Ends the call with an error. One that is not a StatusError is logged here, and reaches the caller as "Internal error". */
+  /** Ends the call. Unexpected errors are logged, and the caller gets only "Internal error". */
   fail(thrown: unknown): void {
     if (this.#ended) return;
     const expected = thrown instanceof StatusError && thrown.code !== Code.OK && isStatusCode(thrown.code);
@@ -219,7 +217,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     else this.#takeTurn();
   }
 
-  /** Health is never refused: then this process would be taken out of service. */
+  /** Health checks are never refused: a refused one would take this process out of service. */
   #takeTurn(): void {
     const { callQueue } = this.#environment;
     const { endpoint, path } = this.#method;
@@ -280,14 +278,14 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     }
     if (this.#ended) return;
     try {
-      const answer = this.#method.run(request, this.#context as EndpointContext);
-      if (this.#method.responseStream) void this.#sendAll(answer as AsyncIterable<unknown>);
-      else if (isPromise(answer)) {
-        answer.then(
+      const result = this.#method.run(request, this.#context as EndpointContext);
+      if (this.#method.responseStream) void this.#sendAll(result as AsyncIterable<unknown>);
+      else if (isPromise(result)) {
+        result.then(
           (response) => this.#sendOne(response),
           (error) => this.fail(error),
         );
-      } else this.#sendOne(answer);
+      } else this.#sendOne(result);
     } catch (error) {
       this.fail(error);
     }
@@ -309,7 +307,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
       this.#responses = iterator;
       let sent = 0;
       while (!this.#ended) {
-        // The response is not a variable of this function, which would keep it while it waits.
+        // Not stored in a local variable, which would keep the response in memory during the wait.
         if (!this.#sendNext(await iterator.next())) await this.#drained();
         else if (++sent % MAX_RESPONSES_IN_A_ROW === 0) await new Promise(setImmediate);
       }
@@ -318,7 +316,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     }
   }
 
-  /** @returns false to wait until `#wake` is called */
+  /** @returns false when the sender must wait until `#wake` is called */
   #sendNext(next: IteratorResult<unknown>): boolean {
     if (this.#ended) return true;
     if (next.done) {
@@ -338,7 +336,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     });
   }
 
-  /** Ends the call while its endpoint may still be running. */
+  /** Ends the call although its endpoint may still be running. */
   #abort(error: StatusError): void {
     if (this.#ended) return;
     this.#end(toStatus(error, this.#context?.trailers));
@@ -366,7 +364,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     this.#environment.onEnd?.({ code, milliseconds, metadata, caller, namespace }, endpoint);
   }
 
-  /** Has the endpoint's generator run its `finally` blocks; one that is running does so at its next `yield`. */
+  /** Runs the `finally` blocks of the endpoint's generator; a busy one at its next `yield`. */
   #closeResponses(): void {
     const onError = (thrown: unknown): void =>
       logFailure(this.#environment.log, this.#method, thrown, "an endpoint failed at cleaning up");

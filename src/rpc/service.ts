@@ -1,6 +1,6 @@
 /**
  * The model of a service: definitions, as ts-proto generates them, with a handler for each method.
- * It runs behind every transport and in process.
+ * A service runs behind every transport and in process.
  *
  *     const helloworld: Service = {
  *       name: "helloworld",
@@ -8,18 +8,18 @@
  *       parts: [part(HelloworldService, { call: ({ name }) => ({ … }) })],
  *     };
  *
- * The types of `portico/service` (src/kit) refer to these. So the package publishes them with what
- * this file imports, which must not need other packages.
+ * The types of `portico/service` (src/kit) refer to these types. So the package publishes them with
+ * everything that this file imports, and the imports must not need other packages.
  */
 import type { Caller, CallerIdentity } from "../call/caller.js";
 import type { Metadata } from "../call/metadata.js";
 import type { ServedMethodDefinition, ServiceDefinition } from "./definition.js";
 
-/** What every handler is told of the call that it answers. */
+/** The information about a call that every handler gets. */
 export interface Context {
   /** Undefined for a call without a token. */
   readonly caller: CallerIdentity | undefined;
-  /** The namespace of the call, `default` where it asks for none. */
+  /** The namespace of the call; `default` when the call names none. */
   readonly namespace: string;
   /** Canonical name of the endpoint, `helloworld:Helloworld.Call`. */
   readonly endpoint: string;
@@ -27,22 +27,30 @@ export interface Context {
   readonly metadata: Metadata;
   /** When the call must have ended, in milliseconds of `Date.now()`. */
   readonly deadline: number | undefined;
-  /** Aborted when the caller has gone or the deadline has passed. */
+  /** Aborted when the caller is gone or the deadline has passed. */
   readonly signal: AbortSignal;
-  /** The address of the outermost client, as far as a trusted peer has forwarded it; else that of the peer. */
+  /**
+   * The address of the outermost client, if a trusted peer has forwarded it; otherwise the address
+   * of the peer.
+   */
   readonly clientAddress: string;
-  /** Sends response headers ahead of the first message; no effect once headers have gone. */
+  /** Sends response headers before the first message. No effect once headers are sent. */
   sendHeaders(metadata: Metadata): void;
-  /** Sets the trailers, which are sent with the status, OK or not. */
+  /** Sets the trailers, which are sent with the status, whether it is OK or not. */
   setTrailers(metadata: Metadata): void;
 }
 
-/** What the handlers of Portico itself are told beside it. */
+/** What the handlers of built-in services get in addition. */
 export interface BuiltInContext extends Context {
   readonly caller: Caller | undefined;
-  /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
+  /**
+   * Distinguishes the namespace from earlier ones with the same name. Empty or undefined for a
+   * namespace without such an ID.
+   */
   readonly namespaceId?: string | undefined;
-  /** Whether this process itself calls (SYSTEM); it may do what any enrolled caller may. */
+  /**
+   * Whether this process itself calls (SYSTEM). Such a call may do what any enrolled caller may do.
+   */
   readonly system: boolean;
   /** The deadline in milliseconds of `performance.now()`. */
   readonly deadlineMonotonicMs: number | undefined;
@@ -51,14 +59,15 @@ export interface BuiltInContext extends Context {
 type MaybePromise<T> = T | Promise<T>;
 
 /**
- * The handler of a method, by the method's kind, with the context that it gets. A method of a
- * definition that was made while the program runs, as @grpc/proto-loader does, has a kind that
- * TypeScript does not know. An error that the handler throws becomes a status (StatusError.from).
+ * The handler of a method, according to the kind of the method, and the context that the handler
+ * gets. TypeScript does not know the kind of a method in a definition that was created at run time,
+ * for example by @grpc/proto-loader. An error that the handler throws becomes a status
+ * (StatusError.from).
  */
 export type MethodHandler<M, C extends Context = BuiltInContext> =
   M extends ServedMethodDefinition<infer Request, infer Response>
     ? boolean extends M["requestStream"]
-      ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known of the messages either.
+      ? // biome-ignore lint/suspicious/noExplicitAny: the types of the messages are not known either.
         (request: any, context: C) => any
       : M extends { requestStream: true; responseStream: true }
         ? (requests: AsyncIterable<Request>, context: C) => AsyncIterable<Response>
@@ -81,15 +90,18 @@ export interface ServicePart<C extends Context = BuiltInContext> {
   readonly implementation: Readonly<Record<string, (request: any, context: C) => any>>;
 }
 
-/** One gRPC service of a service, whose code is loaded for its first call. Its contract is in the service's descriptors. */
+/**
+ * One gRPC service of a service. Its code is loaded for its first call. Its contract is in the
+ * service's descriptors.
+ */
 export interface LazyPart {
   /** Full name, `helloworld.Helloworld`. */
   readonly grpcService: string;
-  /** Called again where it has failed. */
+  /** Called again after it has failed. */
   readonly load: () => Promise<ServicePart>;
 }
 
-/** Pairs a definition with its implementation, whose types are checked. */
+/** Pairs a definition with its implementation, and checks the implementation's types. */
 export function part<D extends ServiceDefinition, C extends Context = BuiltInContext>(
   definition: D,
   implementation: ServiceImplementation<D, C>,
@@ -97,28 +109,35 @@ export function part<D extends ServiceDefinition, C extends Context = BuiltInCon
   return { definition, implementation };
 }
 
-/** Full name, `helloworld.Helloworld` of a method with the path `/helloworld.Helloworld/Call`. */
+/**
+ * The full name of a gRPC service: `helloworld.Helloworld` when its methods have paths such as
+ * `/helloworld.Helloworld/Call`.
+ */
 export function grpcServiceOf(part: ServicePart<never> | LazyPart): string {
   if ("load" in part) return part.grpcService;
   const [, name = ""] = Object.values(part.definition)[0]?.path.split("/") ?? [];
   return name;
 }
 
-/** A service, with the code of its parts or what loads it. */
+/** A service with its parts. A part has its code, or a function that loads it. */
 export interface Service {
-  /** The name callers use, `helloworld`. */
+  /** The name that callers use, `helloworld`. */
   readonly name: string;
   readonly parts: readonly (ServicePart | LazyPart)[];
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
   /**
-   * Gives where it keeps what callers give it, which a process that has joined knows once the authority has answered; undefined
-   * where it keeps nothing. Without an ID where it is not known yet whether it does.
-   * @throws {Error} (rejects) where it cannot keep anything there
+   * Where the service stores its callers' data; undefined when it stores none. A process that has
+   * joined knows this only after the authority has responded. The ID is missing while the service
+   * does not know yet whether it stores data.
+   * @throws {Error} (rejects) when the service cannot store data there
    */
   readonly store?: (() => Promise<{ readonly id?: string; readonly name: string }>) | undefined;
-  /** What stands before the paths of its `google.api.http` annotations, such as `/api`. */
+  /** The prefix of the paths in its `google.api.http` annotations, such as `/api`. */
   readonly bindingPrefix?: string | undefined;
-  /** Names of headers and metadata that pass between its callers and it, in lower case. */
+  /**
+   * Names of headers and metadata that the gateway passes between callers and the service, in lower
+   * case.
+   */
   readonly metadata?: readonly string[] | undefined;
 }

@@ -1,11 +1,11 @@
 /**
- * Statuses: a Status is how a call ends on a channel, a StatusError the same as an exception. The details of a status are
- * sent in the trailer `grpc-status-details-bin`, as a serialized google.rpc.Status
- * (https://grpc.io/docs/guides/error/#richer-error-model).
+ * Statuses. A Status is how a call ends on a channel; a StatusError is the same as an exception.
+ * The details of a status are sent in the trailer `grpc-status-details-bin`, as a serialized
+ * google.rpc.Status (https://grpc.io/docs/guides/error/#richer-error-model).
  *
- * A call also ends with a status when its HTTP/2 response is not a complete gRPC response: it has another content type, an
- * HTTP status and no grpc-status, or its stream was reset (gRPC's PROTOCOL-HTTP2.md, "Errors", and
- * http-grpc-status-mapping.md).
+ * A call also ends with a status when its HTTP/2 response is not a complete gRPC response: it has
+ * another content type, it has an HTTP status and no grpc-status, or its stream was reset (gRPC's
+ * PROTOCOL-HTTP2.md, "Errors", and http-grpc-status-mapping.md).
  */
 
 import { type Metadata, NO_METADATA } from "../call/metadata.js";
@@ -17,10 +17,10 @@ import type { Status } from "./channel.js";
 
 export const DETAILS_TRAILER = "grpc-status-details-bin";
 
-/** The value of grpc-status (PROTOCOL-HTTP2.md, "Status"). */
+/** A valid value of grpc-status (PROTOCOL-HTTP2.md, "Status"). */
 export const STATUS = /^\d+$/;
 
-/** The message for the caller where grpc-status is no code. */
+/** The message for the caller when grpc-status is not a code. */
 export const MALFORMED_STATUS = "the service ended the call with a malformed status";
 
 /** A status without details or trailers. */
@@ -32,37 +32,45 @@ export function status(
   return { code, message, details: [], trailers: NO_METADATA, ...extra };
 }
 
-/** The end of a call whose peer broke the protocol; `code` is the one that the gRPC documents name for it. */
+/**
+ * The status of a call when its peer broke the protocol.
+ * @param code the code that gRPC's documents demand
+ */
 export function protocolError(code: Code, message: string): Status {
   return status(code, message, { protocolError: true });
 }
 
-/** The end of a call whose answer exceeds a limit of this end. @param message says what, and the limit */
+/**
+ * The status of a call when its response exceeds a limit of this end.
+ * @param message names the limit
+ */
 export function responseTooLarge(message: string): Status {
   return status(Code.RESOURCE_EXHAUSTED, message, { tooLarge: true });
 }
 
-/** What is wrong with a message, in either direction, that is larger than the receiver takes. */
+/**
+ * The error message for a message that is larger than its receiver accepts, in either direction.
+ */
 export function largerThan(maxBytes: number): string {
   return `a message is larger than ${maxBytes} bytes`;
 }
 
-/** The end of a call that the service certainly never saw. */
+/** The status of a call that the service certainly never saw. */
 export function unreachable(cause?: Error): Status {
   return status(Code.UNAVAILABLE, "the service cannot be reached", { neverSent: true, cause });
 }
 
-/** The end of a call that was opened on a channel after its `close`. */
+/** The status of a call that was opened on a channel after its `close`. */
 export function channelClosed(): Status {
   return status(Code.UNAVAILABLE, "the channel is closed", { neverSent: true });
 }
 
-/** The end of a call that was open, or waiting, when its channel was closed. */
+/** The status of a call that was open, or waiting, when its channel was closed. */
 export function closedDuringCall(neverSent = false): Status {
   return status(Code.UNAVAILABLE, "the channel was closed", neverSent ? { neverSent } : {});
 }
 
-/** The end of a call whose connection broke after it was sent. */
+/** The status of a call when its connection broke after the call was sent. */
 export function connectionLost(): Status {
   return status(Code.UNAVAILABLE, "the connection to the service was lost");
 }
@@ -75,57 +83,61 @@ export function deadlineExceeded(): Status {
   return status(Code.DEADLINE_EXCEEDED, "Deadline exceeded");
 }
 
-/** The end of a call that was not sent, because its metadata cannot be. */
+/** The status of a call that was not sent, because its metadata cannot be sent. */
 export function unsendable(error: Error): Status {
   return status(Code.INTERNAL, `the metadata cannot be sent: ${error.message}`);
 }
 
-/** The server's end of a call that does not fit into the memory budget. */
+/** The server's status for a call that does not fit into the memory budget. */
 export const NO_MEMORY: Status = status(
   Code.RESOURCE_EXHAUSTED,
   "too much is waiting to be received or read; try again",
 );
 
-/** The answer to a call whose message was not complete, and was the oldest such of its client, when memory was needed. */
+/**
+ * The status of a call that was ended to free memory: its message was incomplete, and it was the
+ * oldest such call of its client.
+ */
 export const GIVEN_UP: Status = status(
   Code.RESOURCE_EXHAUSTED,
   "the message was given up: too many messages of this client are unfinished, and it was the oldest; send fewer at once",
 );
 
-/** google.rpc.RetryInfo { retry_delay { seconds: 1 } }: over HTTP it becomes Retry-After. */
+/** google.rpc.RetryInfo { retry_delay { seconds: 1 } }. Over HTTP it becomes Retry-After. */
 const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
 const RETRY_IN_A_SECOND: Any = { typeUrl: RETRY_INFO, value: Buffer.of(0x0a, 2, 0x08, 1) };
 
 /**
- * The end of a call that was not begun, because there are more than can be answered in time. UNAVAILABLE, because that passes;
- * RESOURCE_EXHAUSTED would say that the caller has used up a quota.
+ * The status of a call that was not begun, because there are more calls than can be responded to in
+ * time. It is UNAVAILABLE, because the overload will pass; RESOURCE_EXHAUSTED would say that the
+ * caller has used up a quota.
  */
 export function overloaded(service: string): Status {
   const message = `${service} has more calls than it can answer in time; try again later`;
   return { code: Code.UNAVAILABLE, message, details: [RETRY_IN_A_SECOND], trailers: NO_METADATA };
 }
 
-/** Whether a call was refused by a service that can be reached, and asks to be called again later. */
+/** Whether the call was refused by a reachable service that asks the caller to retry later. */
 export function isOverload({ code, details }: Status): boolean {
   return code === Code.UNAVAILABLE && details.some(({ typeUrl }) => typeUrl === RETRY_INFO);
 }
 
-/** The StatusError that a caller throws for a call that failed. */
+/** The StatusError that is thrown to the caller of a failed call. */
 export function toError({ code, message, details, cause }: Status): StatusError {
   return new StatusError(code, message, { details, cause });
 }
 
-/** The status that a call ends with whose endpoint threw. */
+/** The status of a call when its endpoint threw this error. */
 export function toStatus({ code, message, details }: StatusError, trailers: Metadata = NO_METADATA): Status {
   return { code, message, details, trailers };
 }
 
-/** The trailer that carries a status with details. */
+/** The value of the trailer that carries the details of a status. */
 export function encodeDetails({ code, message, details }: Pick<Status, "code" | "message" | "details">): Buffer {
   return StatusMessage.encode({ code, message, details: [...details] }).finish();
 }
 
-/** The details in the trailer; none where the trailer is not a google.rpc.Status. */
+/** The details in the trailer; empty when the trailer is not a google.rpc.Status. */
 export function decodeDetails(trailer: Uint8Array): readonly Any[] {
   try {
     return StatusMessage.decode(trailer).details;
@@ -134,23 +146,27 @@ export function decodeDetails(trailer: Uint8Array): readonly Any[] {
   }
 }
 
-/** Of gRPC with protobuf messages. */
+/** The content type of gRPC with protobuf messages. */
 export const CONTENT_TYPE = "application/grpc";
 
-/** Whether a content type is gRPC's with protobuf messages, which are the default (PROTOCOL-HTTP2.md, "Content-Type"). */
+/**
+ * Whether a content type is gRPC's with protobuf messages, which are the default
+ * (PROTOCOL-HTTP2.md, "Content-Type").
+ */
 export function isGrpc(contentType: string | undefined): boolean {
   if (contentType === CONTENT_TYPE) return true;
   return contentType !== undefined && /^application\/grpc(\+proto)?\s*(;|$)/i.test(contentType);
 }
 
-/** The message for the caller whose response has another content type than gRPC's. */
+/** The message for the caller when a response has another content type than gRPC's. */
 export function notGrpc(contentType = "of nothing"): string {
   return `the service answered with the content type ${contentType}, which is not gRPC`;
 }
 
 /**
- * The end of a call whose response has an HTTP status and no gRPC status: a proxy answered, or a server that is not a gRPC
- * server. A proxy's 502, 503 and 504 say that the service cannot be reached; anything else breaks the protocol.
+ * The status of a call when its response has an HTTP status and no gRPC status. The response came
+ * from a proxy, or from a server that does not speak gRPC. A proxy's 502, 503 and 504 say that the
+ * service cannot be reached; any other status breaks the protocol.
  */
 export function statusOfHttp(httpStatus: number): Status {
   const code = codeOfHttpStatus(httpStatus);
@@ -180,9 +196,10 @@ function codeOfHttpStatus(httpStatus: number): Code {
 }
 
 /**
- * The end of a call whose stream was reset.
- * @param errorCode of RST_STREAM (RFC 9113, section 7)
- * @param deadlineMonotonicMs of the call, in milliseconds of `performance.now()`: a server may reset the stream just before this end's timer
+ * The status of a call when its stream was reset.
+ * @param errorCode the error code of RST_STREAM (RFC 9113, section 7)
+ * @param deadlineMonotonicMs the deadline of the call, in milliseconds of `performance.now()`. A
+ * server may reset the stream at the deadline, just before this end's timer fires.
  */
 export function statusOfReset(errorCode: number, deadlineMonotonicMs: number): Status {
   if (errorCode === ErrorCode.REFUSED_STREAM) return unreachable();

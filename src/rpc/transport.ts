@@ -1,6 +1,7 @@
 /**
- * A transport speaks gRPC between processes. There are two, with the same options and the same behaviour as far as
- * test/contract/channel.ts describes it: `http2/`, which is Portico's own, and `grpc-js/`. load-transport.ts chooses.
+ * A transport speaks gRPC between processes. There are two: `http2/`, which is Portico's own, and
+ * `grpc-js/`. They have the same options, and the same behaviour as far as test/contract/channel.ts
+ * describes it. load-transport.ts chooses one.
  */
 import type { AddressInfo, Server } from "node:net";
 import { type Address, formatGrpcTarget, type GrpcTarget } from "../address/address.js";
@@ -12,45 +13,57 @@ import type { Dispatcher } from "./dispatch.js";
 
 export interface Transport {
   /**
-   * Listens; with a certificate over TLS, and with a certificate authority for clients that show a certificate of it.
-   * @throws {Error} (rejects) when the address cannot be had; the message names it.
+   * Listens on the address. With a certificate it speaks TLS. With a certificate authority, clients
+   * must also show a certificate of that authority.
+   * @throws {Error} (rejects) when it cannot listen on the address; the message names the address
    */
   serve(dispatcher: Dispatcher, address: Address): Promise<GrpcServer>;
   connect(target: GrpcTarget, options?: Pick<ChannelOptions, "maxReconnectMs" | "verify" | "ip">): Channel;
 }
 
 export interface GrpcServer {
-  /** Where it listens; the port is the one that was free when 0 was asked for. Of a unix socket its path, and port 0. */
+  /**
+   * The address where it listens, with the chosen port when port 0 was asked for. For a Unix socket
+   * its path, and port 0.
+   */
   readonly address: Address;
-  /** Takes no more calls, lets those in flight finish for `drainMs`, then ends them. Resolves when all is closed. */
+  /**
+   * Accepts no more calls, lets open calls finish for `drainMs` milliseconds, then ends them.
+   * Resolves when all connections are closed.
+   */
   close(drainMs: number): Promise<void>;
 }
 
 export type ServerLimits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnections" | "headerTime" | "keepAlive">;
 
 export interface ServerOptions {
-  /** With it TLS is spoken; with `ca` clients must show a certificate of that authority. */
+  /**
+   * With it the server speaks TLS. With its `ca`, clients must show a certificate of that
+   * authority.
+   */
   readonly tls?: Certificates | undefined;
-  /** Of this process; default one of its own. */
+  /** The memory budget of this process. Default: a budget for this server only. */
   readonly budget?: MemoryBudget | undefined;
 }
 
 export interface ChannelOptions {
-  /** Maximum bytes of a message received; default 4 MiB. */
+  /** Maximum bytes of a message that is received; default 4 MiB. */
   readonly maxBody?: number | undefined;
-  /** The longest pause before a connection that failed is tried again, in milliseconds; default 5 s. */
+  /** The longest pause before a failed connection is tried again, in milliseconds; default 5 s. */
   readonly maxReconnectMs?: number | undefined;
-  /** With it TLS is spoken; its own certificate makes it mutual. */
+  /** With it the channel speaks TLS. If it has a certificate of its own, TLS is mutual. */
   readonly tls?: Certificates | undefined;
   readonly verify?: Verify | undefined;
-  /** Of the host's addresses the one to connect to; default is what the system finds. */
+  /**
+   * The IP address of the host to connect to. Default: the result of the system's name resolution.
+   */
   readonly ip?: string | undefined;
 }
 
 /**
- * Has a server listen.
- * @param drain closes it: lets calls finish for a time in milliseconds, then ends them
- * @throws {Error} (rejects) when the address cannot be had; the message names it
+ * Makes a server listen.
+ * @param drain closes the server: lets calls finish for this number of milliseconds, then ends them
+ * @throws {Error} (rejects) when it cannot listen on the address; the message names the address
  */
 export async function listen(
   listener: Server,
@@ -80,18 +93,25 @@ export async function listen(
 
 export const DEFAULT_MAX_BODY = 4 * 2 ** 20;
 
-/** The pause before a connection that failed is tried again, in milliseconds: at first, doubled each time, and at most. */
+/**
+ * The pause before a failed connection is tried again, in milliseconds: the first pause, which
+ * doubles with each failure, and the longest one.
+ */
 export const RECONNECT_MS = 100;
 export const MAX_RECONNECT_MS = 5_000;
 
-/** Calls of a channel that may wait for a connection. */
+/** The maximum number of a channel's calls that wait for a connection. */
 export const MAX_WAITING = 4_096;
 
 /**
- * After this time a server's connection takes no new calls, in milliseconds, so that clients look up names again and find
- * new servers. Calls on it end in their own time: a registration is a stream for as long as a service lives.
+ * After this time, in milliseconds, a server's connection accepts no new calls, so clients resolve
+ * names again and find new servers. Calls that are open on it may continue: a registration is a
+ * stream for as long as a service lives.
  */
 export const MAX_CONNECTION_AGE_MS = 30 * 60_000;
 
-/** A server tests a connection that was silent for `after` with a PING, and closes it without an answer; milliseconds. */
+/**
+ * A server sends a PING on a connection that was silent for `after`, and closes it when no response
+ * comes within `timeout`. Milliseconds.
+ */
 export const SERVER_KEEPALIVE = { after: 60_000, timeout: 20_000 } as const;

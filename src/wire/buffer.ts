@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 
 /**
- * A view of the same memory as a Buffer; nothing is copied. Code that always meets one kind of array is compiled for it.
+ * A Buffer over the same memory; nothing is copied. Code that always gets the same kind of array is
+ * compiled for that kind, and is faster.
  */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,16 +1,21 @@
-/** What the generated code of all messages does alike: count its depth, and keep unknown fields. */
+/**
+ * The part of the generated code that is the same for all messages: depth limit and unknown fields.
+ */
 import { BinaryReader } from "./reader.js";
 import type { BinaryWriter } from "./writer.js";
 
-/** Maximum depth of messages in messages, as in the code of ts-proto. */
+/** Maximum depth of nested messages; the same as in ts-proto. */
 const MAX_DEPTH = 100;
 
-/** Fields that the contract did not have when the code was generated: the bytes of each by its tag. */
+/**
+ * Fields that were not in the contract when the code was generated: the bytes of each field by its
+ * tag.
+ */
 type UnknownFields = { [tag: number]: Uint8Array[] };
 
 /**
- * Begins to read a message, from its bytes or where a reader stands. `closeMessage` must follow,
- * unless the reading fails: then the reader is of no more use.
+ * Begins to read a message, from its bytes or at the position of a reader. `closeMessage` must
+ * follow, except when reading fails: then the reader must not be used any more.
  */
 export function openMessage(input: BinaryReader | Uint8Array): BinaryReader {
   const reader = input instanceof BinaryReader ? input : new BinaryReader(input);

@@ -1,6 +1,7 @@
 /**
- * Reads protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) for the generated code: the methods of
- * @bufbuild/protobuf's BinaryReader that it calls, without the DataView that each of that library's readers makes.
+ * Reads protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) for the
+ * generated code. It has the methods of @bufbuild/protobuf's BinaryReader that this code calls.
+ * Unlike that library's reader, it creates no DataView for each message.
  *
  * This room knows no message and no field, only bytes.
  */
@@ -15,9 +16,12 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED32 = 5;
 
-/** Maximum depth of nested groups, as in the library. */
+/** Maximum depth of nested groups; the same as in the library. */
 const MAX_DEPTH = 100;
-/** Up to so many bytes a string is made character by character: a call of native code would take longer. */
+/**
+ * Strings up to this number of bytes are read character by character: a native call would take
+ * longer.
+ */
 const SHORT = 8;
 
 const halves = new DataView(new ArrayBuffer(8));
@@ -26,9 +30,9 @@ export class BinaryReader {
   readonly buf: Buffer;
   readonly len: number;
   pos = 0;
-  /** The generated code counts its depth here. */
+  /** The generated code counts the depth of nested messages here. */
   __tsProtoDecodeDepth = 0;
-  /** The two halves of the last varint. */
+  /** The low and high 32 bits of the last varint. */
   #low = 0;
   #high = 0;
 
@@ -71,19 +75,19 @@ export class BinaryReader {
     return this.buf.readDoubleLE(at);
   }
 
-  /** A view of the same memory. */
+  /** Reads bytes as a view of the same memory. */
   bytes(): Buffer {
     const at = this.#step(this.uint32());
     return this.buf.subarray(at, this.pos);
   }
 
-  /** @throws {Error} where it is not UTF-8, as a string of proto3 must be */
+  /** @throws {Error} when the string is not UTF-8, as proto3 demands */
   string(): string {
     const at = this.#step(this.uint32());
     return (this.pos - at <= SHORT ? this.#ascii(at) : undefined) ?? this.#utf8(at);
   }
 
-  /** Skips a value. @returns its bytes */
+  /** Skips a value. @returns the bytes of the value */
   skip(wireType: number): Buffer {
     const start = this.pos;
     this.#skip(wireType, undefined, MAX_DEPTH);
@@ -99,7 +103,10 @@ export class BinaryReader {
     else throw new Error(`a field has the wire type ${wireType}`);
   }
 
-  /** @param number of the field, which the end of the group must have too; undefined where it is not known */
+  /**
+   * @param number the number of the group's field, which its end must repeat; undefined when not
+   * known
+   */
   #skipGroup(number: number | undefined, depth: number): void {
     if (depth === 0) throw new Error(`groups are nested more than ${MAX_DEPTH} levels deep`);
     for (;;) {
@@ -123,7 +130,7 @@ export class BinaryReader {
     return at;
   }
 
-  /** The text from `start` to the current position; undefined where it is not ASCII. */
+  /** The text from `start` to the current position; undefined when it is not ASCII. */
   #ascii(start: number): string | undefined {
     let text = "";
     for (let at = start; at < this.pos; at++) {
@@ -135,8 +142,9 @@ export class BinaryReader {
   }
 
   /**
-   * The text from `start` to the current position. Bytes that are not UTF-8 become U+FFFD, so only a text with that
-   * character is validated; the search for it is fast, since a one-byte string of V8 cannot have it.
+   * The text from `start` to the current position. The decoder replaces bytes that are not UTF-8 by
+   * U+FFFD, so only a text with that character must be validated. The search for it is fast: a
+   * one-byte string of V8 cannot contain it.
    */
   #utf8(start: number): string {
     const text = this.buf.toString("utf8", start, this.pos);
@@ -152,7 +160,7 @@ export class BinaryReader {
     halves.setInt32(4, this.#low);
   }
 
-  /** Reads a varint of at most ten bytes; bits above the 64th are dropped. */
+  /** Reads a varint of at most ten bytes. Bits above the 64th are dropped. */
   #varint(): void {
     const { buf } = this;
     let { pos } = this;

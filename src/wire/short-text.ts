@@ -1,4 +1,4 @@
-/** Short Latin-1 strings, made without a call of native code, which would take most of the time. */
+/** Short Latin-1 strings, created without a native call, which would take most of the time. */
 import type { Buffer } from "node:buffer";
 
 declare module "node:buffer" {
@@ -11,8 +11,11 @@ declare module "node:buffer" {
 /** The maximum length of `shortText`, in bytes. */
 export const SHORT_TEXT = 16;
 
-/** `length` bytes as Latin-1, `SHORT_TEXT` at most. The buffer must have `SHORT_TEXT` bytes from `start` on. */
-// biome-ignore format: sixteen of a kind
+/**
+ * Decodes `length` bytes as Latin-1, at most `SHORT_TEXT`. The buffer must have `SHORT_TEXT` bytes
+ * from `start`.
+ */
+// biome-ignore format: a regular pattern
 export function shortText(bytes: Buffer, start: number, length: number): string {
   return String.fromCharCode(
     bytes[start]!, bytes[start + 1]!, bytes[start + 2]!, bytes[start + 3]!,

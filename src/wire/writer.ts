@@ -1,7 +1,8 @@
 /**
- * Writes protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) for the generated code: the methods of
- * @bufbuild/protobuf's BinaryWriter that it calls. Messages are slices of shared blocks, which are neither cleared before
- * nor copied afterwards (see docs/performance.md).
+ * Writes protobuf's wire format (https://protobuf.dev/programming-guides/encoding/) for the
+ * generated code. It has the methods of @bufbuild/protobuf's BinaryWriter that this code calls.
+ * Messages are slices of shared blocks. A block is not cleared before it is used, and a message is
+ * not copied afterwards (see docs/performance.md).
  */
 import { Buffer } from "node:buffer";
 
@@ -12,23 +13,32 @@ declare module "node:buffer" {
   }
 }
 
-/** Bytes of a block. It is small, because a message that is kept keeps its block in memory. */
+/**
+ * Bytes of a block. It is small, because a message that stays in memory keeps its whole block
+ * there.
+ */
 const BLOCK = 16 * 1024;
-/** Bytes that are left free behind a message larger than a block. */
+/** Free bytes after a message that is larger than a block. */
 const SLACK = 256;
-/** Up to so many characters are written one by one: a call of native code would take longer. */
+/**
+ * Strings up to this length are written character by character: a native call would take longer.
+ */
 const SHORT = 24;
-/** Bytes that `fork` leaves for the length; `join` moves the content where it needs more. */
+/**
+ * Bytes that `fork` leaves for the length. When the length needs more, `join` moves the content.
+ */
 const GUESS = 1;
 
 const NOTHING = Buffer.alloc(0);
-/** The block that no writer uses at the moment, and the position of its free rest. */
+/** The block that no writer uses now, and the position of its free rest. */
 let block: Buffer = NOTHING;
 let restAt = 0;
 
 const halves = new DataView(new ArrayBuffer(8));
 
-/** Makes the rest of a block free for the next writer, unless the free one has a larger rest. */
+/**
+ * Makes the rest of a block available to the next writer, unless the current one has a larger rest.
+ */
 function releaseBlock(bytes: Buffer, at: number): void {
   if (bytes.length !== BLOCK || BLOCK - at <= block.length - restAt) return;
   block = bytes;
@@ -37,8 +47,9 @@ function releaseBlock(bytes: Buffer, at: number): void {
 
 export class BinaryWriter {
   #bytes: Buffer = block;
-  /** The positions in `#bytes` where the message begins, and of its next byte. */
+  /** The position in `#bytes` where the message begins. */
   #start = restAt;
+  /** The position in `#bytes` of the next byte. */
   #pos = restAt;
   readonly #forks: number[] = [];
 
@@ -47,7 +58,7 @@ export class BinaryWriter {
     restAt = 0;
   }
 
-  /** The message that was written. The writer is then empty. */
+  /** Returns the message. Afterwards the writer is empty. */
   finish(): Buffer {
     const message = this.#bytes.subarray(this.#start, this.#pos);
     releaseBlock(this.#bytes, this.#pos);
@@ -57,7 +68,7 @@ export class BinaryWriter {
     return message;
   }
 
-  #room(size: number): void {
+  #reserve(size: number): void {
     if (this.#pos + size > this.#bytes.length) this.#grow(size);
   }
 
@@ -74,7 +85,7 @@ export class BinaryWriter {
 
   /** Begins a length-delimited value: a message, or packed numbers. */
   fork(): this {
-    this.#room(GUESS);
+    this.#reserve(GUESS);
     this.#forks.push(this.#pos - this.#start);
     this.#pos += GUESS;
     return this;
@@ -86,8 +97,8 @@ export class BinaryWriter {
     if (fork === undefined) throw new Error("join without fork");
     const length = this.#pos - this.#start - fork - GUESS;
     const wider = sizeOfVarint(length) - GUESS;
-    this.#room(wider);
-    // Only now: making room may have moved the message.
+    this.#reserve(wider);
+    // Read only now, because `#reserve` may have moved the message.
     const start = this.#start + fork;
     if (wider > 0) {
       this.#bytes.copyWithin(start + GUESS + wider, start + GUESS, this.#pos);
@@ -98,9 +109,9 @@ export class BinaryWriter {
     return this;
   }
 
-  /** Writes bytes as they are. */
+  /** Writes the bytes as they are. */
   raw(bytes: Uint8Array): this {
-    this.#room(bytes.length);
+    this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.#pos);
     this.#pos += bytes.length;
     return this;
@@ -110,19 +121,19 @@ export class BinaryWriter {
     return this.uint32(value.length).raw(value);
   }
 
-  /** Lone surrogates become U+FFFD. */
+  /** Writes a string. Lone surrogates become U+FFFD. */
   string(value: string): this {
     if (value.length <= SHORT && this.#ascii(value)) return this;
     const length = Buffer.byteLength(value);
-    this.#room(length + 5);
+    this.#reserve(length + 5);
     this.#varint(length);
     this.#pos += this.#bytes.utf8Write(value, this.#pos);
     return this;
   }
 
-  /** Writes a short string. @returns false where it is not ASCII; then nothing is written */
+  /** Writes a short string. @returns false when it is not ASCII; then nothing is written */
   #ascii(value: string): boolean {
-    this.#room(1 + SHORT);
+    this.#reserve(1 + SHORT);
     const bytes = this.#bytes;
     let pos = this.#pos;
     bytes[pos++] = value.length;
@@ -141,7 +152,7 @@ export class BinaryWriter {
 
   uint32(value: number): this {
     if (value !== value >>> 0) throw new RangeError(`no unsigned integer of 32 bits: ${value}`);
-    this.#room(5);
+    this.#reserve(5);
     this.#varint(value);
     return this;
   }
@@ -165,12 +176,12 @@ export class BinaryWriter {
   }
 
   double(value: number): this {
-    this.#room(8);
+    this.#reserve(8);
     this.#pos = this.#bytes.writeDoubleLE(value, this.#pos);
     return this;
   }
 
-  /** Writes a number of 32 bits, for which there is room. */
+  /** Writes a number of 32 bits. The caller must have reserved space. */
   #varint(value: number): void {
     const bytes = this.#bytes;
     let pos = this.#pos;
@@ -180,7 +191,7 @@ export class BinaryWriter {
   }
 
   #varint64(low: number, high: number): this {
-    this.#room(10);
+    this.#reserve(10);
     const bytes = this.#bytes;
     let pos = this.#pos;
     while (high !== 0 || low > 0x7f) {

@@ -1,17 +1,19 @@
 /**
- * Certificates made for a test, so that no key lies in the repository: X.509 version 3 (RFC 5280, section 4.1) with
- * ECDSA over P-256, written as DER by hand.
+ * Creates certificates for a test, so the repository contains no key: X.509 version 3 (RFC 5280,
+ * section 4.1) with ECDSA over P-256, encoded as DER by hand.
  */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
-/** PEM. */
+/** In PEM. */
 export interface Certified {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
 export interface Authority extends Certified {
-  /** @param validity from when and until when it is valid; by default yesterday and tomorrow */
+  /**
+   * @param validity the first and the last moment of its validity; default yesterday and tomorrow
+   */
   issue(name: string, validity?: readonly [Date, Date]): Certified;
 }
 
@@ -20,7 +22,7 @@ const der = (tag: number, ...content: Uint8Array[]): Buffer => {
   return Buffer.concat([Buffer.from([tag, ...lengthOf(bytes.length)]), bytes]);
 };
 
-/** In as few bytes as can be, which Go insists on (X.690, section 10.1). */
+/** The length in as few bytes as possible, as DER demands and Go checks (X.690, section 10.1). */
 function lengthOf(size: number): readonly number[] {
   if (size < 128) return [size];
   return size < 256 ? [0x81, size] : [0x82, size >> 8, size & 255];

@@ -1,5 +1,6 @@
-// What a hostile peer may do before it is cut off. Each bound is shown from both sides: what lies below it goes through,
-// and what lies above ends the connection; nothing else does, so that without the bound these tests fail.
+// The limits for hostile peers. Each limit is tested from both sides: traffic below it is accepted,
+// and traffic above it ends the connection. No other limit has this effect, so without the limit
+// the test fails.
 import t, { type Test } from "tap";
 import { ErrorCode } from "../../src/http2/errors.js";
 import { Flag, FrameType } from "../../src/http2/frames.js";
@@ -21,14 +22,14 @@ const UPLOAD = REQUEST.map(([name, value]) => [name, name === ":path" ? "/raw.Ra
 const goawayCode = async (peer: RawPeer): Promise<number | undefined> =>
   (await peer.next(isType(FrameType.GOAWAY)))?.payload.readUInt32BE(4);
 
-/** Frames that carry nothing; stream 1 is open. */
+/** Frames that carry nothing. Stream 1 is open. */
 const IDLE: [what: string, frame: (index: number) => Buffer][] = [
   ["PING", () => frame(FrameType.PING, 0, 0, Buffer.alloc(8))],
   ["acknowledgements of PING", () => frame(FrameType.PING, Flag.ACK, 0, Buffer.alloc(8))],
   ["SETTINGS", () => frame(FrameType.SETTINGS, 0, 0)],
   ["acknowledgements of SETTINGS", () => frame(FrameType.SETTINGS, Flag.ACK, 0)],
   ["empty DATA", () => frame(FrameType.DATA, 0, 1)],
-  ["DATA of nothing but padding", () => frame(FrameType.DATA, Flag.PADDED, 1, Buffer.from([3, 0, 0, 0]))],
+  ["DATA with only padding", () => frame(FrameType.DATA, Flag.PADDED, 1, Buffer.from([3, 0, 0, 0]))],
   ["WINDOW_UPDATE of the connection", () => frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(1))],
   ["WINDOW_UPDATE of a stream", () => frame(FrameType.WINDOW_UPDATE, 0, 1, uint32(1))],
   ["PRIORITY", () => frame(FrameType.PRIORITY, 0, 1, Buffer.alloc(5))],
@@ -49,7 +50,7 @@ for (const [what, one] of IDLE) {
   });
 }
 
-t.test("useful work makes up for such frames", async (t) => {
+t.test("useful frames allow more frames that carry nothing", async (t) => {
   const peer = await connect(t);
   peer.send(headers(1, UPLOAD));
   const useful = frame(FrameType.DATA, 0, 1, message(Buffer.from("a")));
@@ -60,7 +61,7 @@ t.test("useful work makes up for such frames", async (t) => {
   }
 });
 
-t.test("rapid reset (CVE-2023-44487): streams opened to be reset", async (t) => {
+t.test("rapid reset (CVE-2023-44487): streams that are opened only to be reset", async (t) => {
   const peer = await connect(t);
   const pair = (index: number) => [headers(1 + 2 * index, REQUEST), reset(1 + 2 * index, ErrorCode.CANCEL)];
   peer.send(...Array.from({ length: 900 }, (_, index) => pair(index)).flat());
@@ -69,7 +70,7 @@ t.test("rapid reset (CVE-2023-44487): streams opened to be reset", async (t) => 
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
 });
 
-t.test("streams that the peer makes us reset are counted", async (t) => {
+t.test("streams that the peer makes the server reset are counted", async (t) => {
   const peer = await connect(t);
   const pair = (index: number) => [
     headers(1 + 2 * index, REQUEST),
@@ -81,7 +82,7 @@ t.test("streams that the peer makes us reset are counted", async (t) => {
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
 });
 
-t.test("more streams at once than allowed are refused, and the others go on", async (t) => {
+t.test("concurrent streams above the limit are refused, and the others continue", async (t) => {
   const peer = await connect(t);
   peer.send(...Array.from({ length: 101 }, (_, index) => headers(1 + 2 * index, REQUEST)));
   const refused = await peer.next(isType(FrameType.RST_STREAM));
@@ -92,7 +93,7 @@ t.test("more streams at once than allowed are refused, and the others go on", as
 
 const LARGE = "v".repeat(15_000);
 
-t.test("a header list that is too large is refused, and the connection goes on", async (t) => {
+t.test("a header list that is too large is refused, and the connection stays open", async (t) => {
   const peer = await connect(t);
   const large = block([...REQUEST, ["x-a", LARGE], ["x-b", LARGE]]);
   peer.send(
@@ -104,7 +105,7 @@ t.test("a header list that is too large is refused, and the connection goes on",
   t.ok(await peer.answersPing());
 });
 
-t.test("CONTINUATION without end (VU#421644): a block of many bytes", async (t) => {
+t.test("endless CONTINUATION (VU#421644): a block of many bytes", async (t) => {
   const peer = await connect(t);
   peer.send(frame(FrameType.HEADERS, 0, 1, Buffer.alloc(16_384)));
   peer.send(...Array.from({ length: 63 }, () => frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(16_384))));
@@ -115,7 +116,7 @@ t.test("CONTINUATION without end (VU#421644): a block of many bytes", async (t) 
 });
 
 for (const size of [60_000, 90_000, 1_000_000]) {
-  t.test(`a header block of ${size} bytes is refused, and its neighbour is answered`, async (t) => {
+  t.test(`a header block of ${size} bytes is refused, and another call gets its response`, async (t) => {
     const service = rawService({ one: async (request) => request });
     const { address } = await listenHttp2(t, dispatcherOf([service]));
     const peer = await rawClient(t, address);
@@ -144,7 +145,7 @@ t.test("a header block that does not end in time closes the connection", async (
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM);
 });
 
-t.test("streams beyond those allowed, opened to be refused", async (t) => {
+t.test("a flood of streams above the limit, which are opened only to be refused", async (t) => {
   const peer = await connect(t);
   const open = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => headers(1 + 2 * (from + index), REQUEST));
@@ -154,7 +155,7 @@ t.test("streams beyond those allowed, opened to be refused", async (t) => {
   t.equal(await goawayCode(peer), ErrorCode.ENHANCE_YOUR_CALM, "1400 do not");
 });
 
-t.test("a connection without calls is left after the idle time, one with a call is not", async (t) => {
+t.test("a connection without calls is drained after the idle time, and one with a call is not", async (t) => {
   const service = rawService({ one: async (request) => request, upload: () => new Promise(() => {}) });
   const limits = { ...LIMITS, keepAlive: 100 };
   const server = await serveHttp2(dispatcherOf([service]), { host: "127.0.0.1", port: 0 }, limits);
@@ -168,7 +169,7 @@ t.test("a connection without calls is left after the idle time, one with a call 
   t.notOk(busy.frames.some(isType(FrameType.GOAWAY)));
 });
 
-t.test("CONTINUATION without end: a block of many frames", async (t) => {
+t.test("endless CONTINUATION: a block of many frames", async (t) => {
   const peer = await connect(t);
   peer.send(headers(1, REQUEST, 0));
   peer.send(...Array.from({ length: 17 }, () => frame(FrameType.CONTINUATION, 0, 1)));
@@ -177,7 +178,7 @@ t.test("CONTINUATION without end: a block of many frames", async (t) => {
   t.match(goaway?.payload.toString("latin1", 8), /too large/, "not when the time for headers is over");
 });
 
-t.test("a header block in as many frames as allowed is read", async (t) => {
+t.test("a header block with the maximum number of frames is read", async (t) => {
   const peer = await connect(t);
   peer.send(headers(1, REQUEST, 0));
   peer.send(...Array.from({ length: 15 }, () => frame(FrameType.CONTINUATION, 0, 1)));
@@ -185,7 +186,7 @@ t.test("a header block in as many frames as allowed is read", async (t) => {
   t.ok(await peer.answersPing());
 });
 
-t.test("a small block that stands for a large list is refused", async (t) => {
+t.test("a small header block that expands to a large list is refused", async (t) => {
   const peer = await connect(t);
   const repeated = Buffer.concat([Buffer.from([0x40, 3]), Buffer.from("x-a"), Buffer.from([127, 0x81, 0x1e])]);
   const bomb = Buffer.concat([block(REQUEST), repeated, Buffer.alloc(4_000, "v"), Buffer.alloc(12_000, 0xbe)]);
@@ -194,10 +195,10 @@ t.test("a small block that stands for a large list is refused", async (t) => {
   t.match(peer.fields(response as never), { "grpc-status": "8" });
 });
 
-t.test("more DATA than a stream's window is refused", async (t) => {
+t.test("DATA beyond a stream's flow-control window is refused", async (t) => {
   const peer = await connect(t);
   peer.send(headers(1, UPLOAD));
-  // The endpoint does not read: after its queue is full nothing is given back.
+  // The endpoint does not read. When its queue is full, the server sends no WINDOW_UPDATE any more.
   const bytes = message(Buffer.alloc(200_000));
   const sent = Buffer.concat([bytes, bytes, bytes]);
   const frames = [];
@@ -209,7 +210,7 @@ t.test("more DATA than a stream's window is refused", async (t) => {
   t.ok(await peer.answersPing());
 });
 
-t.test("window updates that overflow a window are refused", async (t) => {
+t.test("WINDOW_UPDATE frames that overflow a window are refused", async (t) => {
   const ofStream = await connect(t);
   ofStream.send(headers(1, REQUEST), frame(FrameType.WINDOW_UPDATE, 0, 1, uint32(0x7fff_ffff)));
   const refused = await ofStream.next(isType(FrameType.RST_STREAM));
@@ -220,7 +221,7 @@ t.test("window updates that overflow a window are refused", async (t) => {
   t.equal(await goawayCode(ofConnection), ErrorCode.FLOW_CONTROL_ERROR);
 });
 
-t.test("a peer that does not read what it makes us write is cut off", async (t) => {
+t.test("a peer that causes responses and does not read them is disconnected", async (t) => {
   let sending = true;
   const service = rawService({
     async *download() {
@@ -235,7 +236,8 @@ t.test("a peer that does not read what it makes us write is cut off", async (t) 
   const peer = await rawClient(t, address);
   peer.socket.pause();
   const download = REQUEST.map(([name, value]) => [name, name === ":path" ? "/raw.Raw/Download" : value] as const);
-  // A window for everything, so that only the socket holds the response back; then PINGs that work pays for.
+  // The flow-control windows are large enough for everything, so only the socket delays the
+  // response. Each useful frame allows the PINGs that follow it.
   peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])));
   peer.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(0x7fff_0000)));
   peer.send(headers(1, download), frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.from("a"))));

@@ -24,7 +24,7 @@ function read(chunks: readonly Buffer[]): Buffer[] {
 
 const whole = Buffer.concat(SENT);
 
-t.test("frames are the same however the bytes arrive", async (t) => {
+t.test("frames are the same whatever the size of the chunks", async (t) => {
   t.same(read([whole]), SENT);
   for (const size of [1, 2, 7, 8, 9, 10, 100, 5_000]) {
     const chunks = Array.from({ length: Math.ceil(whole.length / size) }, (_, index) =>
@@ -37,13 +37,13 @@ t.test("frames are the same however the bytes arrive", async (t) => {
   }
 });
 
-t.test("the bit above a stream's id is ignored", async (t) => {
+t.test("the reserved bit before a stream ID is ignored", async (t) => {
   const bytes = frame(FrameType.DATA, 0, 1);
   bytes[5] = 0x80;
   t.same(read([bytes]), [frame(FrameType.DATA, 0, 1)]);
 });
 
-t.test("a frame larger than allowed is refused by its header alone", async (t) => {
+t.test("a frame that is too large is refused when its header has arrived", async (t) => {
   const header = frame(FrameType.DATA, 0, 1, Buffer.alloc(16_385)).subarray(0, 9);
   t.throws(() => read([header]), { code: 0x6 });
   t.throws(() => read([header.subarray(0, 4), header.subarray(4)]), { code: 0x6 });

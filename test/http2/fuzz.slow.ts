@@ -1,5 +1,6 @@
-// Frames that nobody would send, in any order and cut anywhere, to either end of a connection. Whatever comes, the
-// connection answers the next PING or has ended; every call ends, exactly once; and nothing of it is left.
+// Random frames, in any order and in chunks of any size, to either end of a connection. Whatever
+// arrives, the connection responds to the next PING or has ended. Every call ends exactly once, and
+// nothing of the connection remains.
 
 import { connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
@@ -17,7 +18,10 @@ import { deferred } from "../support/deferred.js";
 import { CORPUS } from "./corpus.js";
 import { block, frame, message, RawPeer, REQUEST, RESPONSE, SETTINGS, uint32 } from "./peer.js";
 
-/** Sequences for each end; CI has time for so many, whoever looks for trouble sets more. */
+/**
+ * The number of sequences for each end. The default fits the time of CI; a search for errors can
+ * use more.
+ */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 150);
 
 const request = (endpoint: string) =>
@@ -43,7 +47,9 @@ const flags = fc.oneof(
   fc.integer({ min: 0, max: 255 }),
 );
 
-/** Mostly streams as a client opens them, so that sequences get somewhere. */
+/**
+ * Mostly stream IDs that a client opens, so that sequences reach the code behind the first checks.
+ */
 const streamId = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(0, 1, 3, 5, 7) }, fc.constantFrom(2, 9, 0x7fff_ffff));
 
 const type = fc.oneof(
@@ -55,7 +61,7 @@ const anyFrame = fc
   .tuple(type, flags, streamId, payload)
   .map(([type, flags, streamId, payload]) => frame(type, flags, streamId, payload));
 
-/** Bytes, and where to cut them into chunks. */
+/** The bytes of a sequence, and the size of its chunks. */
 const sequence = fc.record({
   bytes: fc.array(fc.oneof({ weight: 20, arbitrary: anyFrame }, fc.uint8Array({ maxLength: 30 })), { maxLength: 25 }),
   cut: fc.integer({ min: 1, max: 70_000 }),
@@ -63,7 +69,7 @@ const sequence = fc.record({
 
 type Sequence = { readonly bytes: readonly Uint8Array[]; readonly cut: number };
 
-/** Two ends of a connection. */
+/** The two ends of a TCP connection. */
 async function pair(): Promise<[near: Socket, far: Socket]> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -81,7 +87,7 @@ async function play(peer: RawPeer, { bytes, cut }: Sequence): Promise<void> {
   }
 }
 
-/** What is still unfinished is finished, so that the next frame is one. */
+/** Ends the peer's side, so that an incomplete frame ends too. */
 const closing = (peer: RawPeer) => peer.socket.end();
 
 async function serverSurvives(sequence: Sequence): Promise<void> {

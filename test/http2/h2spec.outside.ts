@@ -1,4 +1,5 @@
-// h2spec, the conformance suite for HTTP/2 servers, against ours. It needs Go, once, to be installed.
+// h2spec, the conformance suite for HTTP/2 servers, with Portico's server. Its installation needs
+// Go.
 import t from "tap";
 import { goProgram, run } from "../outside/tools.js";
 import { testService } from "../rpc/http2/interop/service.js";

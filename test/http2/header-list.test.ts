@@ -1,4 +1,4 @@
-// Lists that RFC 9113, sections 8.2 and 8.3, calls malformed.
+// Header lists that are malformed by RFC 9113, sections 8.2 and 8.3.
 import t from "tap";
 import { isMalformed, type ReceivedField } from "../../src/http2/header-fields.js";
 import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";
@@ -33,11 +33,11 @@ const MALFORMED: [what: string, kind: "request" | "response" | "trailers", list:
 for (const [what, kind, list] of MALFORMED) {
   t.test(`a list with ${what} is malformed`, async (t) => {
     t.equal(isMalformed(list, kind), true);
-    t.equal(isMalformed(list, kind), true, "also when the same fields come again, out of a table");
+    t.equal(isMalformed(list, kind), true, "also when the same fields come again from a table");
   });
 }
 
-t.test("a list that keeps to the rules is not malformed", async (t) => {
+t.test("a list that follows the rules is not malformed", async (t) => {
   t.equal(isMalformed(fields(...GET, ["te", "trailers"], ["a", ""]), "request"), false);
   t.equal(isMalformed(fields([":status", "200"]), "response"), false);
   t.equal(isMalformed([], "trailers"), false);

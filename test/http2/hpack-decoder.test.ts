@@ -7,7 +7,10 @@ const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex
 const decode = (decoder: HpackDecoder, bytes: Buffer): string[] =>
   decoder.decode(bytes, 0, bytes.length).fields.map(({ name, value }) => `${name}: ${value}`);
 
-/** A change of the table's size to 256 bytes, as sections C.5 and C.6 have it by a setting. */
+/**
+ * A change of the table's size to 256 bytes. Sections C.5 and C.6 set this size by a setting
+ * instead.
+ */
 const TABLE_256 = "3fe101";
 
 const DATES = ["date: Mon, 21 Oct 2013 20:13:21 GMT", "date: Mon, 21 Oct 2013 20:13:22 GMT"] as const;
@@ -26,7 +29,7 @@ const RESPONSES = [
   [":status: 200", "cache-control: private", DATES[1], LOCATION, "content-encoding: gzip", COOKIE],
 ];
 
-/** RFC 7541, Appendix C: the blocks of one connection each, and their lists. */
+/** RFC 7541, Appendix C: each example has the blocks of one connection, and their header lists. */
 const EXAMPLES: [section: string, blocks: string[], lists: readonly (readonly string[])[]][] = [
   ["C.2.1", ["400a637573746f6d2d6b65790d637573746f6d2d686561646572"], [["custom-key: custom-header"]]],
   ["C.2.2", ["040c2f73616d706c652f70617468"], [[":path: /sample/path"]]],
@@ -89,11 +92,11 @@ const MALFORMED: [what: string, bytes: string][] = [
   ["an index beyond both tables", "be"],
   ["a field that ends within its name", "400a6375"],
   ["a field without a value", "400161"],
-  ["a number without its end", "ff"],
-  ["a number too large", "ffffffffffffff0f"],
+  ["an incomplete integer", "ff"],
+  ["an integer that is too large", "ffffffffffffff0f"],
   ["a string of many gigabytes", "007fffffffff07"],
-  ["a table larger than allowed", "3fe21f"],
-  ["a change of the table after a field", "8220"],
+  ["a table that is larger than allowed", "3fe21f"],
+  ["a table size update after a field", "8220"],
   ["Huffman padding of eight bits", "000161821fff"],
   ["Huffman padding of zeros", "0001618118"],
   ["the end-of-string symbol", "00016184ffffffff"],
@@ -107,7 +110,7 @@ for (const [what, bytes] of MALFORMED) {
 
 t.test("accepts the default table size from the first block on", async (t) => {
   const decoder = new HpackDecoder(1_000_000, HEADER_NAMES);
-  // 70 fields of 3 + 24 + 32 bytes: the 69 newest fit into 4096 bytes.
+  // Each of the 70 fields has 3 + 24 + 32 bytes: the 69 newest fit into 4096 bytes.
   const field = (index: number) => `k${String(index).padStart(2, "0")}: ${"v".repeat(24)}`;
   for (let index = 0; index < 70; index++) {
     const name = Buffer.from(`k${String(index).padStart(2, "0")}`).toString("hex");
@@ -115,10 +118,10 @@ t.test("accepts the default table size from the first block on", async (t) => {
   }
   t.same(decode(decoder, hex("be")), [field(69)], "the newest");
   t.same(decode(decoder, hex("ff03")), [field(1)], "the oldest that fits: index 130");
-  t.throws(() => decode(decoder, hex("ff04")), "the one before was thrown out");
+  t.throws(() => decode(decoder, hex("ff04")), "the one before was evicted");
 });
 
-t.test("a field larger than the table empties it", async (t) => {
+t.test("a field that is larger than the table empties it", async (t) => {
   const decoder = new HpackDecoder(16_384, HEADER_NAMES);
   decode(decoder, hex("400161016240016301 64".replace(" ", "")));
   t.same(decode(decoder, hex("be")), ["c: d"]);
@@ -133,7 +136,7 @@ t.test("a list that is too large is still added to the table", async (t) => {
   t.equal(tooLarge, true);
   t.same(fields, []);
   t.same(decode(decoder, hex("be")), ["b: c"]);
-  // A block of 32 bytes that stands for 32 fields: what counts is the list.
+  // A block of 32 bytes that expands to 32 fields: the size of the list counts.
   const bomb = hex("be".repeat(32));
   t.equal(decoder.decode(bomb, 0, bomb.length).tooLarge, true);
 });

@@ -6,7 +6,7 @@ import { OutputBuffer } from "../../src/http2/output.js";
 import type { HeaderField } from "../../src/http2/static-table.js";
 import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";
 
-/** Writes a block and gives its bytes. */
+/** Writes a block and returns its bytes. */
 function write(encoder: HpackEncoder, fill: (output: OutputBuffer) => void): Buffer {
   const output = new OutputBuffer();
   output.reserve(100_000);
@@ -16,7 +16,7 @@ function write(encoder: HpackEncoder, fill: (output: OutputBuffer) => void): Buf
   return Buffer.from(output.buffer.subarray(start, output.at));
 }
 
-/** The fields of a block. */
+/** Decodes the fields of a block. */
 function read(decoder: HpackDecoder, bytes: Buffer): HeaderField[] {
   return decoder.decode(bytes, 0, bytes.length).fields.map(({ name, value }) => ({ name, value }));
 }
@@ -27,7 +27,7 @@ const REQUEST: HeaderField[] = [
   { name: "te", value: "trailers" },
 ];
 
-t.test("a list that comes again is an index for each field", async (t) => {
+t.test("a repeated list has one index for each field", async (t) => {
   const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   const decoder = new HpackDecoder(16_384, HEADER_NAMES);
   const sizes = [1, 2, 3].map(() => {
@@ -38,10 +38,10 @@ t.test("a list that comes again is an index for each field", async (t) => {
   t.same(sizes.slice(1), [3, 3]);
 });
 
-t.test("a field of one request is never added to the table", async (t) => {
+t.test("a field whose value belongs to one request is never added to the table", async (t) => {
   const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   const bytes = write(encoder, (output) => encoder.field(output, "authorization", "Bearer secret"));
-  // Section 6.2.3: never indexed, with the name's static index 23.
+  // Section 6.2.3: never indexed, with the static index 23 for the name.
   t.same(bytes.subarray(0, 2), Buffer.from([0x1f, 8]));
   t.same(
     write(encoder, (output) => encoder.field(output, "authorization", "Bearer secret")),
@@ -58,7 +58,7 @@ t.test("a name that nearly every request has is added once, with its first value
     return bytes.length - value.length;
   });
   t.same(sizes, [1 + 1 + "x-request-id".length + 1, 3, 3], "then by its index");
-  // Section 6.2.3: never indexed, by the newest entry, which is 62.
+  // Section 6.2.3: never indexed. The name has the index of the newest entry, 62.
   t.same(
     write(encoder, (output) => encoder.field(output, "x-request-id", "")),
     Buffer.from([0x1f, 62 - 15, 0]),
@@ -66,7 +66,7 @@ t.test("a name that nearly every request has is added once, with its first value
 });
 
 t.test(
-  "any other name is told each time: only with a value could it be told once, and that may be a secret",
+  "any other name is written each time: the table could store it only with a value, which may be secret",
   async (t) => {
     const encoder = new HpackEncoder(HEADER_NAMES.indexed);
     const first = write(encoder, (output) => encoder.field(output, "x-portico-gateway", "secret"));
@@ -78,7 +78,7 @@ t.test(
   },
 );
 
-t.test("a smaller table size is announced at the beginning of the next block, and used from then on", async (t) => {
+t.test("a smaller table size is announced at the beginning of the next block, and applies from then on", async (t) => {
   const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   write(encoder, (output) => encoder.list(output, "request", REQUEST));
   encoder.setTableSize(0);
@@ -90,7 +90,7 @@ t.test("a smaller table size is announced at the beginning of the next block, an
   t.same(grown.subarray(0, 3), Buffer.from([0x20, 0x3f, 0x45]), "0 empties it, then 100");
 });
 
-t.test("a table larger than the default is not used", async (t) => {
+t.test("the table never exceeds the default size", async (t) => {
   const encoder = new HpackEncoder(HEADER_NAMES.indexed);
   encoder.setTableSize(1_000_000);
   t.same(
@@ -99,9 +99,9 @@ t.test("a table larger than the default is not used", async (t) => {
   );
 });
 
-t.test("the decoder reads any fields as they were encoded", async (t) => {
+t.test("the decoder reads any fields that the encoder writes", async (t) => {
   const any = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) });
-  // Few, so that some come again.
+  // The constants are few, so that some values repeat.
   const ascii = fc.oneof(any, fc.constantFrom("a", "b"));
   const name = fc.oneof(
     fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/),

@@ -1,4 +1,5 @@
-// A server leaves connections without calls (GOAWAY after its idle time); what the channel to it does then.
+// A server ends a connection without calls by GOAWAY after its idle time. These tests show what the
+// channel does then.
 
 import { connect as connectTcp, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
@@ -15,7 +16,7 @@ const IDLE = 50;
 const ask = async (channel: Http2Channel): Promise<string> =>
   `${await unary(channel, RawService.one, Buffer.from("a"))}`;
 
-/** A channel to a server with a short idle time, through a port that counts connections. */
+/** A channel to a server with a short idle time, through a proxy that counts connections. */
 async function open(t: Test): Promise<{ channel: Http2Channel; connections: () => number }> {
   const limits = { ...LIMITS, keepAlive: IDLE };
   const service = rawService({ one: (request) => request });
@@ -38,7 +39,7 @@ async function open(t: Test): Promise<{ channel: Http2Channel; connections: () =
 
 for (const used of [false, true]) {
   t.test(
-    `a connection that was ${used ? "used" : "never used"} and is let go: the next call makes a new one`,
+    `after an idle connection that was ${used ? "used" : "never used"} has ended, the next call opens a new one`,
     async (t) => {
       const { channel, connections } = await open(t);
       await until(() => connections() > 0);
@@ -47,12 +48,12 @@ for (const used of [false, true]) {
         await until(() => channel.state === "idle");
         const made = connections();
         await new Promise((resolve) => setTimeout(resolve, 4 * IDLE));
-        t.equal(channel.state, "idle", "none is made while nobody calls");
+        t.equal(channel.state, "idle", "none is opened without a call");
         t.equal(connections(), made);
         if (!used) continue;
         t.equal(await ask(channel), "a");
-        // More than one where a busy machine lets the first go before the call is sent.
-        t.ok(connections() > made, "one is made for the next call");
+        // On a busy computer the first may end before the call is sent; then there are more.
+        t.ok(connections() > made, "one is opened for the next call");
       }
       t.equal(await ask(channel), "a");
     },

@@ -1,5 +1,6 @@
-// A call that has ended is collected with the young objects, also after everything has been collected once: nothing that
-// is itself forgotten refers to what came after it. A Map of streams did, and then all calls lived until the next time.
+// A call that has ended is freed by a collection of the young generation, even after a full
+// collection. So no dead object in the old generation may refer to later objects. A Map of streams
+// did that, and kept all later calls in memory until the next full collection.
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
@@ -9,11 +10,11 @@ import { RawService, rawService } from "../rpc/raw-service.js";
 import { dispatcherOf } from "../rpc/serve.js";
 import { channelTo, listenHttp2 } from "./serve.js";
 
-/** Calls at a time: more than a connection takes, so that some wait. */
-const AT_A_TIME = 130;
+/** Concurrent calls: more than a connection allows, so that some wait. */
+const CONCURRENT = 130;
 const CALLS = 40_000;
-/** Bytes of a call: 90 were measured, and 1,300 with a Map. */
-const MOST = 400;
+/** Maximum bytes that a call may leave: 90 were measured, and 1,300 with a Map. */
+const MAX_BYTES_LEFT = 400;
 const MESSAGE = Buffer.from("hello");
 
 setFlagsFromString("--expose-gc");
@@ -26,17 +27,18 @@ async function call(channel: Channel, times: number): Promise<void> {
     while (left-- > 0)
       await unary(channel, RawService.one, MESSAGE, { deadlineMonotonicMs: performance.now() + 60_000 });
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, caller));
+  await Promise.all(Array.from({ length: CONCURRENT }, caller));
 }
 
 function oldBytes(): number {
   return getHeapSpaceStatistics().find((space) => space.space_name === "old_space")!.space_used_size;
 }
 
-/** What each call leaves among the old objects, in bytes. */
+/** The bytes that each call leaves in the old generation. */
 async function leftBy(channel: Channel): Promise<number> {
   await call(channel, CALLS);
-  // Twice while calls are under way, so that whatever holds them is old.
+  // A full collection runs twice while calls are open, so that everything that refers to them is in
+  // the old generation.
   const running = call(channel, CALLS / 4);
   for (let turn = 0; turn < 2; turn++) {
     await call(channel, 500);
@@ -50,7 +52,7 @@ async function leftBy(channel: Channel): Promise<number> {
 
 async function check(t: Test, channel: Channel): Promise<void> {
   const left = await leftBy(channel);
-  t.ok(left < MOST, `${Math.round(left)} bytes a call`);
+  t.ok(left < MAX_BYTES_LEFT, `${Math.round(left)} bytes a call`);
 }
 
 t.test("over HTTP/2", async (t) => {

@@ -1,4 +1,4 @@
-/** A peer made of bare frames, for what no well-behaved peer would do. */
+/** A peer that sends single frames, for situations that a well-behaved peer never causes. */
 import { connect, createServer, type Socket } from "node:net";
 import type { Test } from "tap";
 import type { Address } from "../../src/address/address.js";
@@ -107,7 +107,10 @@ export class RawPeer {
     this.socket.write(Buffer.concat(bytes));
   }
 
-  /** The next frame that is as wanted, seen or to come; undefined where the connection ended without one. */
+  /**
+   * The next frame that satisfies `wanted`, received before or later; undefined when the connection
+   * ends without one.
+   */
   async next(wanted: (frame: Frame) => boolean): Promise<Frame | undefined> {
     for (;;) {
       const index = this.frames.findIndex(wanted);
@@ -121,13 +124,13 @@ export class RawPeer {
     while (!this.closed) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** The fields of a HEADERS frame, which must be read in order. */
+  /** The fields of a HEADERS frame. HEADERS frames must be read in order. */
   fields({ payload }: Frame): Record<string, string> {
     const { fields } = this.#decoder.decode(payload, 0, payload.length);
     return Object.fromEntries(fields.map(({ name, value }) => [name, value]));
   }
 
-  /** Whether the peer is still there and answers. */
+  /** Whether the peer is connected and responds to a PING. */
   async answersPing(): Promise<boolean> {
     const mark = Buffer.alloc(8, ++this.#pings);
     this.send(frame(FrameType.PING, 0, 0, mark));
@@ -143,7 +146,7 @@ export class RawPeer {
   }
 }
 
-/** A client that has introduced itself. */
+/** A raw client that is connected and has exchanged SETTINGS. */
 export async function rawClient(t: Test, { host, port }: Address): Promise<RawPeer> {
   const socket = connect(port, host);
   t.teardown(() => socket.destroy());
@@ -154,7 +157,7 @@ export async function rawClient(t: Test, { host, port }: Address): Promise<RawPe
   return peer;
 }
 
-/** A server whose connections a test speaks for, one after the other. */
+/** A raw server. `next` returns its connections one after another; the test sends their frames. */
 export async function rawServer(t: Test): Promise<{ address: Address; next(): Promise<RawPeer> }> {
   const arrived: RawPeer[] = [];
   let waiting: (() => void) | undefined;

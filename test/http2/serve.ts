@@ -1,4 +1,4 @@
-/** Ways to serve, and to call, over our own HTTP/2 in a test. */
+/** Helpers that serve and call over Portico's HTTP/2 in a test. */
 import type { Test } from "tap";
 import type { GrpcTarget } from "../../src/address/address.js";
 import type { Dispatcher } from "../../src/rpc/dispatch.js";
@@ -8,7 +8,7 @@ import type { GrpcServer } from "../../src/rpc/transport.js";
 import { MAX_BODY } from "../contract/channel.js";
 import { LIMITS } from "../rpc/serve.js";
 
-/** Serves on a free port; ends with the test. */
+/** Serves on a free port until the test ends. */
 export async function listenHttp2(
   t: Test,
   dispatcher: Dispatcher,
@@ -19,7 +19,7 @@ export async function listenHttp2(
   return server;
 }
 
-/** A channel that ends with the test. */
+/** A channel that is closed when the test ends. */
 export function channelTo(
   t: Test,
   address: GrpcTarget,

@@ -1,4 +1,4 @@
-// A response is complete, and its client does not read it: nothing waits for that for ever.
+// A response is complete, and its client does not read it: the server does not wait forever.
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { ErrorCode } from "../../src/http2/errors.js";
@@ -12,7 +12,10 @@ import { frame, headers, isType, message, RawPeer, REQUEST, SETTINGS, uint32 } f
 const STALL = 400;
 const STALL_CHECK = 10;
 
-/** A client of a service whose answers are larger than a window, and the connection that serves it. */
+/**
+ * A client of a service whose responses are larger than a window, and the connection that serves
+ * it.
+ */
 async function open(t: Test, budget = new MemoryBudget(), method = "One", stallCheck = STALL_CHECK) {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -42,7 +45,7 @@ async function open(t: Test, budget = new MemoryBudget(), method = "One", stallC
   return { connection, peer };
 }
 
-t.test("the stream of a response that is not read is reset, and the connection goes on", async (t) => {
+t.test("the stream of a response that is not read is reset, and the connection stays open", async (t) => {
   const { connection, peer } = await open(t);
   t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
   t.equal(connection.streams.size, 0);
@@ -63,7 +66,7 @@ t.test("a client that reads slowly gets the whole response", async (t) => {
   t.equal(last?.type, FrameType.HEADERS, "the trailers");
 });
 
-t.test("an open stream of which the client reads nothing at 30 checks is reset", async (t) => {
+t.test("an open stream is reset when the client has read nothing at 30 checks", async (t) => {
   const start = performance.now();
   const { connection, peer } = await open(t, new MemoryBudget(), "Download");
   t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
@@ -71,7 +74,7 @@ t.test("an open stream of which the client reads nothing at 30 checks is reset",
   t.equal(connection.streams.size, 0);
 });
 
-t.test("while memory is short an open stream that is not read is reset at the first check", async (t) => {
+t.test("while memory is short, an open stream that is not read is reset at the first check", async (t) => {
   const budget = new MemoryBudget({ limit: 10_000_000 });
   t.ok(budget.openUpstream().tryReserve(4_999_000));
   for (const address of ["a", "b", "c"]) t.ok(budget.open(address).tryReserve(16_000));
@@ -80,7 +83,7 @@ t.test("while memory is short an open stream that is not read is reset at the fi
   t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
 });
 
-t.test("the stream of an HTTP error that is not read is reset", async (t) => {
+t.test("the stream of an HTTP error response that is not read is reset", async (t) => {
   const { peer } = await open(t);
   const fields = REQUEST.map(([name, value]) => [name, name === ":method" ? "GET" : value] as const);
   peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0])));

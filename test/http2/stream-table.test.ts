@@ -5,8 +5,9 @@ import { StreamTable } from "../../src/http2/stream-table.js";
 
 const stream = (id: number): Stream => ({ id }) as Stream;
 
-t.test("the table holds what a Map would, whatever is opened and ended", async (t) => {
-  // Streams are opened one after the other and end in any order: a number says how many from the first open one.
+t.test("the table contains the same streams as a Map, in whatever order they open and end", async (t) => {
+  // Streams are opened one after another and end in any order. A number selects the stream that
+  // ends, by its position among the open ones.
   const steps = fc.array(fc.oneof(fc.constant("open" as const), fc.nat(100)), { maxLength: 300, size: "max" });
   fc.assert(
     fc.property(steps, fc.nat(2 ** 30 - 1000), (steps, first) => {
@@ -32,7 +33,7 @@ t.test("the table holds what a Map would, whatever is opened and ended", async (
   t.pass("in 100 random sequences");
 });
 
-t.test("iteration covers streams that end meanwhile", async (t) => {
+t.test("iteration includes streams that end during the iteration", async (t) => {
   const table = new StreamTable();
   for (const id of [1, 3, 5]) table.add(stream(id));
   const told: number[] = [];

@@ -1,4 +1,4 @@
-// Streams of a connection write in turns: a large answer does not hold up the small ones.
+// Streams of a connection write in turns: a large response does not delay small ones.
 import t from "tap";
 import { Flag, FrameType } from "../../src/http2/frames.js";
 import { rawService } from "../rpc/raw-service.js";
@@ -6,7 +6,7 @@ import { dispatcherOf } from "../rpc/serve.js";
 import { frame, headers, message, REQUEST, rawClient, uint32 } from "./peer.js";
 import { listenHttp2 } from "./serve.js";
 
-t.test("a small answer is sent before the rest of a large one", async (t) => {
+t.test("a small response is sent before the rest of a large one", async (t) => {
   const service = rawService({ one: (request) => Buffer.alloc(request[0] === 0x6c ? 4_000_000 : 1) });
   const peer = await rawClient(t, (await listenHttp2(t, dispatcherOf([service]))).address);
   const call = (id: number, request: string): Buffer[] => [

@@ -1,9 +1,12 @@
-/** The shipped age of connections, without waiting for it. */
+/** Runs out the default maximum age of connections without waiting for it. */
 import type { Test } from "tap";
 
 const MINUTE = 60_000;
 
-/** What is to happen about 30 minutes after it is set, as far as it is set before the test ends; to be called at will. */
+/**
+ * Collects the timers of about 30 minutes that are set from now until the end of the test. The test
+ * may call their functions at any time.
+ */
 export function collectHalfHours(t: Test): (() => void)[] {
   const acts: (() => void)[] = [];
   const { setTimeout } = globalThis;

@@ -13,7 +13,7 @@ import { dispatcherOf, LIMITS, listen } from "./serve.js";
 
 const NEVER_SENT = { code: Code.UNAVAILABLE, message: "gone", details: [], trailers: [], neverSent: true };
 
-/** An instance that answers its own name. */
+/** An instance that responds with its own name. */
 function instance(name: string, endpoints: Partial<RawImplementation> = {}): Channel {
   const dispatcher = dispatcherOf([rawService({ one: () => Buffer.from(name), ...endpoints })]);
   return new InProcessChannel(dispatcher);
@@ -36,7 +36,7 @@ async function calls(channel: Channel, count: number): Promise<string> {
   return names;
 }
 
-t.test("calls go to the instances in turn", async (t) => {
+t.test("calls go to the instances in turn (round robin)", async (t) => {
   const balancer = balance(t, { a: instance("a"), b: instance("b"), c: instance("c") });
   t.equal(await calls(balancer, 7), "abcabca");
 });
@@ -47,7 +47,7 @@ t.test("without an instance, a call fails and names the service", async (t) => {
   await t.rejects(call(balancer), { code: Code.UNAVAILABLE, message: "no instance of raw is reachable" });
 });
 
-t.test("a call goes to another instance when one cannot be reached", async (t) => {
+t.test("a call goes to another instance when the first cannot be reached", async (t) => {
   const dead = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
   const live = new GrpcChannel((await listen(t, dispatcherOf([rawService({ one: () => Buffer.from("b") })]))).address);
   const balancer = balance(t, { dead, live });
@@ -55,7 +55,7 @@ t.test("a call goes to another instance when one cannot be reached", async (t) =
 });
 
 t.test(
-  "when none can be reached, the call fails with the service's name and no address, which is the operator's",
+  "when no instance can be reached, the error names the service, and only its cause names an address",
   async (t) => {
     const dead = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
     const balancer = balance(t, { dead });
@@ -64,7 +64,7 @@ t.test(
   },
 );
 
-t.test("an instance that comes back is called again", async (t) => {
+t.test("an instance that was not reachable is called again when it is", async (t) => {
   const port = await freePort();
   const balancer = balance(t, { late: new GrpcChannel({ host: "127.0.0.1", port }) });
   await t.rejects(call(balancer), { code: Code.UNAVAILABLE });
@@ -77,7 +77,7 @@ t.test("an instance that comes back is called again", async (t) => {
   t.equal(response, "late");
 });
 
-t.test("an instance that was unavailable is set aside, for a while", async (t) => {
+t.test("the balancer backs off for a while from an instance that was UNAVAILABLE", async (t) => {
   let broken = true;
   const sick = instance("a", {
     one() {
@@ -95,7 +95,7 @@ t.test("an instance that was unavailable is set aside, for a while", async (t) =
   t.match(names, /a$/, "and comes back by itself");
 });
 
-t.test("instances are tried although all are set aside", async (t) => {
+t.test("instances are tried even when the balancer has backed off from all of them", async (t) => {
   const sick = () =>
     instance("", {
       one() {
@@ -136,7 +136,7 @@ for (const [repeatable, outcome] of [
   });
 }
 
-t.test("an instance that was removed gets no new calls, and finishes those it has", async (t) => {
+t.test("an instance that was removed gets no new calls, and finishes its open ones", async (t) => {
   let response: (value: Buffer) => void = () => {};
   const { promise: reached, resolve: begun } = deferred();
   const leaving = instance("a", {
@@ -158,7 +158,7 @@ t.test("an instance that was removed gets no new calls, and finishes those it ha
 });
 
 t.test(
-  "the channel of an instance that was removed without calls is closed at once; one that stayed is not touched",
+  "the channel of a removed instance without calls is closed at once; other channels are not affected",
   async (t) => {
     const [a, b] = [instance("a"), instance("b")];
     const balancer = balance(t, { a, b });
@@ -169,7 +169,7 @@ t.test(
   },
 );
 
-t.test("a stream whose instance cannot be reached begins at another, with the message that was sent", async (t) => {
+t.test("a stream whose instance cannot be reached begins at another one, with the message that was sent", async (t) => {
   const dead = new GrpcChannel({ host: "127.0.0.1", port: await freePort() });
   const live = instance("b", {
     async *chat(requests) {
@@ -190,8 +190,9 @@ t.test("a stream whose instance cannot be reached begins at another, with the me
   }
 });
 
-t.test("a caller that waits for an instance which then fails may go on at the next", async (t) => {
-  // No channel of ours asks to wait for room and then turns out never to have left: this one does.
+t.test("a caller that waits for an instance can continue at the next one when the first fails", async (t) => {
+  // No real channel asks the caller to wait and then reports that the call was never sent. This one
+  // does.
   const gone: Channel = {
     state: "ready",
     open(_start, listener) {
@@ -217,7 +218,7 @@ t.test("a caller that waits for an instance which then fails may go on at the ne
   t.same(heard, ["first"]);
 });
 
-t.test("after closing, every channel is closed and calls are refused", async (t) => {
+t.test("after close, every channel is closed and calls are refused", async (t) => {
   const a = instance("a");
   const balancer = balance(t, { a });
   balancer.close();
@@ -226,5 +227,5 @@ t.test("after closing, every channel is closed and calls are refused", async (t)
   await t.rejects(call(balancer), { code: Code.UNAVAILABLE });
   const late = instance("b");
   balancer.update(new Map([["b", late]]));
-  t.equal(late.state, "closed", "and so is what comes later");
+  t.equal(late.state, "closed", "a channel that comes later is closed too");
 });

@@ -1,18 +1,21 @@
-// A call ends at its deadline: not before, and not more than 16 ms after it.
+// A call ends at its deadline: never earlier, and at most 16 ms later.
 import { mock } from "node:test";
 import t from "tap";
 import { Deadlines, type Expiring } from "../../src/rpc/open-calls.js";
 import { replaceClock } from "../support/clock.js";
 
 const SLOT = 16;
-/** Not at the beginning of a slot, nor at the end. */
+/** Neither at the beginning of a slot nor at its end. */
 const NOW = 1_000_003;
 
 mock.timers.enable({ apis: ["setTimeout", "Date"], now: NOW });
 t.teardown(() => mock.timers.reset());
 replaceClock(t, performance, Date.now);
 
-/** A call that ends so many milliseconds from now; `ended` tells after how many it did. */
+/**
+ * A call whose deadline is `after` milliseconds from now. `ended` is the number of milliseconds
+ * after which it ended.
+ */
 class Waiting implements Expiring {
   index = -1;
   ended: number | undefined;
@@ -37,10 +40,10 @@ function tick(milliseconds: number): void {
 t.beforeEach(() => mock.timers.setTime(NOW));
 
 const orders: [title: string, deadlines: readonly number[]][] = [
-  ["one", [20]],
-  ["the later first", [90, 50, 30, 5]],
-  ["the earlier first", [5, 30, 50, 90]],
-  ["close to each other", [40, 41, 39, 55, 56]],
+  ["one deadline", [20]],
+  ["several deadlines, the latest added first", [90, 50, 30, 5]],
+  ["several deadlines, the earliest added first", [5, 30, 50, 90]],
+  ["deadlines that are close to each other", [40, 41, 39, 55, 56]],
 ];
 for (const [title, times] of orders) {
   t.test(title, async (t) => {
@@ -55,7 +58,7 @@ for (const [title, times] of orders) {
   });
 }
 
-t.test("a call that has ended is not ended again, and others are not affected", async (t) => {
+t.test("a call that has ended does not expire, and other calls do", async (t) => {
   const deadlines = new Deadlines();
   const [over, other] = [new Waiting(20), new Waiting(60)];
   for (const call of [over, other]) deadlines.add(call);
@@ -65,7 +68,7 @@ t.test("a call that has ended is not ended again, and others are not affected", 
   t.ok(other.ended! >= 60 && other.ended! <= 60 + SLOT);
 });
 
-t.test("a call that the end of another one removes is not ended as well", async (t) => {
+t.test("a call that the expiry of another call removes does not expire", async (t) => {
   const deadlines = new Deadlines();
   const second = new Waiting(20);
   const first = new Waiting(20, () => deadlines.delete(second));
@@ -75,7 +78,7 @@ t.test("a call that the end of another one removes is not ended as well", async 
   t.equal(second.ended, undefined);
 });
 
-t.test("after closing no deadline fires", async (t) => {
+t.test("after close, no call expires", async (t) => {
   const deadlines = new Deadlines();
   const call = new Waiting(20);
   deadlines.add(call);

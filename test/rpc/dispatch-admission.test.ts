@@ -1,4 +1,4 @@
-// Who is let in, and what the endpoint is told of it.
+// Which callers are admitted, and what the endpoint learns about them.
 import t from "tap";
 import { SYSTEM } from "../../src/call/admission.js";
 import type { Caller } from "../../src/call/caller.js";
@@ -14,7 +14,10 @@ import { caller, TableGuard } from "./table-guard.js";
 const ada = caller("ada");
 const TOKEN = "pta_1";
 
-/** A guard that knows Ada's token and gateways', and keeps nobody out but of `one`. */
+/**
+ * A guard that knows the tokens of Ada and of gateways. It refuses nothing, except when `close` is
+ * called for an endpoint.
+ */
 function guardOf(): TableGuard {
   const guard = new TableGuard();
   guard.callers.set(TOKEN, ada);
@@ -23,7 +26,7 @@ function guardOf(): TableGuard {
   return guard;
 }
 
-/** Calls `one`, and gives what the endpoint was told. */
+/** Calls `one` and returns the context that the endpoint got. */
 async function contextOf(options: CallOptions, guard = guardOf()): Promise<Context> {
   let context: Context | undefined;
   const service = rawService({
@@ -40,18 +43,18 @@ async function contextOf(options: CallOptions, guard = guardOf()): Promise<Conte
 const AUTHORIZATIONS: [what: string, metadata: Metadata, expected: Caller | undefined | Code][] = [
   ["no token", [], undefined],
   ["a token", [["authorization", `Bearer ${TOKEN}`]], ada],
-  ["the scheme in another case (RFC 9110, section 11.1)", [["authorization", `bEARER ${TOKEN}`]], ada],
+  ["the scheme in mixed case (RFC 9110, section 11.1)", [["authorization", `bEARER ${TOKEN}`]], ada],
   ["an unknown token", [["authorization", "Bearer pta_2"]], undefined],
   ["another scheme", [["authorization", `Basic ${TOKEN}`]], undefined],
-  ["a bare token", [["authorization", TOKEN]], undefined],
+  ["a token without a scheme", [["authorization", TOKEN]], undefined],
   ["two spaces (RFC 9110, section 11.4)", [["authorization", `Bearer  ${TOKEN}`]], ada],
   ["a tab before the token", [["authorization", `Bearer \t${TOKEN}`]], undefined],
-  ["something after the token", [["authorization", `Bearer ${TOKEN} x`]], undefined],
+  ["more text after the token", [["authorization", `Bearer ${TOKEN} x`]], undefined],
   ["two tokens in one entry", [["authorization", `Bearer ${TOKEN}, Bearer ${TOKEN}`]], undefined],
   ["a token as bytes", [["authorization", Buffer.from(`Bearer ${TOKEN}`)]], undefined],
   ["a token under another name", [["x-authorization", `Bearer ${TOKEN}`]], undefined],
   [
-    "two entries, even of one token",
+    "two entries, even with the same token",
     [
       ["authorization", `Bearer ${TOKEN}`],
       ["authorization", `Bearer ${TOKEN}`],
@@ -62,7 +65,7 @@ const AUTHORIZATIONS: [what: string, metadata: Metadata, expected: Caller | unde
 
 for (const later of [false, true]) {
   for (const [what, metadata, expected] of AUTHORIZATIONS) {
-    t.test(`${what}, guard answers ${later ? "later" : "at once"}`, async (t) => {
+    t.test(`${what}, guard decides ${later ? "later" : "at once"}`, async (t) => {
       const guard = guardOf();
       guard.later = later;
       if (typeof expected === "number") await t.rejects(contextOf({ metadata }, guard), { code: expected });
@@ -70,7 +73,7 @@ for (const later of [false, true]) {
     });
   }
 
-  t.test(`a refused caller gets the guard's status, guard answers ${later ? "later" : "at once"}`, async (t) => {
+  t.test(`a refused caller gets the guard's status, guard decides ${later ? "later" : "at once"}`, async (t) => {
     const guard = guardOf();
     guard.later = later;
     guard.close("raw:Raw.One");
@@ -112,7 +115,11 @@ t.test("a call in process with an admission is not admitted again", async (t) =>
   const admission = { endpoint, caller: ada, namespace: "blue" };
   t.match(await contextOf({ admission }, guard), { caller: ada, namespace: "blue", system: false });
   const other = { ...admission, endpoint: { ...endpoint, resource: "service:other:Raw.One" } };
-  await t.rejects(contextOf({ admission: other }, guard), { code: Code.INTERNAL }, "but for its own resource only");
+  await t.rejects(
+    contextOf({ admission: other }, guard),
+    { code: Code.INTERNAL },
+    "an admission is valid only for its own resource",
+  );
 });
 
 t.test("this process itself is admitted everywhere", async (t) => {
@@ -122,28 +129,28 @@ t.test("this process itself is admitted everywhere", async (t) => {
 });
 
 const FORWARDED: [what: string, metadata: Metadata, address: string][] = [
-  ["nobody says", [], "in-process"],
-  ["the client itself says", [["x-portico-client-address", "192.0.2.1"]], "in-process"],
+  ["stated by no one", [], "in-process"],
+  ["stated by the client itself", [["x-portico-client-address", "192.0.2.1"]], "in-process"],
   [
-    "who shows a signed context says",
+    "stated by a caller with a caller assertion",
     [
       ["x-portico-context", "signed"],
       ["x-portico-client-address", "192.0.2.1"],
     ],
     "192.0.2.1",
   ],
-  ["who shows a signed context does not say", [["x-portico-context", "signed"]], "in-process"],
+  ["not stated by a caller with a caller assertion", [["x-portico-context", "signed"]], "in-process"],
   [
-    "an enrolled gateway says",
+    "stated by an enrolled gateway",
     [
       ["x-portico-gateway", "pte_gateway"],
       ["x-portico-client-address", "192.0.2.1"],
     ],
     "192.0.2.1",
   ],
-  ["an enrolled gateway does not say", [["x-portico-gateway", "pte_gateway"]], "in-process"],
+  ["not stated by an enrolled gateway", [["x-portico-gateway", "pte_gateway"]], "in-process"],
   [
-    "another enrolled service says",
+    "stated by another enrolled service",
     [
       ["x-portico-gateway", "pte_helloworld"],
       ["x-portico-client-address", "192.0.2.1"],
@@ -151,7 +158,7 @@ const FORWARDED: [what: string, metadata: Metadata, address: string][] = [
     "in-process",
   ],
   [
-    "an account says",
+    "stated by an account",
     [
       ["x-portico-gateway", TOKEN],
       ["x-portico-client-address", "192.0.2.1"],
@@ -159,7 +166,7 @@ const FORWARDED: [what: string, metadata: Metadata, address: string][] = [
     "in-process",
   ],
   [
-    "someone with a token that is none says",
+    "stated by a caller with an unknown token",
     [
       ["x-portico-gateway", "pte_unknown"],
       ["x-portico-client-address", "192.0.2.1"],
@@ -172,11 +179,11 @@ for (const [who, metadata, address] of FORWARDED) {
   t.test(`client address: ${who}`, async (t) => t.equal((await contextOf({ metadata })).clientAddress, address));
 }
 
-t.test("client address: the one that this process gives", async (t) => {
+t.test("client address: stated by this process itself", async (t) => {
   t.equal((await contextOf({ clientAddress: "192.0.2.7" })).clientAddress, "192.0.2.7");
 });
 
-t.test("a guard that throws an unexpected error admits nobody", async (t) => {
+t.test("a guard that throws an unexpected error admits no caller", async (t) => {
   const guard = guardOf();
   guard.admit = () => {
     throw new TypeError("broken");

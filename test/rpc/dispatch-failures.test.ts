@@ -1,4 +1,4 @@
-// What goes wrong in a call, and what the caller and the log are told of it.
+// Failures of calls, and how they are reported to the caller and in the log.
 
 import { pino } from "pino";
 import t from "tap";
@@ -23,11 +23,11 @@ const secret = (): never => {
 };
 
 const FAILURES: [what: string, endpoints: Partial<RawImplementation>, method: keyof typeof RawService][] = [
-  ["one throws", { one: secret }, "one"],
-  ["one rejects", { one: async () => secret() }, "one"],
-  ["one throws nothing", { one: () => Promise.reject(undefined) }, "one"],
+  ["a unary endpoint throws", { one: secret }, "one"],
+  ["a unary endpoint rejects", { one: async () => secret() }, "one"],
+  ["a unary endpoint rejects with undefined", { one: () => Promise.reject(undefined) }, "one"],
   [
-    "one throws OK",
+    "a unary endpoint throws a StatusError with the code OK",
     {
       one: () => {
         throw new StatusError(Code.OK, "fine");
@@ -35,19 +35,19 @@ const FAILURES: [what: string, endpoints: Partial<RawImplementation>, method: ke
     },
     "one",
   ],
-  ["one answers what is no message", { one: () => undefined as never }, "one"],
+  ["a unary endpoint returns undefined instead of a message", { one: () => undefined as never }, "one"],
   [
     "a stream throws",
     {
-      // biome-ignore lint/correctness/useYield: that it fails before is the point
+      // biome-ignore lint/correctness/useYield: this generator must fail before its first yield
       async *download() {
         secret();
       },
     },
     "download",
   ],
-  ["a stream is none", { download: () => undefined as never }, "download"],
-  ["reading requests throws", { upload: async () => secret() }, "upload"],
+  ["a streaming endpoint returns undefined instead of an iterable", { download: () => undefined as never }, "download"],
+  ["an endpoint that reads requests throws", { upload: async () => secret() }, "upload"],
 ];
 
 for (const [what, endpoints, method] of FAILURES) {
@@ -73,7 +73,7 @@ t.test("a StatusError that an endpoint throws is not logged", async (t) => {
   t.same(lines, []);
 });
 
-t.test("a malformed request is INVALID_ARGUMENT", async (t) => {
+t.test("a malformed request ends with INVALID_ARGUMENT", async (t) => {
   const message = /^the request to raw:Raw\.\w+ is not a raw\.Bytes$/;
   const { channel, lines } = serve({
     one: (request) => request,
@@ -113,7 +113,7 @@ t.test("an endpoint that fails in its `finally` block is logged", async (t) => {
   t.match(JSON.parse(lines[0] ?? ""), { msg: "an endpoint failed at cleaning up", err: { message: "secret" } });
 });
 
-t.test("a unary call without a deadline gets one", async (t) => {
+t.test("a unary call without a deadline gets one, and a late deadline is limited", async (t) => {
   stayAlive(t);
   const limits = { ...LIMITS, callTime: 30, maxCallTime: 60 };
   const { channel } = serve({ one: () => new Promise<never>(() => {}) }, limits);
@@ -134,7 +134,7 @@ t.test("a unary call without a deadline gets one", async (t) => {
   }
 });
 
-t.test("services that cannot be served are refused at construction", async (t) => {
+t.test("services that cannot be served are rejected by the constructor", async (t) => {
   const build =
     (...services: Parameters<typeof dispatcherOf>[0]) =>
     () =>
@@ -150,7 +150,7 @@ t.test("services that cannot be served are refused at construction", async (t) =
   t.throws(build({ ...raw, parts: [unknown] }), { message: "service raw: no descriptor of /raw.Raw/Unknown" });
 });
 
-t.test("a unary call that is answered synchronously costs no promise, timer or controller", async (t) => {
+t.test("a unary call with a synchronous result creates no promise, timer or AbortController", async (t) => {
   const { createHook } = await import("node:async_hooks");
   const guard = new TableGuard();
   const dispatcher = new Dispatcher({
@@ -172,7 +172,7 @@ t.test("a unary call that is answered synchronously costs no promise, timer or c
       call.end();
       hook.disable();
     });
-  await call(() => {}); // There is one timer for all calls, which the first one sets.
+  await call(() => {}); // All calls share one timer; the first call sets it.
   await call(() => hook.enable());
-  t.same(made, ["Microtask"], "the one to answer in");
+  t.same(made, ["Microtask"], "the one that delivers the response");
 });

@@ -1,4 +1,4 @@
-// Open streams are judged again: they are cut when the rule that admitted them goes.
+// Open streams are re-authorized: a stream ends when the rule that admitted it is deleted.
 import t from "tap";
 import { SYSTEM } from "../../src/call/admission.js";
 import { Code } from "../../src/errors.js";
@@ -59,7 +59,7 @@ for (const [name, method] of [
   });
 }
 
-t.test("a stream that another rule still admits goes on", async (t) => {
+t.test("a stream that is still allowed continues", async (t) => {
   const { guard, opened, iterator } = open(RawService.chat);
   await iterator.next();
   guard.close("raw:Raw.Download");
@@ -71,7 +71,7 @@ for (const [how, finish] of [
   ["ended", (opened) => opened.end()],
   ["was cancelled", (opened) => opened.cancel()],
 ] as const satisfies [string, (opened: ReturnType<typeof open>["opened"]) => void][]) {
-  t.test(`a stream that ${how} is no longer followed`, async (t) => {
+  t.test(`the guard no longer follows a stream that ${how}`, async (t) => {
     const { guard, opened, iterator } = open(RawService.chat);
     await iterator.next();
     t.equal(guard.following, 1);
@@ -85,7 +85,7 @@ for (const [how, finish] of [
   });
 }
 
-t.test("a stream that is refused before it has begun does not begin", async (t) => {
+t.test("a stream that is refused before its endpoint has started does not reach the endpoint", async (t) => {
   const { guard, iterator } = (() => {
     const guard = new TableGuard();
     guard.follow = (admission, onRefused) => {
@@ -103,7 +103,7 @@ t.test("a stream that is refused before it has begun does not begin", async (t) 
   t.equal(guard.following, 0);
 });
 
-t.test("this process's own streams and unary calls are not followed", async (t) => {
+t.test("the guard follows neither the process's own streams nor unary calls", async (t) => {
   const { guard, opened, iterator } = open(RawService.chat, { admission: SYSTEM });
   await iterator.next();
   t.equal(guard.following, 0);

@@ -1,4 +1,5 @@
-// A call is judged again when its message has come: a rule may have been deleted since the call was opened.
+// A call is authorized again when its message has arrived: a rule may have been deleted since it
+// opened.
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -26,9 +27,9 @@ const SHAPES = { One: "one", Download: "download", Upload: "upload", Chat: "chat
 for (const [transport, connect] of Object.entries(TRANSPORTS)) {
   for (const later of [false, true]) {
     for (const [name, key] of Object.entries(SHAPES)) {
-      // Where the caller of a stream must be looked up, the guard that follows the stream does so.
+      // When the caller of a stream must be looked up, the guard that follows the stream does that.
       if (later && RawService[key].requestStream) continue;
-      const when = later ? "where its caller must be looked up" : "at once";
+      const when = later ? "after its caller was looked up" : "at once";
       t.test(`${name} ${transport}: a late message is refused ${when}`, async (t) => {
         const guard = new TableGuard();
         const got: string[] = [];
@@ -53,7 +54,7 @@ for (const [transport, connect] of Object.entries(TRANSPORTS)) {
         const call = stream(channel, RawService[key]);
         await guard.asked(1);
         guard.later = later;
-        // As a guard that follows no stream: where the lease is lost, streams are not ended at once.
+        // Closes the endpoint without refusing open streams, like a guard that has lost its lease.
         guard.closed.add(`raw:Raw.${name}`);
         call.send(Buffer.from("a"));
         call.end();

@@ -1,4 +1,5 @@
-// Calls with one request wait for their turn, or are refused, where a process has more than it can answer; on a loop that the test turns.
+// When a process has more calls than it can respond to, calls with one request wait for their turn
+// or are refused. The test itself drives the event loop's turns (ManualLoop).
 import { setImmediate } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
@@ -48,7 +49,7 @@ async function start(t: Test) {
   return { loop, callQueue, guard, begun, channel, turn, isWaiting: () => until(() => waiting === 1) };
 }
 
-/** How a call ends. */
+/** Makes a call. `ended` resolves with its status. */
 function call(channel: Channel, message: string, path: string = RawService.one.path) {
   let onEnd = (_status: Status): void => {};
   const ended = new Promise<Status>((resolve) => {
@@ -63,7 +64,7 @@ function call(channel: Channel, message: string, path: string = RawService.one.p
   return { ended: inTime(ended, `the end of ${path}`), cancel: () => opened.cancel() };
 }
 
-t.test("a call is answered when its turn has come", async (t) => {
+t.test("a call gets its response when its turn has come", async (t) => {
   const { channel, begun, turn, isWaiting } = await start(t);
   const { ended } = call(channel, "a");
   await isWaiting();
@@ -73,7 +74,7 @@ t.test("a call is answered when its turn has come", async (t) => {
   t.same(begun, ["a"]);
 });
 
-t.test("a call that has waited too long is refused, and says when to call again", async (t) => {
+t.test("a call that has waited too long is refused, with the time of a retry", async (t) => {
   const { channel, loop, callQueue, begun, turn, isWaiting } = await start(t);
   const { ended } = call(channel, "a");
   await isWaiting();
@@ -106,7 +107,7 @@ t.test("a call that is cancelled while it waits does not begin, and is not refus
   await isWaiting();
   cancel();
   t.equal((await ended).code, Code.CANCELLED);
-  // The service has read the cancellation when it answers what was sent after it.
+  // When the service responds to this later call, it has already read the cancellation.
   await call(channel, "", HEALTH).ended;
   loop.milliseconds += MAX_WAIT_MS + 1;
   turn();
@@ -115,7 +116,7 @@ t.test("a call that is cancelled while it waits does not begin, and is not refus
   t.equal(callQueue.refused, 0);
 });
 
-t.test("calls that came before the code of their endpoint was loaded take turns once it is", async (t) => {
+t.test("calls that arrived before their endpoint's code was loaded take turns afterwards", async (t) => {
   const loop = new ManualLoop();
   const callQueue = new CallQueue(loop);
   const begun: string[] = [];
@@ -140,7 +141,7 @@ t.test("calls that came before the code of their endpoint was loaded take turns 
 });
 
 for (const [what, path] of [
-  ["health", HEALTH],
+  ["a health check", HEALTH],
   ["a stream of requests", RawService.upload.path],
 ] as const) {
   t.test(`${what} does not wait`, async (t) => {

@@ -1,4 +1,5 @@
-// While the guard lets no message of a stream pass, the endpoint gets none and the caller gets none; then all come in order.
+// While the guard lets no message of a stream pass, neither the endpoint nor the caller gets any.
+// Afterwards all messages are delivered in order.
 import { setImmediate as turn } from "node:timers/promises";
 import t from "tap";
 import { stream } from "../../src/rpc/client.js";
@@ -9,13 +10,15 @@ import { RawService, rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 import { TableGuard } from "./table-guard.js";
 
-/** Several turns of the event loop: what may happen at once has happened then. */
+/**
+ * Waits several turns of the event loop, so that everything that can happen at once has happened.
+ */
 async function turns(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await turn();
 }
 
 for (const messages of [1, 100]) {
-  t.test(`requests wait for the guard, then the endpoint gets them in order: ${messages}`, async (t) => {
+  t.test(`requests wait for the guard, then the endpoint gets them in order: ${messages} waiting`, async (t) => {
     const guard = new TableGuard();
     const got: string[] = [];
     const began = deferred();
@@ -57,7 +60,7 @@ t.test("responses wait for the guard, then the caller gets them in order", async
   const read = (async () => {
     for await (const response of opened.responses) {
       got.push(`${response}`);
-      // It is paused again and again, also by a caller that reads slowly.
+      // The stream is paused again and again, also while its caller reads slowly.
       if (got.length % 50 !== 0) continue;
       guard.passing = false;
       void turns().then(() => guard.resume());
@@ -74,7 +77,7 @@ t.test("responses wait for the guard, then the caller gets them in order", async
   t.equal(guard.following, 0);
 });
 
-t.test("a stream that is refused while its messages wait passes none of them", async (t) => {
+t.test("a stream that is refused while messages wait delivers none of them", async (t) => {
   const guard = new TableGuard();
   const got: string[] = [];
   const service = rawService({

@@ -1,4 +1,5 @@
-// An instance that fails much more than the others is ejected, as long as half of them stay; and comes back.
+// An instance that fails much more often than the others is ejected, and comes back later. At least
+// half of the instances stay.
 import t, { type Test } from "tap";
 import { Code, StatusError } from "../../src/errors.js";
 import { Balancer } from "../../src/rpc/balancer.js";
@@ -24,9 +25,11 @@ function balance(t: Test, ...responses: RawImplementation["one"][]): Balancer {
 const failing = (code: Code) => (): never => {
   throw new StatusError(code, "no");
 };
-const answering = (name: string) => (): Buffer => Buffer.from(name);
+const responding = (name: string) => (): Buffer => Buffer.from(name);
 
-/** What calls end with, one after the other: names, or codes. */
+/**
+ * The results of calls, one after the other: the name of the instance, or the code of the error.
+ */
 async function calls(balancer: Balancer, count: number, repeatable = false): Promise<string[]> {
   const ends: string[] = [];
   for (let call = 0; call < count; call++) ends.push(await end(balancer, repeatable));
@@ -49,51 +52,51 @@ function end(balancer: Balancer, repeatable: boolean): Promise<string> {
 }
 
 for (const code of [Code.INTERNAL, Code.UNKNOWN, Code.DEADLINE_EXCEEDED, Code.DATA_LOSS]) {
-  t.test(`one of two instances that ends its calls with ${Code[code]} is ejected after three`, async (t) => {
-    const ends = await calls(balance(t, failing(code), answering("b")), 40);
+  t.test(`one of two instances is ejected after three calls that end with ${Code[code]}`, async (t) => {
+    const ends = await calls(balance(t, failing(code), responding("b")), 40);
     t.equal(ends.filter((end) => end === Code[code]).length, 3);
   });
 }
 
 for (const code of [Code.NOT_FOUND, Code.RESOURCE_EXHAUSTED, Code.CANCELLED, Code.UNIMPLEMENTED]) {
-  t.test(`one of two instances that ends its calls with ${Code[code]} is not ejected`, async (t) => {
-    const ends = await calls(balance(t, failing(code), answering("b")), 40);
+  t.test(`one of two instances is not ejected when its calls end with ${Code[code]}`, async (t) => {
+    const ends = await calls(balance(t, failing(code), responding("b")), 40);
     t.equal(ends.filter((end) => end === Code[code]).length, 20);
   });
 }
 
 t.test(
-  "one of two instances whose answers are too large is not ejected: callers may have asked for too much",
+  "one of two instances is not ejected for responses that are too large: callers may have asked for too much",
   async (t) => {
     const ends = await calls(
-      balance(t, () => Buffer.alloc(MAX_BODY + 1), answering("b")),
+      balance(t, () => Buffer.alloc(MAX_BODY + 1), responding("b")),
       40,
     );
     t.equal(ends.filter((end) => end === "RESOURCE_EXHAUSTED").length, 20);
   },
 );
 
-t.test("one that is ejected stays so when the clock is set forward", async (t) => {
-  const balancer = balance(t, failing(Code.INTERNAL), answering("b"));
+t.test("an ejected instance stays ejected when the clock is set forward", async (t) => {
+  const balancer = balance(t, failing(Code.INTERNAL), responding("b"));
   await calls(balancer, 40);
   setWallClock(t, 2 * HOUR);
   t.same(new Set(await calls(balancer, 40)), new Set(["b"]));
 });
 
-t.test("where all instances fail alike, none is ejected", async (t) => {
+t.test("no instance is ejected when all fail equally often", async (t) => {
   const balancer = balance(t, failing(Code.INTERNAL), failing(Code.UNKNOWN));
   const ends = await calls(balancer, 40);
   t.equal(ends.filter((end) => end === "INTERNAL").length, 20);
 });
 
 t.test("of three instances at most one is ejected", async (t) => {
-  const ends = await calls(balance(t, failing(Code.INTERNAL), failing(Code.UNKNOWN), answering("c")), 60);
+  const ends = await calls(balance(t, failing(Code.INTERNAL), failing(Code.UNKNOWN), responding("c")), 60);
   t.ok(ends.includes("c"));
   const last = ends.slice(-20);
   t.equal(new Set(last).size, 2, "one that fails, and the one that does not");
 });
 
-t.test("an instance that recovers gets one call at a time until one succeeds, and then its turn", async (t) => {
+t.test("an ejected instance gets one call at a time until one succeeds, and then its usual share", async (t) => {
   let well = false;
   let running = 0;
   let most = 0;
@@ -105,11 +108,11 @@ t.test("an instance that recovers gets one call at a time until one succeeds, an
     if (!well) throw new StatusError(Code.INTERNAL, "no");
     return Buffer.from("a");
   };
-  const balancer = balance(t, sick, answering("b"));
+  const balancer = balance(t, sick, responding("b"));
   await calls(balancer, 20);
   well = true;
   most = 0;
-  // Nor does it stay away because the clock is set back.
+  // Setting the clock back must not extend the ejection either.
   setWallClock(t, -2 * HOUR);
   const until = performance.now() + 10_000;
   const round = (): Promise<string[]> =>
@@ -134,6 +137,6 @@ t.test("retries of calls that an instance may have seen are at most one in five 
   };
   balancer.update(new Map([1, 2].map((index) => [`${index}`, instance(counting)])));
   await calls(balancer, 200, true);
-  // One less for what a fifth is in binary.
+  // The result may differ by one, because 0.2 is not exact in binary.
   t.ok(Math.abs(tries - (200 + 10 + 200 / 5)) <= 1, `${tries} tries`);
 });

@@ -1,4 +1,4 @@
-// When a call must have ended, as its handler reads it: by the wall clock, whatever that shows.
+// A handler reads the deadline of its call by the wall clock, whatever time that clock shows.
 import t from "tap";
 import type { CallResponder, CallStart } from "../../src/rpc/channel.js";
 import { EndpointContext } from "../../src/rpc/endpoint-context.js";
@@ -8,7 +8,7 @@ const deadlineOf = (deadline: number) =>
   new EndpointContext("raw:Raw.One", {} as CallStart, {} as CallResponder, deadline, undefined, "").deadline;
 
 for (const wall of [1_700_000_000_000, 1_500_000_000_000]) {
-  t.test(`at ${new Date(wall).toISOString()}`, async (t) => {
+  t.test(`the deadline at ${new Date(wall).toISOString()}`, async (t) => {
     replaceClock(t, performance, () => 5_000.25);
     replaceClock(t, Date, () => wall);
     t.equal(deadlineOf(6_000), wall + 1_000, "in whole milliseconds, not before it");

@@ -1,5 +1,5 @@
-// One of two instances fails while calls are made: its handler hangs, its process is stopped, its connection carries
-// nothing any more. How many calls fail, and for how long.
+// One of two instances fails while calls are made: its handler hangs, its process is stopped, or
+// its connection carries no more bytes. The tests count how many calls fail, and for how long.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
@@ -14,27 +14,30 @@ import { rawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 
 const CALLERS = 20;
-/** Between two calls of a caller. */
+/** The pause between two calls of a caller. */
 const PAUSE_MS = 20;
 
 const TICK_MS = 100;
 /**
- * The time of these tests, in ticks of TICK_MS: where a busy machine does nothing for a while, no ticks pass either, as little
- * as for the timers that are tested.
+ * The clock of these tests, in ticks of TICK_MS. When a busy computer does nothing for a while,
+ * this clock stands still, as do the timers that are tested.
  */
 let now = 0;
 const ticking = setInterval(() => now++, TICK_MS);
 t.teardown(() => clearInterval(ticking));
 
-// Side by side: what takes time is silence.
+// The tests run in parallel, because they mostly wait.
 t.jobs = 3;
 
 interface Load {
-  /** Ends the load; how its calls went since the fault. Times are in ticks. */
+  /** Ends the load. @returns how its calls went since the fault, with times in ticks */
   stop(): Promise<{ made: number; failed: number; lastFailure: number; longest: number }>;
 }
 
-/** Callers that each make one call after the other, with a pause that leaves the processor to the tests beside this one. */
+/**
+ * Starts callers that each make one call after another. A pause between the calls leaves processor
+ * time to the tests that run in parallel.
+ */
 function load(balancer: Balancer, path: string, time: number): Load {
   const from = now;
   let running = true;
@@ -92,7 +95,7 @@ function report(t: Test, { made, failed, lastFailure, longest }: Awaited<ReturnT
 }
 
 t.test(
-  "a handler that hangs costs the calls that wait for it once, then one probe at a time",
+  "a handler that hangs fails the calls that wait for it, and then one probe at a time",
   { buffered: true },
   async (t) => {
     let hanging = false;
@@ -122,7 +125,7 @@ t.test("a process that is suspended (SIGSTOP) is noticed within six seconds", { 
   const told = await running.stop();
   report(t, told);
   t.ok(told.failed <= CALLERS / 2 + 1, `${told.failed} calls failed`);
-  t.ok(told.lastFailure < 65 && told.longest < 65, "within 2.5 s of silence and 2.5 s for an answer");
+  t.ok(told.lastFailure < 65 && told.longest < 65, "within 2.5 s of silence and 2.5 s for a response");
 });
 
 t.test("a connection that no longer carries bytes is noticed within six seconds", { buffered: true }, async (t) => {
@@ -147,7 +150,10 @@ async function greeter(t: Test) {
   return { child, address: parseAddress(/listening on (\S+)/.exec(line)?.[1] ?? "") };
 }
 
-/** A proxy that forwards, until it forwards nothing and says nothing. */
+/**
+ * A proxy that forwards all bytes until `drop`. Then it forwards nothing and keeps the connections
+ * open.
+ */
 async function forward(t: Test, to: Address) {
   const sockets: Socket[] = [];
   let dropped = false;

@@ -20,7 +20,7 @@ function watch(t: Test, channel: InProcessChannel, service: string) {
   return async () => (await iterator.next()).value?.status;
 }
 
-t.test("Health.Check tells the state of the server and of each service", async (t) => {
+t.test("Health.Check returns the state of the server and of each service", async (t) => {
   const { dispatcher, channel } = open();
   for (const service of ["", "raw.Raw"]) {
     dispatcher.health.serving = true;
@@ -31,13 +31,13 @@ t.test("Health.Check tells the state of the server and of each service", async (
   await t.rejects(unary(channel, HealthService.check, { service: "raw.Unknown" }), { code: Code.NOT_FOUND });
 });
 
-t.test("Health.List tells the state of all services", async (t) => {
+t.test("Health.List returns the state of all services", async (t) => {
   const { statuses } = await unary(open().channel, HealthService.list, {});
   t.match(statuses, { "": { status: Serving.SERVING }, "raw.Raw": { status: Serving.SERVING } });
   t.equal(Object.keys(statuses).length, 2);
 });
 
-t.test("Health.Watch tells the state, and each change once", async (t) => {
+t.test("Health.Watch reports the state, and each change once", async (t) => {
   const { dispatcher, channel } = open();
   const next = watch(t, channel, "raw.Raw");
   t.equal(await next(), Serving.SERVING);
@@ -48,7 +48,7 @@ t.test("Health.Watch tells the state, and each change once", async (t) => {
   t.equal(await next(), Serving.SERVING);
 });
 
-t.test("Health.Watch of a service that is not served says so, and stays open", async (t) => {
+t.test("Health.Watch reports SERVICE_UNKNOWN for an unknown service, and stays open", async (t) => {
   const { dispatcher, channel } = open();
   const next = watch(t, channel, "raw.Unknown");
   t.equal(await next(), Serving.SERVICE_UNKNOWN);
@@ -56,7 +56,7 @@ t.test("Health.Watch of a service that is not served says so, and stays open", a
   t.equal(await next(), undefined, "until the server closes");
 });
 
-t.test("closing ends the watches for good", async (t) => {
+t.test("after close, the watches end with NOT_SERVING", async (t) => {
   const { dispatcher, channel } = open();
   const next = watch(t, channel, "");
   t.equal(await next(), Serving.SERVING);

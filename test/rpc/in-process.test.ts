@@ -14,7 +14,7 @@ channelContract(t, async (t, service) => {
   return { channel, kill: () => channel.close() };
 });
 
-t.test("signs no context for an endpoint that reads no metadata", async (t) => {
+t.test("signs no caller assertion for an endpoint that reads no metadata", async (t) => {
   const channel = new InProcessChannel(dispatcherOf([rawService({ one: (request) => request })]));
   const context = {
     get metadata() {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { type Indexed, IndexedList } from "../../src/rpc/open-calls.js";
 
-t.test("holds the same items as a Set after any additions and deletions", async (t) => {
+t.test("contains the same items as a Set after any additions and deletions", async (t) => {
   const things = Array.from({ length: 8 }, (_, name) => ({ name, index: -1 }));
   const steps = fc.array(fc.nat(things.length - 1), { maxLength: 60 });
   fc.assert(

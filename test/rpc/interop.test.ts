@@ -1,4 +1,4 @@
-// Clients that know nothing of Portico: grpc-js with definitions loaded from the .proto files.
+// Clients that do not know Portico: grpc-js with definitions that are loaded from the .proto files.
 import {
   Client,
   compressionAlgorithms,
@@ -51,7 +51,7 @@ async function serve(t: Test) {
 
 const HELLOWORLD = ["helloworld/helloworld.proto", "helloworld.Helloworld"] as const;
 
-t.test("grpc-js calls helloworld, with a token where one is needed", async (t) => {
+t.test("grpc-js calls helloworld, with a token when a rule demands one", async (t) => {
   const { guard, port } = await serve(t);
   const client = clientFor(t, port, ...HELLOWORLD);
   t.match(await call(client, "call", { name: "Ada" }), { message: "Hello Ada", msg: "Hello Ada" });
@@ -63,7 +63,7 @@ t.test("grpc-js calls helloworld, with a token where one is needed", async (t) =
   t.match(await call(client, "call", { name: "Ada" }, bearer("pta_1")), { message: "Hello Ada" });
 });
 
-t.test("grpc-js reads a stream of helloworld", async (t) => {
+t.test("grpc-js reads a stream from helloworld", async (t) => {
   const { port } = await serve(t);
   const client = clientFor(t, port, ...HELLOWORLD);
   const greetings: unknown[] = [];
@@ -71,7 +71,7 @@ t.test("grpc-js reads a stream of helloworld", async (t) => {
   t.match(greetings, Array(3).fill({ message: "Hello Ada" }));
 });
 
-t.test("an endpoint's own refusal has its code and message", async (t) => {
+t.test("an error of the endpoint arrives with its code and message", async (t) => {
   const { port } = await serve(t);
   const stream = clientFor(t, port, ...HELLOWORLD).stream?.({ name: "Ada", messages: -1 });
   const error = await new Promise((resolve) => stream?.on("data", () => {}).on("error", resolve));
@@ -87,7 +87,7 @@ for (const algorithm of [compressionAlgorithms.gzip, compressionAlgorithms.defla
   });
 }
 
-t.test("health is told without a token", async (t) => {
+t.test("health checks need no token", async (t) => {
   const { guard, port } = await serve(t);
   guard.close("helloworld:Helloworld.Call");
   const client = clientFor(t, port, "grpc/health/v1/health.proto", "grpc.health.v1.Health");
@@ -97,7 +97,7 @@ t.test("health is told without a token", async (t) => {
 });
 
 for (const version of ["v1", "v1alpha"]) {
-  t.test(`reflection ${version} is told without a token`, async (t) => {
+  t.test(`reflection ${version} needs no token`, async (t) => {
     const { port } = await serve(t);
     const file = `grpc/reflection/${version}/reflection.proto`;
     const client = clientFor(t, port, file, `grpc.reflection.${version}.ServerReflection`);
@@ -110,7 +110,7 @@ for (const version of ["v1", "v1alpha"]) {
   });
 }
 
-t.test("an unknown endpoint is UNIMPLEMENTED", async (t) => {
+t.test("a call to an unknown endpoint ends with UNIMPLEMENTED", async (t) => {
   const { port } = await serve(t);
   const same = (bytes: Buffer): Buffer => bytes;
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
@@ -121,7 +121,7 @@ t.test("an unknown endpoint is UNIMPLEMENTED", async (t) => {
   t.match(error, { code: status.UNIMPLEMENTED });
 });
 
-t.test("details travel in the trailer that all clients read", async (t) => {
+t.test("error details are sent in the standard trailer grpc-status-details-bin", async (t) => {
   const details = [{ typeUrl: "type.googleapis.com/google.rpc.ErrorInfo", value: Buffer.from([10, 1, 65]) }];
   const service = rawService({
     one() {

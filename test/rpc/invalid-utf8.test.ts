@@ -1,4 +1,5 @@
-// A string of proto3 must be UTF-8: a service made with the generated code refuses a request with one that is not.
+// A string of proto3 must be UTF-8. A service with generated code refuses a request whose string is
+// not.
 import t from "tap";
 import { Code } from "../../src/errors.js";
 import { HelloworldService } from "../../src/gen/helloworld/helloworld.js";
@@ -12,15 +13,15 @@ stayAlive(t);
 
 const method = { ...HelloworldService.call, ...BYTES };
 
-/** A CallRequest whose name is these bytes. */
+/** A CallRequest whose name consists of these bytes. */
 const named = (...bytes: number[]) => Buffer.from([0x0a, bytes.length, ...bytes]);
 
 const REFUSED: [what: string, bytes: Buffer][] = [
-  ["a byte that begins nothing", named(0x61, 0xff)],
-  ["a long text with one such byte", named(...Array(60).fill(0x61), 0xc3)],
+  ["a byte that begins no character", named(0x61, 0xff)],
+  ["a long text that ends within a character", named(...Array(60).fill(0x61), 0xc3)],
   ["half of a surrogate pair", named(0xed, 0xa0, 0x80)],
-  ["more bytes than needed", named(0xc0, 0xaf)],
-  ["a sequence that is cut short", named(0xe6, 0xbc)],
+  ["an overlong encoding", named(0xc0, 0xaf)],
+  ["a truncated sequence", named(0xe6, 0xbc)],
 ];
 
 for (const [what, bytes] of REFUSED) {
@@ -30,7 +31,7 @@ for (const [what, bytes] of REFUSED) {
   });
 }
 
-t.test("U+FFFD itself is a text like any other", async (t) => {
+t.test("U+FFFD itself is valid", async (t) => {
   const channel = new InProcessChannel(dispatcherOf([helloworld]));
   const response = await unary(channel, method, named(...Buffer.from("a\ufffd and more than a few")));
   t.match(response.toString(), "Hello a\ufffd and more than a few");

@@ -1,7 +1,7 @@
 import t from "tap";
 import { MAX_QUEUED_BYTES, MAX_QUEUED_MESSAGES, MessageQueue } from "../../src/rpc/message-queue.js";
 
-/** A queue of texts, and what it did to its sender. */
+/** A queue of texts. `done` lists the calls that it made to its sender. */
 function open() {
   const done: string[] = [];
   const queue = new MessageQueue(
@@ -21,7 +21,7 @@ function open() {
 
 const END = { done: true, value: undefined };
 
-t.test("messages come in order, whether pushed or asked for first", async (t) => {
+t.test("messages are read in order, whether `push` or `next` comes first", async (t) => {
   const { queue, push } = open();
   push("a");
   push("b");
@@ -43,7 +43,7 @@ for (const [what, count, size] of [
   ["messages", MAX_QUEUED_MESSAGES, 1],
   ["bytes", 2, MAX_QUEUED_BYTES / 2],
 ] as const) {
-  t.test(`many ${what} waiting pause the sender until the reader has caught up`, async (t) => {
+  t.test(`many waiting ${what} pause the sender until the reader has read all of them`, async (t) => {
     const { queue, done, push } = open();
     for (let i = 1; i < count; i++) push("a".repeat(size));
     t.same(done, []);
@@ -56,7 +56,7 @@ for (const [what, count, size] of [
   });
 }
 
-t.test("the error of an end comes after the messages that wait, and is thrown once", async (t) => {
+t.test("an error given to `end` is thrown once, after the waiting messages", async (t) => {
   const { queue, push } = open();
   push("a");
   queue.end(new Error("failed"));
@@ -66,7 +66,7 @@ t.test("the error of an end comes after the messages that wait, and is thrown on
   t.match(await queue.next(), END);
 });
 
-t.test("a reader that has left gets no error", async (t) => {
+t.test("a reader that has stopped gets no error", async (t) => {
   const { queue, push } = open();
   push("a");
   push("b");
@@ -75,7 +75,7 @@ t.test("a reader that has left gets no error", async (t) => {
   t.match(await queue.next(), END);
 });
 
-t.test("a failure after the end still reaches a reader that has not read to the end", async (t) => {
+t.test("`fail` after `end` still reaches a reader that has not read everything", async (t) => {
   const { queue, push } = open();
   push("a");
   queue.end();
@@ -83,7 +83,7 @@ t.test("a failure after the end still reaches a reader that has not read to the 
   await t.rejects(queue.next(), { message: "cancelled" });
 });
 
-t.test("a failure drops the messages that wait, and is thrown once", async (t) => {
+t.test("`fail` drops the waiting messages, and its error is thrown once", async (t) => {
   const { queue, push } = open();
   push("a");
   queue.fail(new Error("first"));
@@ -92,7 +92,7 @@ t.test("a failure drops the messages that wait, and is thrown once", async (t) =
   t.match(await queue.next(), END);
 });
 
-t.test("a failure reaches a reader that waits", async (t) => {
+t.test("`fail` reaches a reader that is waiting", async (t) => {
   const { queue } = open();
   const taken = [queue.next(), queue.next()];
   queue.fail(new Error("broken"));
@@ -100,7 +100,7 @@ t.test("a failure reaches a reader that waits", async (t) => {
   t.match(await taken[1], END);
 });
 
-t.test("a malformed message fails the reader and abandons the sender", async (t) => {
+t.test("a malformed message throws to the reader and abandons the sender", async (t) => {
   const { queue, done, push } = open();
   push("malformed");
   push("b");
@@ -109,7 +109,7 @@ t.test("a malformed message fails the reader and abandons the sender", async (t)
   t.match(await queue.next(), END);
 });
 
-t.test("a reader that leaves early abandons the sender; one that leaves at the end does not", async (t) => {
+t.test("a reader that stops early abandons the sender; one that stops at the end does not", async (t) => {
   const early = open();
   early.push("a");
   early.push("b");

@@ -1,4 +1,5 @@
-// Instances that have more calls than they can answer: they are not taken for sick, and what they refuse is not retried.
+// Instances with more calls than they can respond to. The balancer does not treat them as failing,
+// and does not retry the calls that they refuse.
 import t, { type Test } from "tap";
 import { toCallError, toFailure } from "../../gateway/http/errors.js";
 import { Code, StatusError } from "../../src/errors.js";
@@ -25,7 +26,7 @@ function refusing(): never {
   throw new StatusError(code, message, { details });
 }
 
-/** How calls end, one after the other: answers or codes. */
+/** The results of calls, one after the other: responses or codes. */
 async function calls(balancer: Balancer, count: number): Promise<string> {
   const ends: string[] = [];
   for (let call = 0; call < count; call++) {
@@ -40,12 +41,15 @@ async function calls(balancer: Balancer, count: number): Promise<string> {
   return ends.join(" ");
 }
 
-t.test("an instance that refuses calls for overload is not set aside, and its calls are not retried", async (t) => {
-  const balancer = balance(t, [instance(refusing), instance(() => Buffer.from("b"))]);
-  t.equal(await calls(balancer, 20), Array(10).fill("UNAVAILABLE b").join(" "));
-});
+t.test(
+  "the balancer does not back off from an overloaded instance, and does not retry the calls that it refuses",
+  async (t) => {
+    const balancer = balance(t, [instance(refusing), instance(() => Buffer.from("b"))]);
+    t.equal(await calls(balancer, 20), Array(10).fill("UNAVAILABLE b").join(" "));
+  },
+);
 
-/** An instance whose calls end when the test says so. */
+/** An instance whose calls end when the test calls `end`. */
 class Manual implements Channel {
   readonly state = "ready";
   readonly listeners: CallListener[] = [];
@@ -62,7 +66,9 @@ class Manual implements Channel {
   }
 }
 
-/** A balancer on a clock that the test moves; calls to it, and how they have ended. */
+/**
+ * A balancer with a clock that the test moves. `call` makes a call, and `ended` lists the statuses.
+ */
 function onClock(t: Test, instances: readonly Channel[]) {
   let now = 1_000_000;
   replaceClock(t, performance, () => now);
@@ -78,12 +84,15 @@ function onClock(t: Test, instances: readonly Channel[]) {
   return { balancer, ended, call, pass };
 }
 
-/** Has twice as many calls come as an instance answers, one each 4 ms, until some are refused. */
+/**
+ * Makes twice as many calls as the instances respond to (each one every 4 ms), until some are
+ * refused.
+ */
 async function flood({ balancer, call, pass }: ReturnType<typeof onClock>, answering: readonly Manual[]) {
   for (let turn = 0; turn < 2_000 && balancer.refused === 0; turn++) {
     pass(4);
     for (const instance of answering) {
-      // The first calls are answered at once, and show what is usual.
+      // The first calls get their response at once: this is the usual time.
       call();
       if (turn > 20) call();
       instance.end();
@@ -92,7 +101,7 @@ async function flood({ balancer, call, pass }: ReturnType<typeof onClock>, answe
   await Promise.resolve();
 }
 
-t.test("calls beyond what the only instance can answer are refused, and not those that must not be", async (t) => {
+t.test("calls that are too many for the only instance are refused, except calls that are not refusable", async (t) => {
   const only = new Manual();
   const it = onClock(t, [only]);
   await flood(it, [only]);
@@ -108,7 +117,7 @@ t.test("calls beyond what the only instance can answer are refused, and not thos
   t.equal(only.listeners.length, open + 1);
 });
 
-t.test("while one instance has too many calls, another gets them", async (t) => {
+t.test("while one instance has too many calls, another one gets them", async (t) => {
   const [busy, other] = [new Manual(), new Manual()];
   const it = onClock(t, [busy]);
   await flood(it, [busy]);
@@ -121,7 +130,7 @@ t.test("while one instance has too many calls, another gets them", async (t) => 
   t.equal(it.balancer.refused, refused);
 });
 
-t.test("an instance with another contract has none of the limits", async (t) => {
+t.test("an instance that gets another contract starts without limits", async (t) => {
   const only = new Manual();
   const it = onClock(t, [only]);
   await flood(it, [only]);
@@ -133,19 +142,22 @@ t.test("an instance with another contract has none of the limits", async (t) => 
   t.equal(it.balancer.refused, refused + 1);
 });
 
-t.test("a call that one instance cannot get and another has no time for is refused for overload", async (t) => {
-  const [busy, dead] = [new Manual(), new Manual()];
-  const it = onClock(t, [busy]);
-  await flood(it, [busy]);
-  it.balancer.update(new Map([busy, dead].map((channel, index) => [`${index}`, channel])));
-  const { refused } = it.balancer;
-  for (let count = 0; dead.listeners.length === 0 && count < 2; count++) it.call();
-  dead.end(status(Code.UNAVAILABLE, "the connection was refused", { neverSent: true }));
-  t.ok(isOverload(it.ended.at(-1) as Status));
-  t.equal(it.balancer.refused, refused + 1);
-});
+t.test(
+  "a call is refused for overload when one instance has too many calls and the other is unreachable",
+  async (t) => {
+    const [busy, dead] = [new Manual(), new Manual()];
+    const it = onClock(t, [busy]);
+    await flood(it, [busy]);
+    it.balancer.update(new Map([busy, dead].map((channel, index) => [`${index}`, channel])));
+    const { refused } = it.balancer;
+    for (let count = 0; dead.listeners.length === 0 && count < 2; count++) it.call();
+    dead.end(status(Code.UNAVAILABLE, "the connection was refused", { neverSent: true }));
+    t.ok(isOverload(it.ended.at(-1) as Status));
+    t.equal(it.balancer.refused, refused + 1);
+  },
+);
 
-t.test("a client of a gateway is told when to call again", async (t) => {
+t.test("a client of a gateway gets Retry-After in an overload", async (t) => {
   const failure = toFailure(toCallError("raw", overloaded("raw")));
   t.match(failure, {
     status: 503,

@@ -1,6 +1,6 @@
 /**
- * A service for tests, with one endpoint of each shape, whose messages are plain bytes. Its definition and descriptors
- * are made by hand, so that tests need nothing in proto/.
+ * A service for tests. It has a unary endpoint and one for each kind of stream. Its messages are
+ * plain bytes. Its definition and descriptors are written by hand, so tests need no file in proto/.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
@@ -10,7 +10,7 @@ import { part, type Service, type ServiceImplementation } from "../../src/rpc/se
 
 const GRPC_SERVICE = "raw.Raw";
 
-/** Bytes that the service takes for malformed. */
+/** Bytes that the service rejects as malformed. */
 export const MALFORMED = Buffer.from("malformed");
 
 function read(bytes: Buffer): Buffer {
@@ -20,7 +20,7 @@ function read(bytes: Buffer): Buffer {
 
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** For methods whose messages are bytes as they are. */
+/** Serialization of methods whose messages are the bytes themselves. */
 export const BYTES = {
   requestSerialize: same,
   requestDeserialize: same,
@@ -42,13 +42,13 @@ const missing = (): never => {
   throw new StatusError(Code.UNIMPLEMENTED, "this test has no such endpoint");
 };
 
-/** The service with the endpoints that a test gives. */
+/** The service with the endpoints of a test. The others end with UNIMPLEMENTED. */
 export function rawService(endpoints: Partial<RawImplementation>): Service {
   const implementation = { one: missing, download: missing, upload: missing, chat: missing, ...endpoints };
   return { name: "raw", descriptors, parts: [part(RawService, implementation)] };
 }
 
-/** How a call of its unary endpoint ends. */
+/** The status of a call to the unary endpoint. */
 export function statusOf(channel: Channel, metadata: [string, string][] = []): Promise<Status> {
   return new Promise((resolve) => {
     const start = { path: RawService.one.path, metadata, deadline: performance.now() + 60_000 };

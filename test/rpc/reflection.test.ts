@@ -22,9 +22,9 @@ import { RawService } from "./raw-service.js";
 import { dispatcherOf } from "./serve.js";
 
 type Asked = NonNullable<ServerReflectionRequest["messageRequest"]>;
-type Answered = NonNullable<ServerReflectionResponse["messageResponse"]>;
+type ReflectionResponse = NonNullable<ServerReflectionResponse["messageResponse"]>;
 
-/** A service with extensions, and everything else that has a name. */
+/** A service with extensions, and with every other kind of declaration that has a name. */
 const zoo: Service = {
   name: "zoo",
   parts: [part({ feed: { ...RawService.one, path: "/zoo.Zoo/Feed" } }, { feed: (request) => request })],
@@ -67,20 +67,20 @@ const zoo: Service = {
 
 const channel = new InProcessChannel(dispatcherOf([helloworld, zoo]));
 
-/** Asks all on one stream. */
-async function ask(version: typeof V1 | typeof V1Alpha, ...asked: Asked[]): Promise<Answered[]> {
+/** Sends all requests on one stream, and returns the responses. */
+async function ask(version: typeof V1 | typeof V1Alpha, ...asked: Asked[]): Promise<ReflectionResponse[]> {
   const { send, drained, end, responses } = stream(channel, (version as typeof V1).serverReflectionInfo);
-  const answers: Answered[] = [];
+  const received: ReflectionResponse[] = [];
   const reading = (async () => {
-    for await (const { messageResponse } of responses) if (messageResponse) answers.push(messageResponse);
+    for await (const { messageResponse } of responses) if (messageResponse) received.push(messageResponse);
   })();
   for (const messageRequest of asked) if (!send({ host: "", messageRequest })) await drained();
   end();
   await reading;
-  return answers;
+  return received;
 }
 
-function filesIn(response: Answered | undefined): string[] {
+function filesIn(response: ReflectionResponse | undefined): string[] {
   if (response?.$case !== "fileDescriptorResponse") return [];
   return response.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name);
 }
@@ -103,7 +103,7 @@ t.test("reflection lists the services", async (t) => {
 });
 
 const SYMBOLS: [what: string, symbol: string, files: string[]][] = [
-  ["a service", "zoo.Zoo", ["zoo.proto", "animal.proto"]],
+  ["a gRPC service", "zoo.Zoo", ["zoo.proto", "animal.proto"]],
   ["a method", "zoo.Zoo.Feed", ["zoo.proto", "animal.proto"]],
   ["an extension", "zoo.spots", ["zoo.proto", "animal.proto"]],
   ["a message", "zoo.Animal", ["animal.proto"]],
@@ -111,12 +111,12 @@ const SYMBOLS: [what: string, symbol: string, files: string[]][] = [
   ["a oneof", "zoo.Animal.limbs", ["animal.proto"]],
   ["a nested message", "zoo.Animal.Tail", ["animal.proto"]],
   ["an enum", "zoo.Animal.Tail.Length", ["animal.proto"]],
-  ["a value, in the scope of its enum", "zoo.Animal.Tail.SHORT", ["animal.proto"]],
-  ["something in a file of src/gen", "helloworld.CallRequest", ["helloworld/helloworld.proto"]],
+  ["an enum value, in the scope of its enum", "zoo.Animal.Tail.SHORT", ["animal.proto"]],
+  ["a message in a file of src/gen", "helloworld.CallRequest", ["helloworld/helloworld.proto"]],
   ["reflection itself", "grpc.reflection.v1.ServerReflection", ["grpc/reflection/v1/reflection.proto"]],
-  ["nothing", "zoo.Unknown", []],
-  ["a package", "zoo", []],
-  ["a name with a leading dot", ".zoo.Zoo", []],
+  ["an unknown name: none", "zoo.Unknown", []],
+  ["a package: none", "zoo", []],
+  ["a name with a leading dot: none", ".zoo.Zoo", []],
 ];
 
 for (const [what, value, files] of SYMBOLS) {
@@ -155,7 +155,7 @@ t.test("lists the extension numbers of a message", async (t) => {
   }
 });
 
-t.test("what is not known is answered with NOT_FOUND, and the stream goes on", async (t) => {
+t.test("an unknown name gets NOT_FOUND, and the stream continues", async (t) => {
   const responses = await ask(
     V1,
     { $case: "fileContainingSymbol", value: "zoo.Unknown" },
@@ -169,7 +169,7 @@ t.test("what is not known is answered with NOT_FOUND, and the stream goes on", a
   );
 });
 
-t.test("imports are sent once on a stream", async (t) => {
+t.test("an import is sent only once on a stream", async (t) => {
   const responses = await ask(
     V1,
     { $case: "fileByFilename", value: "zoo.proto" },
@@ -179,7 +179,7 @@ t.test("imports are sent once on a stream", async (t) => {
   t.same(responses.map(filesIn), [["zoo.proto", "animal.proto"], ["zoo.proto"], ["animal.proto"]]);
 });
 
-t.test("the bytes are those of the build, and make up a whole", async (t) => {
+t.test("the files are the bytes of the build, and include all imports", async (t) => {
   const [response] = await ask(V1, { $case: "fileContainingSymbol", value: "portico.auth.v1.Rules" });
   if (response?.$case !== "fileDescriptorResponse") throw new Error("it is known");
   for (const bytes of response.value.fileDescriptorProto) t.ok(descriptorsOf().includes(bytes));

@@ -1,4 +1,4 @@
-/** Ways to serve services in a test. */
+/** Helpers that serve services in a test. */
 import { pino } from "pino";
 import type { Test } from "tap";
 import { Dispatcher, type DispatcherOptions } from "../../src/rpc/dispatch.js";
@@ -18,19 +18,19 @@ export const LIMITS = {
   maxCallTime: 90_000,
 };
 
-/** A dispatcher that lets everyone in, unless told otherwise. */
+/** A dispatcher that admits every caller, unless `options` has another guard. */
 export function dispatcherOf(services: readonly Service[], options: Partial<DispatcherOptions> = {}): Dispatcher {
   const log = pino({ level: "silent" });
   return new Dispatcher({ services, guard: new TableGuard(), limits: LIMITS, log, ...options });
 }
 
-/** Keeps this process alive, as a server's port would: the deadlines of calls in process alone do not. */
+/** Keeps this process alive, as a server's port would. The deadlines of calls in process do not. */
 export function stayAlive(t: Test): void {
   const timer = setInterval(() => {}, 60_000);
   t.teardown(() => clearInterval(timer));
 }
 
-/** Serves on a free port; ends with the test. */
+/** Serves on a free port until the test ends. */
 export async function listen(t: Test, dispatcher: Dispatcher): Promise<GrpcServer> {
   const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, LIMITS);
   t.teardown(() => server.close(0));

@@ -1,4 +1,4 @@
-/** A guard for tests that decides by a table: which tokens there are, and which endpoints are refused to whom. */
+/** A guard for tests. A table says which tokens exist, and which endpoints demand a token. */
 
 import type {
   Admission,
@@ -20,11 +20,11 @@ export function caller(account: string, extra: Partial<Caller> = {}): Caller {
 export class TableGuard implements Guard {
   /** Callers by token. */
   readonly callers = new Map<string, Caller>();
-  /** Canonical names of the endpoints that only a known caller may call. */
+  /** Canonical names of the endpoints that only callers with a known token may call. */
   readonly closed = new Set<string>();
-  /** Whether it answers later, as the real one does with a token that it has not seen yet. */
+  /** Whether it decides later, like the real guard for a token that it has not seen before. */
   later = false;
-  /** How often it was asked. */
+  /** The number of calls of `admit`. */
   asks = 0;
   /** Whether messages of open streams may pass. */
   passing = true;
@@ -51,17 +51,17 @@ export class TableGuard implements Guard {
     for (const listener of this.#followed.keys()) listener.onResumed();
   }
 
-  /** Resolves when it has been asked so often. */
+  /** Resolves after this number of calls of `admit`. */
   async asked(times: number): Promise<void> {
     await until(() => this.asks >= times);
   }
 
-  /** How many open streams it follows. */
+  /** The number of open streams that it follows. */
   get following(): number {
     return this.#followed.size;
   }
 
-  /** Closes an endpoint to those who have no token, and judges the open streams again. */
+  /** Closes an endpoint to callers without a token, and re-authorizes the open streams. */
   close(name: string): void {
     this.closed.add(name);
     for (const [listener, { endpoint, caller }] of this.#followed) {

@@ -1,4 +1,4 @@
-// Each transport, over each way that a target can name: what is served by one is reached by the other.
+// Each transport with each kind of target: a client of one transport reaches a server of the other.
 
 import dns from "node:dns";
 import { mock } from "node:test";
@@ -47,13 +47,13 @@ for (const server of TRANSPORTS) {
       const refused = (t: Test, target: GrpcTarget, certificates: Certificates) =>
         t.rejects(ask(t, client, target, certificates), { code: Code.UNAVAILABLE });
 
-      t.test("plain text is spoken where the server has no certificate of its own", async (t) => {
+      t.test("connects without TLS to a server without a certificate of its own", async (t) => {
         const target = await serve(t, server, { ca });
         t.equal(await ask(t, client, target, { ca, ...own }), "a");
         await refused(t, secure(target), { ca });
       });
 
-      t.test("TLS is spoken where the server has a certificate", async (t) => {
+      t.test("connects with TLS to a server with a certificate", async (t) => {
         const target = await serve(t, server, own);
         t.equal(await ask(t, client, secure(target), { ca }), "a");
         await refused(t, target, { ca });
@@ -61,7 +61,7 @@ for (const server of TRANSPORTS) {
         await refused(t, secure(target), { ca: stranger.cert });
       });
 
-      t.test("mutual TLS is spoken where both have certificates", async (t) => {
+      t.test("connects with mutual TLS when both ends have certificates", async (t) => {
         const target = await serve(t, server, { ca, ...own });
         t.equal(await ask(t, client, secure(target), { ca, ...own }), "a");
         await refused(t, secure(target), { ca });
@@ -71,14 +71,14 @@ for (const server of TRANSPORTS) {
   }
 }
 
-t.test("the cause names TLS where the other end closes without a word", async (t) => {
+t.test("the cause names TLS when the server closes the connection without an error", async (t) => {
   const target = await serve(t, "http2", { ca, ...own });
   const cause = { message: /may want TLS, or not believe the certificate/ };
   await t.rejects(ask(t, "http2", target, {}), { cause });
   await t.rejects(ask(t, "http2", secure(target), { ca, ...foreign }), { cause });
 });
 
-t.test("the cause names the error of a name with two addresses", async (t) => {
+t.test("the cause names the error when a host name has two addresses", async (t) => {
   const target = { host: "greeter.internal", port: await freePort() };
   const both = [
     { address: "127.0.0.1", family: 4 },
@@ -92,7 +92,7 @@ t.test("the cause names the error of a name with two addresses", async (t) => {
 });
 
 for (const client of TRANSPORTS) {
-  t.test(`the cause names the error where no connection is made: ${client}`, async (t) => {
+  t.test(`the cause names the error when no connection can be made: ${client}`, async (t) => {
     const secured = secure(await serve(t, "http2", own));
     const port = await freePort();
     for (const [target, cause] of [
@@ -107,7 +107,7 @@ for (const client of TRANSPORTS) {
     }
   });
 
-  t.test(`${client} to a unix socket`, async (t) => {
+  t.test(`${client} to a Unix socket`, async (t) => {
     const path = socketPath(t);
     await listenHttp2(t, dispatcherOf([rawService({ one: (request) => request })]), { address: { path } });
     t.equal(await ask(t, client, parseGrpcTarget(`unix:${path}`), {}), "a");

@@ -1,4 +1,5 @@
-// A stream whose caller takes no more for now holds nothing: neither a response that was sent, nor the next one, nor the request.
+// While the caller of a stream is paused, the stream keeps nothing in memory: not the request, not
+// a response that was sent, and not the next response.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
@@ -14,7 +15,7 @@ stayAlive(t);
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A stream of responses that its caller has paused at the first one. */
+/** A stream of responses whose caller has paused at the first one. */
 async function pausedStream(t: Test) {
   const made: WeakRef<object>[] = [];
   let request: WeakRef<object> | undefined;
@@ -53,7 +54,7 @@ function response(made: WeakRef<object>[]): Buffer {
   return bytes;
 }
 
-t.test("the endpoint makes no response before the caller takes more", async (t) => {
+t.test("the endpoint creates no response before the caller reads more", async (t) => {
   const { call, made, received } = await pausedStream(t);
   t.equal(made.length, 1);
   call.resume();
@@ -62,7 +63,7 @@ t.test("the endpoint makes no response before the caller takes more", async (t) 
   t.equal(received(), 2);
 });
 
-t.test("the call keeps neither the request nor a response", async (t) => {
+t.test("the call keeps neither the request nor a response in memory", async (t) => {
   const { made, request } = await pausedStream(t);
   await turn();
   collect();

@@ -1,4 +1,4 @@
-// Generated code keeps an entry of a map whatever its key.
+// Generated code preserves an entry of a map, whatever its key.
 import t from "tap";
 import { Struct } from "../../src/gen/google/protobuf/struct.js";
 import { QuotaFailure_Violation } from "../../src/gen/google/rpc/error_details.js";
@@ -6,11 +6,11 @@ import { QuotaFailure_Violation } from "../../src/gen/google/rpc/error_details.j
 const KEYS = ["__proto__", "constructor", "hasOwnProperty", "a"];
 
 for (const key of KEYS) {
-  t.test(`the key ${key}`, async (t) => {
+  t.test(`preserves an entry with the key ${key}`, async (t) => {
     const fields = JSON.parse(`{"before": 1, ${JSON.stringify(key)}: {"deep": [{${JSON.stringify(key)}: true}]}}`);
     const again = Struct.unwrap(Struct.decode(Struct.encode(Struct.wrap(fields)).finish()));
     t.equal(JSON.stringify(again), JSON.stringify(fields), "in a Struct");
-    t.equal(Object.getPrototypeOf(again), Object.prototype, "which sets no prototype");
+    t.equal(Object.getPrototypeOf(again), Object.prototype, "it sets no prototype");
     const quotaDimensions = JSON.parse(`{${JSON.stringify(key)}: "x"}`);
     const violation = QuotaFailure_Violation.fromPartial({ quotaDimensions });
     const { quotaDimensions: read } = QuotaFailure_Violation.decode(QuotaFailure_Violation.encode(violation).finish());

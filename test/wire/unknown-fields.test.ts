@@ -1,4 +1,5 @@
-// Fields that the contract does not have stay with their message, and only a message that has some takes memory for them.
+// Fields that the contract does not have are preserved with their message. Only a message that has
+// such fields uses memory for them.
 import t from "tap";
 import { Access, Rule } from "../../src/gen/portico/auth/v1/rules.js";
 import { BinaryWriter } from "../../src/wire/writer.js";
@@ -6,7 +7,7 @@ import { BinaryWriter } from "../../src/wire/writer.js";
 const rule = { id: "r", scope: "staff", access: Access.GRANTED, resource: "*:*:*", priority: 7 };
 const STRING = 2;
 
-t.test("unknown fields are written again as they were read", async (t) => {
+t.test("unknown fields are written back unchanged", async (t) => {
   const writer = Rule.encode(rule, new BinaryWriter());
   for (const text of ["first", "second"]) writer.uint32((99 << 3) | STRING).string(text);
   const bytes = writer.finish();
@@ -15,6 +16,6 @@ t.test("unknown fields are written again as they were read", async (t) => {
   t.same(Rule.encode(read).finish(), bytes);
 });
 
-t.test("a message without unknown fields has no object for them", async (t) => {
+t.test("a message without unknown fields has no object for such fields", async (t) => {
   t.equal(Rule.decode(Rule.encode(rule).finish())._unknownFields, undefined);
 });

@@ -1,4 +1,5 @@
-// Messages are written byte for byte as @bufbuild/protobuf's writer writes them, and stay as they are.
+// The writer writes the same bytes as @bufbuild/protobuf's writer, and never changes a message
+// later.
 import { BinaryWriter as Reference } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
 import t from "tap";
@@ -85,7 +86,7 @@ function written<W extends BinaryWriter | Reference>(writer: W, list: readonly S
 }
 const hex = (message: Uint8Array): string => Buffer.from(message).toString("hex");
 
-t.test("writes messages as the reference does, and changes none that it wrote before", async (t) => {
+t.test("writes messages like the reference, and changes no earlier message", async (t) => {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 6 }), (messages) => {
       const expected = messages.map((list) => hex(written(new Reference(), list).finish()));
@@ -97,7 +98,7 @@ t.test("writes messages as the reference does, and changes none that it wrote be
   t.pass("no counterexample");
 });
 
-t.test("two writers at once do not disturb each other", async (t) => {
+t.test("two writers in use at the same time do not affect each other", async (t) => {
   const [one, other] = [new BinaryWriter().string("one"), new BinaryWriter().string("other")];
   one.string("first");
   other.string("second");
@@ -118,7 +119,7 @@ t.test("a message may reach the end of its block at any byte", async (t) => {
   const nested: Step = (writer) => writer.uint32(1).fork().uint32(2).fork().raw(Buffer.alloc(140, "x")).join().join();
   const expected = hex(written(new Reference(), [nested]).finish());
   for (let left = 0; left < 160; left++) {
-    // Too much for what is left of any block but a new one.
+    // This message leaves `left` bytes free in a new block; it does not fit into any other block.
     new BinaryWriter().raw(Buffer.alloc(BLOCK - left)).finish();
     t.equal(hex(written(new BinaryWriter(), [nested]).finish()), expected, `${left} bytes before the end`);
   }

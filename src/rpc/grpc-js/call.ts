@@ -1,6 +1,7 @@
 /**
- * One call of @grpc/grpc-js. It works below that library's clients, on the call object that they are made of too: bytes in
- * and out, all four shapes the same, and each message is asked for, which is what makes `pause` exact.
+ * One call of @grpc/grpc-js. It uses the call object below that library's clients. It sends and
+ * receives bytes, and handles unary calls and streams in the same way. It asks for each message, so
+ * `pause` stops exactly after the current one.
  */
 import { connectivityState, type Channel as GrpcJsChannel, type Metadata as GrpcMetadata } from "@grpc/grpc-js";
 import { Code } from "../../errors.js";
@@ -29,20 +30,26 @@ export class GrpcCall implements OutgoingCall, Indexed {
   readonly #listener: CallListener;
   readonly #open: IndexedList<GrpcCall>;
   #call: GrpcJsCall | undefined;
-  /** Messages to be sent: grpc-js takes one at a time, and the half-close after the last. */
+  /**
+   * Messages that wait to be sent. grpc-js takes one at a time, and the half-close after the last
+   * one.
+   */
   readonly #waiting: Uint8Array[] = [];
   #sending = false;
   #halfClosed = false;
-  /** A `send` has returned false. */
+  /** `send` has returned false, and `onDrain` must follow. */
   #full = false;
   #paused = false;
-  /** A message has been asked for. */
+  /** A message was asked for and has not arrived. */
   #reading = false;
-  /** A message that had been asked for when the caller paused; and the OK that must not overtake it. */
+  /**
+   * A message that arrived after the caller had paused, and the OK status that must not overtake
+   * it.
+   */
   #held: Uint8Array | undefined;
   #heldStatus: Status | undefined;
   #ended = false;
-  /** The message for the caller where the response's content type is not gRPC's. */
+  /** The message for the caller when the response's content type is not gRPC's. */
   #notGrpc: string | undefined;
   #expiry: NodeJS.Timeout | undefined;
 
@@ -52,7 +59,10 @@ export class GrpcCall implements OutgoingCall, Indexed {
     open.add(this);
   }
 
-  /** Ends the call at its deadline unless it has been started by then; grpc-js keeps the deadline of a started call. */
+  /**
+   * Ends the call at its deadline, unless the call is started before. Afterwards grpc-js watches
+   * the deadline.
+   */
   expireAt(deadlineMonotonicMs: number | undefined): void {
     if (deadlineMonotonicMs === undefined) return;
     this.#expiry = setTimeout(
@@ -138,7 +148,10 @@ export class GrpcCall implements OutgoingCall, Indexed {
     else this.#end(ending);
   }
 
-  /** Node reports a lost connection to its streams as a reset, and before it reports it to the connection. */
+  /**
+   * Node reports a lost connection as a reset of its streams, and only then as the end of the
+   * connection.
+   */
   #onReset(errorCode: number, channel: GrpcJsChannel, deadlineMonotonicMs = Number.POSITIVE_INFINITY): void {
     setImmediate(() => {
       if (channel.getConnectivityState(false) !== connectivityState.READY) this.#end(connectionLost());
@@ -148,7 +161,7 @@ export class GrpcCall implements OutgoingCall, Indexed {
     });
   }
 
-  /** Ignores a message of a response that is not gRPC's, and asks for the next. */
+  /** Ignores a message of a response that is not gRPC, and asks for the next one. */
   #drop(): void {
     this.#reading = false;
     this.#read();

@@ -1,4 +1,6 @@
-/** The channel over @grpc/grpc-js: one connection of that library, verified each time it is READY. */
+/**
+ * The channel over @grpc/grpc-js: one connection of that library, verified each time it is READY.
+ */
 import { connectivityState, credentials, Channel as GrpcJsChannel } from "@grpc/grpc-js";
 import { formatAddress, formatGrpcTarget, type GrpcTarget } from "../../address/address.js";
 import type { CallListener, CallStart, Channel, OutgoingCall, Verify } from "../channel.js";
@@ -7,10 +9,16 @@ import { channelClosed, closedDuringCall, unreachable } from "../status.js";
 import { type ChannelOptions, DEFAULT_MAX_BODY, MAX_RECONNECT_MS, MAX_WAITING, RECONNECT_MS } from "../transport.js";
 import { GrpcCall } from "./call.js";
 
-/** After `verify` found a connection unusable, until it is asked again; in milliseconds. */
+/**
+ * How long the channel waits after `verify` has rejected a connection until it calls `verify`
+ * again, in milliseconds.
+ */
 const VERIFY_RETRY_MS = 1_000;
 
-/** A connection found silent for this long is tested, and given up when it stays silent; in milliseconds. */
+/**
+ * A connection that was silent for KEEPALIVE_MS gets a PING. It is closed when it stays silent for
+ * KEEPALIVE_TIMEOUT_MS. Milliseconds.
+ */
 const KEEPALIVE_MS = 30_000;
 const KEEPALIVE_TIMEOUT_MS = 5_000;
 
@@ -26,14 +34,17 @@ export class GrpcChannel implements Channel {
   readonly #channel: GrpcJsChannel;
   readonly #open = new IndexedList<GrpcCall>();
   #closed = false;
-  /** Asked after each READY. A connection that comes while a call is being started may carry it unasked. */
+  /**
+   * Called after each READY. A connection that becomes READY while a call is being started may
+   * carry that call unverified.
+   */
   readonly #verify: Verify | undefined;
-  /** Of the connection that is READY. */
+  /** Whether the READY connection is verified. */
   #verified: "no" | "asked" | "yes" | "refused" = "no";
   #waiting: { readonly call: GrpcCall; readonly start: CallStart }[] = [];
   #retry: NodeJS.Timeout | undefined;
 
-  /** Connects at once, so that the first call finds out little later than the second. */
+  /** Connects at once, so the first call waits less. */
   constructor(
     target: GrpcTarget,
     { maxBody = DEFAULT_MAX_BODY, maxReconnectMs = MAX_RECONNECT_MS, tls, verify, ip }: ChannelOptions = {},
@@ -49,11 +60,11 @@ export class GrpcChannel implements Channel {
       "grpc.initial_reconnect_backoff_ms": RECONNECT_MS,
       "grpc.min_reconnect_backoff_ms": RECONNECT_MS,
       "grpc.max_reconnect_backoff_ms": maxReconnectMs,
-      // One connection pool a channel: closing one must not leave its connection to another.
+      // Each channel has its own connection pool: closing a channel must close its connection.
       "grpc.use_local_subchannel_pool": 1,
       "grpc.service_config_disable_resolution": 1,
       "grpc.enable_channelz": 0,
-      // Whatever address is connected to, the certificate is for the name.
+      // Whatever the address, the certificate must be for the name.
       ...(where === named ? {} : { "grpc.default_authority": named }),
       ...(where === named || "path" in target ? {} : { "grpc.ssl_target_name_override": target.host }),
     });
@@ -89,18 +100,18 @@ export class GrpcChannel implements Channel {
       state: "ready",
       close() {},
     };
-    let same = false;
+    let mayServeWaiting = false;
     let usable = true;
     try {
-      same = await verify(unverified);
+      mayServeWaiting = await verify(unverified);
     } catch {
       usable = false;
     }
-    // It may have been lost meanwhile, and another one be READY.
+    // Meanwhile the connection may have been lost, and another one may be READY.
     if (this.#closed || this.#verified !== "asked") return;
     if (usable) this.#verified = "yes";
     else this.#refuse(verify);
-    if (same) for (const { call, start } of this.#waiting.splice(0)) this.#start(call, start);
+    if (mayServeWaiting) for (const { call, start } of this.#waiting.splice(0)) this.#start(call, start);
     else this.#failWaiting();
   }
 

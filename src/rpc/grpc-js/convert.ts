@@ -1,4 +1,4 @@
-/** Converts metadata, and how calls end, to what @grpc/grpc-js has for them and back. */
+/** Converts metadata and statuses to @grpc/grpc-js's types and back. */
 import { Metadata as GrpcMetadata, logVerbosity, type StatusObject, setLogVerbosity } from "@grpc/grpc-js";
 import type { Metadata } from "../../call/metadata.js";
 import { Code, isStatusCode } from "../../errors.js";
@@ -20,8 +20,8 @@ import {
 } from "../status.js";
 import { CUT_SHORT, UNKNOWN_FLAG } from "./strict.js";
 
-// grpc-js writes each value that it drops to standard error in full, and such a value may be a token. Nothing is lost: a
-// failure is reported by the call's status.
+// grpc-js writes each value that it drops to standard error in full, and the value may be a token.
+// Nothing is lost without these messages: the call's status reports the failure.
 setLogVerbosity(logVerbosity.NONE);
 
 /** Headers of the protocol, which are not metadata (PROTOCOL-HTTP2.md, "Response-Headers"). */
@@ -34,7 +34,7 @@ export function toGrpc(metadata: Metadata): GrpcMetadata {
     try {
       converted.add(name, typeof value === "string" ? value : asBuffer(value));
     } catch {
-      // The message of the error that was thrown quotes the value, which may be a token.
+      // The message of the caught error quotes the value, which may be a token.
       throw new Error(`the name or the value of "${name}" has characters that metadata cannot have`);
     }
   }
@@ -51,7 +51,8 @@ export function fromGrpc(metadata: GrpcMetadata): Metadata {
 export function toGrpcStatus(status: Status): StatusObject {
   const metadata = toGrpc(status.trailers);
   if (status.details.length > 0) metadata.set(DETAILS_TRAILER, encodeDetails(status));
-  // grpc-js percent-encodes the message with encodeURI, which throws at a lone surrogate; UTF-8 replaces it.
+  // grpc-js percent-encodes the message with encodeURI, which throws at a lone surrogate. The
+  // conversion to UTF-8 replaces it.
   return { code: status.code as number, details: Buffer.from(status.message).toString(), metadata };
 }
 
@@ -70,7 +71,10 @@ export function fromGrpcStatus({ code, details, metadata }: StatusObject): Statu
 const HTTP_STATUS = /^Received HTTP status code (\d+)$/;
 const RESET = /^Received RST_STREAM with code (\d+)/;
 
-/** The details of resets that grpc-js words without the error code, with their HTTP/2 error codes. */
+/**
+ * The details that grpc-js writes for resets without naming the error code, with their HTTP/2 error
+ * codes.
+ */
 const RESETS: ReadonlyMap<string, number> = new Map([
   ["Call cancelled", ErrorCode.CANCEL],
   ["Bandwidth exhausted or memory limit exceeded", ErrorCode.ENHANCE_YOUR_CALM],
@@ -78,28 +82,30 @@ const RESETS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * @param details of the status that grpc-js reported
- * @returns the HTTP/2 error code of a call whose stream was reset, NO_ERROR where the stream ended without trailers;
- * undefined for any other end
+ * @param details the details of the status that grpc-js reported
+ * @returns the HTTP/2 error code with which the call's stream was reset; NO_ERROR when the stream
+ * ended without trailers; undefined for any other end
  */
 export function errorCodeOf(details: string): number | undefined {
   const code = RESETS.get(details) ?? RESET.exec(details)?.[1];
   return code === undefined ? undefined : Number(code);
 }
 
-/** The details of grpc-js for messages that cannot be read. */
+/** The details that grpc-js writes for messages that cannot be read. */
 const UNREADABLE =
   /^(Received message |Received compressed message |Compression method not supported|Failed to decompress )/;
 
-/** The details of grpc-js for messages that are too large, with the limit. */
+/** The details that grpc-js writes for messages that are too large; they include the limit. */
 const TOO_LARGE =
   /^Received message (?:larger than max \(\d+ vs |that decompresses to a size larger than )(?<limit>\d+)\)?$/;
 
 /**
- * Replaces the messages that grpc-js itself writes: they name internal addresses, which are not for callers. Its messages
- * are also the only sign of a call that was never sent and of a peer that broke the protocol; the contract suite and
- * test/cases/malformed-responses.ts fail when grpc-js changes them.
- * @param notGrpc the message for a response whose content type is not gRPC's; undefined for gRPC's
+ * Replaces the messages that grpc-js itself writes, because they contain internal addresses, which
+ * callers must not see. These messages are also the only sign of a call that was never sent, and of
+ * a peer that broke the protocol. When grpc-js changes them, the contract suite and
+ * test/cases/malformed-responses.ts fail.
+ * @param notGrpc the message for a response with another content type than gRPC's; undefined for
+ * gRPC's
  */
 export function replaceGrpcMessage(ended: Status, notGrpc: string | undefined): Status {
   const { code, message } = ended;

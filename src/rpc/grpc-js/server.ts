@@ -1,10 +1,10 @@
 /**
- * Serves a dispatcher over @grpc/grpc-js. Every endpoint is registered there as a stream of bytes, and an interceptor takes
- * each call over before grpc-js makes a Node stream of it: only the library's protocol code is used, and each message is
- * asked for and answered directly.
+ * Serves a dispatcher over @grpc/grpc-js. Every endpoint is registered there as a stream of bytes.
+ * An interceptor takes each call over before grpc-js creates a Node stream for it. So only the
+ * library's protocol code is used, and each message is asked for and responded to directly.
  *
- * The requests that endpoints hold and the answers that wait are reserved in the memory budget; a message of which only a
- * part has come is not, because grpc-js does not show it.
+ * The requests that endpoints hold and the responses that wait are reserved in the memory budget. A
+ * message that has arrived only in part is not, because grpc-js does not show it.
  */
 import type { Http2Server } from "node:http2";
 import { createServer, type Server as NetServer, type Socket } from "node:net";
@@ -37,7 +37,7 @@ import {
 } from "../transport.js";
 import { fromGrpc, toGrpc, toGrpcStatus } from "./convert.js";
 
-/** Listens, as `Transport.serve` says. */
+/** Listens, as `Transport.serve` specifies. */
 export function serveGrpc(
   dispatcher: Dispatcher,
   address: Address,
@@ -49,7 +49,7 @@ export function serveGrpc(
     interceptors: [
       (method, call) =>
         new ServerInterceptingCall(call, {
-          start: () => response(dispatcher, limits, method, call, memories.get(call.getPeer())),
+          start: () => serveCall(dispatcher, limits, method, call, memories.get(call.getPeer())),
         }),
     ],
     "grpc.max_receive_message_length": limits.maxBody,
@@ -68,13 +68,18 @@ export function serveGrpc(
   return listen(connections.listener, address, dispatcher, (drainMs) => connections.drain(drainMs));
 }
 
-/** The sockets of a grpc-js server, which has no limit on their number and does not close all at a forced shutdown. */
+/**
+ * The sockets of a grpc-js server. grpc-js does not limit their number, and does not close all of
+ * them at a forced shutdown.
+ */
 class Connections {
   readonly #server: Server;
   readonly listener: NetServer;
   readonly #sockets = new Set<Socket>();
 
-  /** @param memories of the connections that are open, by what `getPeer` of their calls gives */
+  /**
+   * @param memories memory accounts of the open connections, by the `getPeer` value of their calls
+   */
   constructor(
     server: Server,
     maxConnections: number,
@@ -110,7 +115,7 @@ class Connections {
         resolve();
       }, drainMs);
     });
-    // grpc-js waits for ever for a connection that fails at that moment.
+    // grpc-js waits forever for a connection that fails at that moment.
     await Promise.race([new Promise((resolve) => this.#server.tryShutdown(resolve)), forced]);
     await closed;
     clearTimeout(force);
@@ -127,8 +132,8 @@ function credentialsOf(tls: Certificates | undefined): ServerCredentials {
 }
 
 /**
- * Shows the dispatcher every authorization header, so that it can refuse a request with two: of a header that may come once
- * node:http2 shows only the first.
+ * Shows the dispatcher every authorization header, so it can refuse a request that has two.
+ * node:http2 shows only the first value of such a header.
  */
 function showEveryToken(server: Server): void {
   // grpc-js gives no other access to the raw headers.
@@ -144,12 +149,12 @@ function showEveryToken(server: Server): void {
   }
 }
 
-/** The handler of each endpoint; the interceptor never calls it. */
+/** The handler of each endpoint. The interceptor never calls it. */
 function unusedHandler(): never {
   throw new Error("a call went past the interceptor");
 }
 
-function response(
+function serveCall(
   dispatcher: Dispatcher,
   { maxHeaders }: ServerLimits,
   { path, requestStream }: { readonly path: string; readonly requestStream: boolean },
@@ -175,7 +180,8 @@ function response(
     },
     onReceiveMessage: (message: Buffer) => reply.received(message),
     onReceiveHalfClose() {
-      // A client on node:http2 that cancels half-closes first. An endpoint must not take that for a complete stream.
+      // A client that uses node:http2 half-closes before it cancels. The endpoint must not take
+      // that for a complete stream.
       if (requestStream) setImmediate(() => reply.endpoint?.onEnd());
       else reply.endpoint?.onEnd();
     },
@@ -183,12 +189,15 @@ function response(
   });
 }
 
-/** Bytes of a header list (RFC 9113, section 6.5.2), bytes values uncoded; grpc-js itself has no limit. */
+/**
+ * Bytes of a header list (RFC 9113, section 6.5.2), binary values before base64. grpc-js has no
+ * limit.
+ */
 function sizeOf(metadata: Metadata): number {
   return metadata.reduce((size, [name, value]) => size + name.length + value.length + 32, 0);
 }
 
-/** `127.0.0.1` of `127.0.0.1:4711`. */
+/** Returns `127.0.0.1` for `127.0.0.1:4711`. */
 function hostOf(peer: string): string {
   return peer.replace(/:\d+$/, "");
 }
@@ -196,17 +205,17 @@ function hostOf(peer: string): string {
 class GrpcReply implements CallResponder {
   endpoint: IncomingListener | undefined;
   readonly #call: ServerInterceptingCallInterface;
-  /** Undefined where the connection has ended. */
+  /** Undefined when the connection has ended. */
   readonly #memory: ConnectionMemory | undefined;
   #reserved = 0;
   /** Bytes of messages that the endpoint holds. */
-  #kept = 0;
+  #heldBytes = 0;
   /** Messages that the connection has not sent yet. */
   #unsentMessages = 0;
   #unsentBytes = 0;
   #full = false;
   #paused = false;
-  /** A message has been asked for. */
+  /** A message was asked for and has not arrived. */
   #reading = false;
   #ended = false;
   #closed = false;
@@ -216,7 +225,9 @@ class GrpcReply implements CallResponder {
     this.#memory = memory;
   }
 
-  /** The stream has closed, answered or not: grpc-js holds nothing for it any more. */
+  /**
+   * The stream has closed, with a response or without one: grpc-js stores nothing for it any more.
+   */
   closed(): void {
     this.#memory?.release(this.#reserved);
     this.#reserved = 0;
@@ -224,10 +235,12 @@ class GrpcReply implements CallResponder {
     this.endpoint?.onCancel();
   }
 
-  /** Reserves what the call holds now; ends the call where that does not fit. */
+  /**
+   * Reserves the bytes that the call holds now. Ends the call when they do not fit into the budget.
+   */
   #reserve(): void {
     if (this.#memory === undefined || this.#closed) return;
-    const held = this.#kept + this.#unsentBytes;
+    const held = this.#heldBytes + this.#unsentBytes;
     if (this.#memory.tryResize(this.#reserved, held)) {
       this.#reserved = held;
       return;
@@ -264,7 +277,7 @@ class GrpcReply implements CallResponder {
   /** The endpoint has taken all messages that it was given. */
   resume(): void {
     this.#paused = false;
-    this.#kept = 0;
+    this.#heldBytes = 0;
     this.#reserve();
     this.read();
   }
@@ -277,7 +290,7 @@ class GrpcReply implements CallResponder {
 
   received(message: Buffer): void {
     this.#reading = false;
-    this.#kept += message.length;
+    this.#heldBytes += message.length;
     this.endpoint?.onMessage(message);
     this.#reserve();
     if (!this.#paused) this.read();
@@ -293,7 +306,7 @@ class GrpcReply implements CallResponder {
   }
 }
 
-/** The status without its trailers where these cannot be sent. */
+/** The status, without its trailers when these cannot be sent. */
 function sendable(ending: Status): StatusObject {
   try {
     return toGrpcStatus(ending);

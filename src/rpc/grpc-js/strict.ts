@@ -1,15 +1,19 @@
 /**
- * Makes @grpc/grpc-js 1.14 report three errors of a peer that it does not see: a response that ends within a message (the
- * library drops the part that came and ends the call with OK), a message with an unknown flag (which it reads as not
- * compressed), and a grpc-status that is not written in digits (an empty one it reads as OK). It has no hook for these, so
- * three of its methods are replaced; test/cases/malformed-responses.ts fails where a new version breaks that.
+ * Makes @grpc/grpc-js 1.14 report three errors of a peer that it does not detect:
+ * - A response ends within a message: the library drops the part that arrived, and ends the call
+ *   with OK.
+ * - A message has an unknown flag: the library reads it as not compressed.
+ * - A grpc-status is not written in digits: the library reads an empty one as OK.
+ *
+ * The library has no hook for these, so three of its methods are replaced.
+ * test/cases/malformed-responses.ts fails when a new version breaks that.
  */
 import type { IncomingHttpHeaders } from "node:http2";
 import { status as GrpcStatus, Metadata } from "@grpc/grpc-js";
 import { Http2SubchannelCall } from "@grpc/grpc-js/build/src/subchannel-call.js";
 import { STATUS } from "../status.js";
 
-/** The members of the library's class that are used here; most are private there. */
+/** The members of the library's class that are used here; most of them are private there. */
 interface Internals {
   readonly decoder: { readonly readState: number };
   finalStatus: { code: number; details: string; metadata: Metadata } | null;
@@ -19,7 +23,7 @@ interface Internals {
   handleTrailers(headers: IncomingHttpHeaders): void;
 }
 
-/** The state of the library's decoder between messages. */
+/** The state of the library's decoder between two messages. */
 const NO_DATA = 0;
 
 export const CUT_SHORT = "the response ends within a message";
@@ -44,6 +48,7 @@ calls.tryPush = function (this: Internals, messageBytes: Buffer): void {
 calls.handleTrailers = function (this: Internals, headers: IncomingHttpHeaders): void {
   const grpcStatus = headers["grpc-status"];
   const isMalformed = typeof grpcStatus === "string" && !STATUS.test(grpcStatus);
-  // The library reads it by Number(), and convert.ts refuses what is no code.
+  // The library parses the value with Number(). convert.ts then rejects "malformed", which is no
+  // code.
   handleTrailers.call(this, isMalformed ? { ...headers, "grpc-status": "malformed" } : headers);
 };

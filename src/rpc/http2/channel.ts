@@ -1,11 +1,14 @@
 /**
- * The channel over our own HTTP/2: one connection, made at once and again whenever it is lost, with a growing pause after
- * each failure. Calls wait while a connection is being made, and while the server allows no more streams. In the pause after
- * a failure they fail at once, so that a balancer can choose another instance. Where it has no other, it ends the pause.
+ * The channel over Portico's HTTP/2. It has one connection. It connects at once, and again whenever
+ * the connection is lost, with a growing pause after each failure. Calls wait while the channel
+ * connects, and while the server allows no more streams. During the pause after a failure, calls
+ * fail at once, so a balancer can choose another instance. A balancer that has no other instance
+ * ends the pause (`connectSoon`).
  *
- * A connection that the server ends with GOAWAY is replaced by a new one, for which new calls wait, and closes with its last
- * call. The new one is made at once, or where no call was open, for the next call: so a server that closes idle connections
- * is not asked for new ones.
+ * When the server ends a connection with GOAWAY, a new connection replaces it, and new calls wait
+ * for that. The old one closes after its last call. The channel opens the new one at once if calls
+ * were open, and otherwise for the next call. So a server that closes idle connections is not asked
+ * for new ones.
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -27,15 +30,20 @@ import { checkMetadata, requestHeaders } from "./headers.js";
 interface Http2ChannelOptions extends Omit<ChannelOptions, "tls"> {
   /** Maximum bytes of a response's headers, and of its trailers. */
   readonly maxHeaders?: number | undefined;
-  /** Of this process; default one of its own. */
+  /** The memory budget of this process. Default: a budget for this channel only. */
   readonly budget?: MemoryBudget | undefined;
-  /** With it TLS is spoken; its own certificate makes it mutual. `servername` where the host is not the name certified. */
+  /**
+   * With it the channel speaks TLS. If it has a certificate of its own, TLS is mutual. `servername`
+   * is the certified name, if that is not the host.
+   */
   readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
 }
 
 const DEFAULT_MAX_HEADERS = 16 * 2 ** 10;
 
-/** How long a server may take to accept a connection and send its SETTINGS, in milliseconds. */
+/**
+ * The maximum time until a server has accepted a connection and sent its SETTINGS, in milliseconds.
+ */
 const CONNECT_MS = 10_000;
 
 const ENDED_AT_ONCE = "it ended the connection at once";
@@ -43,16 +51,25 @@ const ENDED = new Error(`${ENDED_AT_ONCE}: it may want TLS, or not believe the c
 const TOO_SLOW = new Error(`there was no connection within ${CONNECT_MS / 1000} s`);
 const NO_HTTP2 = new Error("it speaks TLS, but not HTTP/2");
 
-/** Maximum bytes of a read, as many as Node reads. */
+/** Maximum bytes of one read; the same as in Node. */
 const READ_SIZE = 64 * 1024;
 
-/** Where all plain connections are read: node:net hands over the bytes of one before it reads another. */
+/**
+ * The read buffer of all plain connections: node:net delivers the bytes of one before it reads
+ * another.
+ */
 const sharedRead = Buffer.allocUnsafeSlow(READ_SIZE);
 
-/** See client-connection.ts: a connection that does not answer is closed after 5 s, while calls wait. */
+/**
+ * See client-connection.ts. While calls are open, a connection that does not respond to a PING is
+ * closed after 5 s.
+ */
 const KEEPALIVE = { after: 2_500, timeout: 2_500 };
 
-/** How long a connection may be idle before TCP sends keepalive probes, in milliseconds: ten of them, one a second. */
+/**
+ * How long a connection may be idle before TCP sends keepalive probes, in milliseconds. TCP sends
+ * up to ten probes, one a second.
+ */
 const TCP_KEEPALIVE_MS = 15_000;
 
 export class Http2Channel implements Channel, ConnectionOwner {
@@ -60,7 +77,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   readonly #options: Http2ChannelOptions;
   readonly #calls: ChannelCalls;
   readonly #budget: MemoryBudget;
-  /** All open connections, those included that take no more calls. */
+  /** All open connections, including those that accept no more calls. */
   readonly #connections = new Set<ClientConnection>();
   /** The connection for new calls; it may not be ready yet. */
   #current: ClientConnection | undefined;
@@ -70,12 +87,15 @@ export class Http2Channel implements Channel, ConnectionOwner {
   #failures = 0;
   /** When the last connection failed, in milliseconds of `performance.now()`. */
   #failedAt = 0;
-  /** The server answered, and cannot be used: it is not asked again before the pause is over. */
+  /**
+   * The server responded, but cannot be used. The channel does not connect again before the pause
+   * is over.
+   */
   #unusable = false;
   #keepAlive: typeof KEEPALIVE | undefined = KEEPALIVE;
   #reason = ENDED;
 
-  /** Connects at once, so that the first call waits less. */
+  /** Connects at once, so the first call waits less. */
   constructor(address: GrpcTarget, options: Http2ChannelOptions = {}) {
     this.#address = address;
     this.#options = options;
@@ -157,7 +177,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     };
     this.#reason = endedBecauseOf(this.#options.tls?.cert);
     socket.on("error", (error) => {
-      // Of a name with several addresses an error for each.
+      // When a name has several addresses, there is one error for each.
       this.#reason = error instanceof AggregateError ? error.errors.at(-1) : error;
     });
     this.#timer = setTimeout(() => socket.destroy(TOO_SLOW), CONNECT_MS);
@@ -178,22 +198,26 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   /**
-   * A socket that reads into the same memory again and again: by default Node allocates 64 KiB for each read, which is most
-   * of all garbage. So the bytes of a "data" event are valid only while it is handled.
+   * Opens a socket that always reads into the same memory. By default Node allocates 64 KiB for
+   * each read, which would be most of all garbage. So the bytes of a "data" event are valid only
+   * while it is handled.
    */
   #openSocket(): Socket {
     const { tls } = this.#options;
-    // With TLS a write may make bytes of another read ready, while those before are handled.
+    // With TLS, a write may cause another read while the bytes of the previous one are still in
+    // use.
     const read = tls === undefined ? sharedRead : Buffer.allocUnsafeSlow(READ_SIZE);
-    const where = this.#where();
+    const socketAddress = this.#socketAddress();
     const onRead = (size: number): boolean => socket.emit("data", read.subarray(0, size));
-    const options = { ...where, onread: { buffer: read, callback: onRead } };
+    const options = { ...socketAddress, onread: { buffer: read, callback: onRead } };
     const socket = tls === undefined ? connectTcp(options) : connectTls({ ...options, ...tls, ALPNProtocols: [ALPN] });
     return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEPALIVE_MS);
   }
 
-  /** Node's options for the address. Whatever IP address is connected to, the certificate is for the name. */
-  #where(): { path: string } | { host: string; port: number; servername?: string } {
+  /**
+   * Node's options for the address. Whatever the IP address, the certificate must be for the name.
+   */
+  #socketAddress(): { path: string } | { host: string; port: number; servername?: string } {
     const { ip } = this.#options;
     if ("path" in this.#address) return { path: this.#address.path };
     return ip === undefined
@@ -218,7 +242,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#failedAt = performance.now();
     for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable(this.#reason));
     this.#connectLater();
-    // No call waits for the next connection.
+    // No call waits for the next connection, so its timer need not keep the process alive.
     this.#timer?.unref();
   }
 
@@ -238,19 +262,19 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   async #verify(connection: ClientConnection, verify: Verify): Promise<void> {
-    let same: boolean;
+    let mayServeWaiting: boolean;
     try {
-      same = await verify(channelOn(connection, this.#calls));
+      mayServeWaiting = await verify(channelOn(connection, this.#calls));
     } catch (error) {
       this.#reason = error as Error;
       this.#unusable = true;
-      // The connection cannot be used, and the next one is not made at once.
+      // The connection cannot be used, so the next one must not be opened at once.
       connection.served = false;
       connection.close();
       return;
     }
     if (connection !== this.#current || connection.closed) return;
-    if (!same) for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable());
+    if (!mayServeWaiting) for (const call of this.#calls.waiting.splice(0)) call.fail(unreachable());
     this.#take(connection);
   }
 
@@ -267,7 +291,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   onDraining(connection: ClientConnection, errorCode: number, debug: string): void {
-    // The server does not want to be tested by PINGs (gRFC A8).
+    // The server does not accept PINGs as a test (gRFC A8).
     if (errorCode === ErrorCode.ENHANCE_YOUR_CALM && debug === "too_many_pings") this.#keepAlive = undefined;
     if (connection !== this.#current) return;
     if (errorCode === ErrorCode.NO_ERROR && connection.ready && connection.streams.size === 0) {
@@ -288,7 +312,9 @@ export class Http2Channel implements Channel, ConnectionOwner {
     if (connection === this.#current) this.#replace(connection);
   }
 
-  /** Connects again: at once, or where no call was served on the connection, as after a failure. */
+  /**
+   * Connects again. If no call was served on the connection, it first pauses as after a failure.
+   */
   #replace(connection: ClientConnection): void {
     this.#current = undefined;
     clearTimeout(this.#timer);
@@ -302,7 +328,10 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 }
 
-/** Why a server may have ended a connection without a word, where this end shows it this certificate. */
+/**
+ * The most likely reason why a server ended a connection without an error, given this end's
+ * certificate.
+ */
 function endedBecauseOf(cert: Buffer | undefined): Error {
   const { from, to, fault } = cert === undefined ? { fault: undefined } : validityOf(cert);
   if (fault === undefined) return ENDED;

@@ -40,11 +40,11 @@ const TIMEOUT_SIZE = 64;
 
 /** What the calls of a channel share. */
 export interface ChannelCalls {
-  /** Those that have no stream yet, in order. */
+  /** The calls that have no stream yet, in order. */
   readonly waiting: ClientCall[];
   readonly deadlines: Deadlines;
   readonly headersOf: (path: string) => PathHeaders;
-  /** Maximum bytes of a message received. */
+  /** Maximum bytes of a message that is received. */
   readonly maxMessage: number;
   /** Maximum bytes of a response's headers, and of its trailers. */
   readonly maxHeaders: number;
@@ -58,9 +58,9 @@ export class ClientCall extends MessageStream implements OutgoingCall, Expiring 
   readonly #listener: CallListener;
   readonly #channel: ChannelCalls;
   #connection: Connection | undefined;
-  /** Of the response; 0 until its headers have come. */
+  /** The HTTP status of the response; 0 until its headers have arrived. */
   #httpStatus = 0;
-  /** From the trailers. */
+  /** The status in the trailers. */
   #status: Status | undefined;
   #over = false;
   protected readonly endsWithMessage = true;
@@ -116,7 +116,7 @@ export class ClientCall extends MessageStream implements OutgoingCall, Expiring 
     queueMicrotask(() => this.deliver());
   }
 
-  /** Ends the call from this end; the listener is told in a microtask. */
+  /** Ends the call from this end. The listener is notified in a microtask. */
   fail(ending: Status): void {
     if (this.#leave()) queueMicrotask(() => this.#listener.onEnd(ending));
   }
@@ -129,7 +129,7 @@ export class ClientCall extends MessageStream implements OutgoingCall, Expiring 
     if (this.#leave()) this.#listener.onEnd(ending);
   }
 
-  /** @returns false where the call has ended already */
+  /** @returns false when the call has already ended */
   #leave(): boolean {
     if (this.#over) return false;
     this.#over = true;
@@ -197,7 +197,7 @@ export class ClientCall extends MessageStream implements OutgoingCall, Expiring 
   #onResponse(fields: readonly ReceivedField[], endStream: boolean): void {
     const httpStatus = Number(headerOf(fields, ":status"));
     if (httpStatus >= 100 && httpStatus < 200) {
-      // An interim response (RFC 9113, section 8.1); the real one is to come.
+      // An interim response (RFC 9113, section 8.1). The final response follows.
       if (endStream) this.#connection?.streamError(this, ErrorCode.PROTOCOL_ERROR);
       return;
     }
@@ -238,12 +238,12 @@ export class ClientCall extends MessageStream implements OutgoingCall, Expiring 
 
   protected onMalformed(error: StatusError): void {
     if (error instanceof MessageTooLargeError) this.#finish(responseTooLarge(error.message));
-    // Too many messages wait to be decompressed.
+    // Too many messages wait for decompression.
     else if (error.code === Code.RESOURCE_EXHAUSTED) this.onNoMemory();
     else this.#finish({ ...toStatus(error), protocolError: true });
   }
 
-  /** Messages to be sent have been reserved where they were received. */
+  /** These bytes are already reserved by the stream on which they arrived. */
   protected override get unsentReserved(): number {
     return 0;
   }
@@ -253,12 +253,12 @@ export class ClientCall extends MessageStream implements OutgoingCall, Expiring 
   }
 
   onReset(errorCode: number): void {
-    // The response is complete; the peer only has no use for the rest of the request.
+    // The response is complete. The peer only does not need the rest of the request.
     if (this.remoteEnded && errorCode === ErrorCode.NO_ERROR) return;
     this.#finish(statusOfReset(errorCode, this.deadlineMonotonicMs));
   }
 
-  /** The peer has not seen this call, and will not (GOAWAY). */
+  /** The peer has not processed this call and will not (GOAWAY). */
   onUnseen(): void {
     this.#finish(unreachable());
   }
@@ -270,7 +270,7 @@ export class ClientCall extends MessageStream implements OutgoingCall, Expiring 
   }
 }
 
-/** The end of a call whose response is not gRPC's; undefined for one that is. */
+/** The status of a call when its response is not gRPC; undefined for a gRPC response. */
 function rejectionOf(httpStatus: number, fields: readonly ReceivedField[]): Status | undefined {
   if (httpStatus !== 200) return statusOfHttp(httpStatus);
   const type = headerOf(fields, "content-type");

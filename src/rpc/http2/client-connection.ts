@@ -1,4 +1,4 @@
-/** A connection at the caller's end: it opens a stream for each call, as many as the server allows. */
+/** A connection at the caller's end. It opens a stream for each call, up to the server's limit. */
 import type { Duplex } from "node:stream";
 import { Code } from "../../errors.js";
 import { Connection } from "../../http2/connection.js";
@@ -15,11 +15,11 @@ import { HEADER_NAMES, sizeOfMetadata } from "./headers.js";
 
 /** The channel that uses the connection. */
 export interface ConnectionOwner {
-  /** The server's SETTINGS have come. */
+  /** The server's SETTINGS have arrived. */
   onReady(connection: ClientConnection): void;
-  /** There may be room for another call. */
+  /** The connection may have capacity for another call. */
   onCapacity(connection: ClientConnection): void;
-  /** No more calls can be opened; those that are open go on. */
+  /** No more calls can be opened. Open calls continue. */
   onDraining(connection: ClientConnection, errorCode: number, debug: string): void;
   onClosed(connection: ClientConnection): void;
 }
@@ -28,30 +28,35 @@ export interface ClientConnectionOptions {
   /** Maximum bytes of a header list. */
   readonly maxHeaders: number;
   /**
-   * While calls are open, a connection on which nothing was read for `after` is tested with a PING, and closed where
-   * nothing is read for `timeout` after it; in milliseconds. Undefined for a server that does not want to be tested.
+   * While calls are open, a connection on which nothing was read for `after` gets a PING. It is
+   * closed when nothing is read for another `timeout`. Milliseconds. Undefined for a server that
+   * does not accept PINGs as a test.
    */
   readonly keepAlive: Pick<KeepAliveOptions, "after" | "timeout"> | undefined;
   readonly memory: ConnectionMemory;
 }
 
 /**
- * PINGs without HEADERS or DATA from the server in between. grpc-go and gRPC's C core close a connection at the third
- * (ENHANCE_YOUR_CALM, too_many_pings; gRFC A8), so a handler that is silent for longer is left alone.
+ * The maximum number of PINGs without HEADERS or DATA from the server between them. grpc-go and
+ * gRPC's C core close a connection at the third (ENHANCE_YOUR_CALM, too_many_pings; gRFC A8). So a
+ * handler that is silent for longer is not tested any more.
  */
 const MAX_PINGS = 2;
 
 export class ClientConnection extends Connection {
-  /** Set by the owner once the connection is verified: calls may be opened. */
+  /** Set by the owner when the connection is verified: calls may be opened. */
   ready = false;
-  /** A call has been answered, also with an error. */
+  /** A call on this connection has got a response, perhaps with an error. */
   served = false;
-  /** IDs are never used twice (RFC 9113, section 5.1.1): a connection without IDs left takes no more calls. */
+  /**
+   * The next stream ID. IDs are never used twice (RFC 9113, section 5.1.1), so a connection without
+   * IDs left accepts no more calls.
+   */
   nextStreamId = 1;
   readonly #owner: ConnectionOwner;
   #draining = false;
 
-  /** @param socket connected */
+  /** @param socket a connected socket */
   constructor(socket: Duplex, options: ClientConnectionOptions, owner: ConnectionOwner) {
     const { maxHeaders, keepAlive, memory } = options;
     super(socket, { peer: "server", names: HEADER_NAMES, maxHeaders, memory });
@@ -73,7 +78,7 @@ export class ClientConnection extends Connection {
     return this.ready && !this.#draining && !this.closed && this.streams.size < this.peer.maxStreams;
   }
 
-  /** Opens a call; `hasRoom` is true, but for calls that verify the connection. */
+  /** Opens a call. `hasCapacity` must be true, except for calls that verify the connection. */
   open(call: ClientCall): void {
     const { maxHeaderListSize: max } = this.peer;
     if (max !== Number.POSITIVE_INFINITY && sizeOfMetadata(call.metadata) > max) {
@@ -89,7 +94,7 @@ export class ClientConnection extends Connection {
     if (this.nextStreamId > LAST_STREAM_ID) this.drain(ErrorCode.NO_ERROR, "");
   }
 
-  /** Opens no more calls, and ends when those that are open have ended. */
+  /** Opens no more calls, and closes when the open calls have ended. */
   drain(errorCode: number, debug: string): void {
     if (this.#draining) return;
     this.#draining = true;
@@ -102,7 +107,7 @@ export class ClientConnection extends Connection {
     super.onFrame(type, flags, streamId, buffer, start, end);
   }
 
-  /** Ends the connection; its calls have been ended. */
+  /** Closes the connection. Its calls have already ended. */
   close(): void {
     this.fail(ErrorCode.NO_ERROR, "");
   }

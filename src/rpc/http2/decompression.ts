@@ -1,6 +1,7 @@
 /**
- * Decompresses messages (gRPC's compression.md): small ones at once, others in zlib's threads, few at a time. A message of a
- * few kilobytes may stand for megabytes, which would keep the event loop from all other calls.
+ * Decompresses messages (gRPC's compression.md): small ones at once, others in zlib's threads, few
+ * at a time. A message of a few kilobytes may expand to megabytes, and decompressing it at once
+ * would block the event loop for all other calls.
  */
 import zlib from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
@@ -10,12 +11,18 @@ export type Compression = "gzip" | "deflate" | "br";
 
 /** Maximum bytes of a message that is decompressed at once. */
 const MAX_AT_ONCE = 64 * 1024;
-/** Messages that zlib's threads decompress at the same time: the files and passwords of the process need threads, too. */
+/**
+ * Messages that zlib's threads decompress at the same time. File access and password hashing need
+ * threads of the same pool.
+ */
 const MAX_RUNNING = 2;
-/** Maximum bytes of messages that wait for that, and what each of them counts for beside its bytes. */
+/**
+ * Maximum bytes of messages that wait for a thread, and the overhead that is counted for each of
+ * them.
+ */
 const MAX_WAITING = 64 * 2 ** 20;
 const WAITING_COST = 1_024;
-/** Bytes that zlib allocates together for its output. */
+/** Bytes that zlib allocates at once for its output. */
 const CHUNK = 64 * 1024;
 
 type Later = (
@@ -43,10 +50,12 @@ let waitingBytes = 0;
 let running = 0;
 
 /**
- * @param maxBytes of the message, decompressed
- * @param onResult called later where the message is not small; without it every message is decompressed at once
- * @returns undefined where `onResult` will be called
- * @throws {StatusError} RESOURCE_EXHAUSTED where it is larger, or too many wait; INTERNAL where it is not so compressed
+ * @param maxBytes maximum bytes of the decompressed message
+ * @param onResult called later if the message is not small; without it every message is
+ * decompressed at once
+ * @returns undefined when `onResult` will be called
+ * @throws {StatusError} RESOURCE_EXHAUSTED when the message is too large, or too many messages
+ * wait; INTERNAL when the message is not compressed in this way
  */
 export function decompress(
   compression: Compression,
@@ -87,7 +96,7 @@ function runNext(): void {
   }
 }
 
-/** A message that is larger than this end takes. */
+/** A message is larger than this end accepts. */
 export class MessageTooLargeError extends StatusError {
   constructor(maxBytes: number) {
     super(Code.RESOURCE_EXHAUSTED, largerThan(maxBytes));

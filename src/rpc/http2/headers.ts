@@ -1,6 +1,6 @@
 /**
- * gRPC's part of header lists (PROTOCOL-HTTP2.md, "Requests" and "Responses"): the names it has rules for, the head of a
- * request, metadata, and the status in trailers.
+ * gRPC's use of header lists (PROTOCOL-HTTP2.md, "Requests" and "Responses"): the names with rules
+ * of their own, the head of a request, metadata, and the status in trailers.
  */
 
 import { CLIENT_ADDRESS, isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../../call/metadata.js";
@@ -26,11 +26,11 @@ import {
 import { decodeMessage, encodeMessage } from "../status-message.js";
 import { ACCEPTED_ENCODINGS, isEncoding } from "./messages.js";
 
-/** The names that gRPC has rules for, beside those of HTTP/2. */
+/** The kinds of names for which gRPC has rules, in addition to HTTP/2's. */
 export const GrpcKind = {
   ENCODING: FIRST_OWN_KIND,
   TIMEOUT: FIRST_OWN_KIND << 1,
-  /** Belongs to the protocol, and is none of those above. */
+  /** All other names that belong to the protocol. */
   RESERVED: FIRST_OWN_KIND << 2,
   TEXT: FIRST_OWN_KIND << 3,
   BINARY: FIRST_OWN_KIND << 4,
@@ -44,10 +44,10 @@ const KINDS: ReadonlyMap<string, number> = new Map([
   ),
 ]);
 
-/** Names whose values a call hands on as metadata. */
+/** The kinds of names that a call passes on as metadata, with their values. */
 const METADATA = GrpcKind.TEXT | GrpcKind.BINARY | Kind.CONTENT_LENGTH;
 
-/** The header names of all our connections. */
+/** The header names of all connections of Portico. */
 export const HEADER_NAMES = new HeaderNames({
   kindOf: (name) => KINDS.get(name) ?? (isBinaryName(name) ? GrpcKind.BINARY : GrpcKind.TEXT),
   indexed: ["grpc-timeout", "platform-namespace", "x-request-id", "traceparent", "tracestate", CLIENT_ADDRESS],
@@ -56,9 +56,7 @@ export const HEADER_NAMES = new HeaderNames({
 const NAME = /^[0-9a-z_.-]+$/;
 const TEXT = /^[ -~]*$/;
 
-/**
- * @throws {Error} for names or values that cannot be sent
- */
+/** @throws {Error} for names or values that cannot be sent */
 export function checkMetadata(metadata: Metadata): void {
   for (const [name, value] of metadata) {
     const binary = (sendable.get(name) ?? kindToSend(name)) === GrpcKind.BINARY;
@@ -67,7 +65,10 @@ export function checkMetadata(metadata: Metadata): void {
   }
 }
 
-/** The kinds of names that were found to be sendable: there are few, and they come again with every call. */
+/**
+ * The kinds of names that can be sent, cached: there are few names, and they repeat with every
+ * call.
+ */
 const sendable = new Map<string, number>();
 const MAX_KNOWN = 1_000;
 
@@ -78,33 +79,37 @@ function kindToSend(name: string): number {
   return kind;
 }
 
-/** Bytes of a header list that metadata takes; a header block has no more. */
+/** Bytes of metadata in a header list. In a header block it never takes more. */
 export function sizeOfMetadata(metadata: Metadata): number {
-  let room = 0;
+  let size = 0;
   for (const [name, value] of metadata) {
-    room += name.length + 32 + (typeof value === "string" ? value.length : Math.ceil((value.length * 4) / 3));
+    size += name.length + 32 + (typeof value === "string" ? value.length : Math.ceil((value.length * 4) / 3));
   }
-  return room;
+  return size;
 }
 
-/** Writes metadata that has been checked. */
+/** Writes metadata. `checkMetadata` must have accepted it. */
 export function writeMetadata({ encoder, output }: FrameWriter, metadata: Metadata): void {
   for (const [name, value] of metadata) encoder.field(output, name, typeof value === "string" ? value : base64(value));
 }
 
-/** Without padding, as gRPC sends it. */
+/** Base64 without padding, as gRPC sends it. */
 function base64(bytes: Uint8Array): string {
   return asBuffer(bytes).toString("base64").replace(/=+$/, "");
 }
 
 /** Maximum values of `-bin` metadata in a list. */
 export const MAX_BINARY_VALUES = 256;
-/** Bytes of memory that each of them takes beside its own: about the size of a Buffer and of the entry that holds it. */
+/**
+ * Memory overhead of each such value in bytes: about the size of a Buffer and of the entry that
+ * holds it.
+ */
 const BINARY_VALUE_COST = 128;
 
 /**
- * Bytes of memory that a list takes as metadata; undefined where it is too large. One field may have many binary values, and a field
- * that came before takes one byte of a header block, so what a list takes has nothing to do with the bytes that were sent.
+ * Bytes of memory that a list needs as metadata; undefined when it is too large. This does not
+ * depend on the bytes that were sent: one field may have many binary values, and a repeated field
+ * takes one byte of a header block.
  */
 export function memoryOf({ fields, size, tooLarge }: HeaderList): number | undefined {
   if (tooLarge) return undefined;
@@ -120,23 +125,22 @@ export function memoryOf({ fields, size, tooLarge }: HeaderList): number | undef
   return size + values * BINARY_VALUE_COST;
 }
 
-/** The metadata in a list. */
 export function metadataOf(fields: readonly ReceivedField[]): Metadata {
   let metadata: (readonly [string, string | Uint8Array])[] | undefined;
   for (const { kind, name, value } of fields) {
     if ((kind & METADATA) === 0) continue;
     metadata ??= [];
     if (kind !== GrpcKind.BINARY) metadata.push([name, value]);
-    // A proxy may have joined the values of one name.
+    // A proxy may have joined several values of one name.
     else for (const part of value.split(",")) metadata.push([name, Buffer.from(part, "base64")]);
   }
   return metadata ?? NO_METADATA;
 }
 
-/** Base64, with padding or without ("Custom-Metadata"). */
+/** Base64, with or without padding ("Custom-Metadata"). */
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
-/** The name of the first metadata whose value should be base64 and is not. */
+/** The name of the first metadata entry that must have a base64 value and does not. */
 export function findMalformedBinary(fields: readonly ReceivedField[]): string | undefined {
   for (const { kind, name, value } of fields) {
     if (kind !== GrpcKind.BINARY) continue;
@@ -145,7 +149,10 @@ export function findMalformedBinary(fields: readonly ReceivedField[]): string | 
   return undefined;
 }
 
-/** The trailers of a status that is not OK, without its code. The trailers of the status have been checked. */
+/**
+ * The trailers of a status that is not OK, without its code. `checkMetadata` must have accepted its
+ * trailers.
+ */
 export function statusMetadata(status: Status): Metadata {
   const metadata = [...status.trailers];
   if (status.message !== "") metadata.push(["grpc-message", encodeMessage(status.message)]);
@@ -154,8 +161,8 @@ export function statusMetadata(status: Status): Metadata {
 }
 
 /**
- * The status in trailers.
- * @param httpStatus gives the status where the trailers have none
+ * Reads the status from trailers.
+ * @param httpStatus determines the status when the trailers contain none
  */
 export function statusOf(fields: readonly ReceivedField[], httpStatus: number): Status {
   let grpcStatus: string | undefined;
@@ -179,16 +186,16 @@ function codeOf(grpcStatus: string): Code | undefined {
   return isStatusCode(code) ? code : undefined;
 }
 
-/** The headers that all requests of a channel to one path have. */
+/** The headers that all of a channel's requests to one path have. */
 export interface PathHeaders {
   readonly fields: readonly HeaderField[];
-  /** Maximum bytes of a header block. */
+  /** Maximum bytes of these headers in a header block. */
   readonly size: number;
 }
 
 const MAX_PATHS = 1_000;
 
-/** The headers of a channel's requests by path, made once for each. */
+/** Returns the headers of a channel's requests to a path. They are created once for each path. */
 export function requestHeaders(scheme: "http" | "https", authority: string): (path: string) => PathHeaders {
   const made = new Map<string, PathHeaders>();
   return (path) => {
@@ -217,7 +224,7 @@ export interface GrpcRequestHead {
   contentType: string | undefined;
   contentLength: string | undefined;
   encoding: string;
-  /** In milliseconds; NaN where grpc-timeout is malformed. */
+  /** In milliseconds; NaN when grpc-timeout is malformed. */
   timeout: number | undefined;
 }
 
@@ -241,16 +248,19 @@ export function readHead(fields: readonly ReceivedField[]): GrpcRequestHead {
   return head;
 }
 
-/** The HTTP status of the response to a request that is not gRPC's; undefined for one that is. */
+/** The HTTP status of the response to a request that is not gRPC; undefined for a gRPC request. */
 export function httpRejectionOf({ method, contentType }: GrpcRequestHead): "405" | "415" | undefined {
   if (method !== "POST") return "405";
   return isGrpc(contentType) ? undefined : "415";
 }
 
-/** The text of that response. */
+/** The body of that response. */
 export const HTTP_REJECTION = `gRPC is spoken here: POST with content-type ${CONTENT_TYPE}\n`;
 
-/** The status of a gRPC request that is answered before its endpoint is called; undefined for one that is to be served. */
+/**
+ * The status of a gRPC request that is rejected before its endpoint is called; undefined for a
+ * request that is served.
+ */
 export function rejectionOf(
   { encoding, timeout }: GrpcRequestHead,
   fields: readonly ReceivedField[],
@@ -260,7 +270,7 @@ export function rejectionOf(
     return { ...status(Code.UNIMPLEMENTED, message), trailers: [["grpc-accept-encoding", ACCEPTED_ENCODINGS]] };
   }
   if (timeout !== undefined && Number.isNaN(timeout)) return status(Code.INTERNAL, "grpc-timeout is malformed");
-  // As grpc-go does.
+  // grpc-go does the same.
   if (timeout === 0) return deadlineExceeded();
   const malformed = findMalformedBinary(fields);
   if (malformed !== undefined) return status(Code.INTERNAL, `the metadata "${malformed}" is not base64`);

@@ -1,6 +1,7 @@
 /**
- * gRPC messages on a stream of HTTP/2, at either end of a call: messages to be sent are queued and written as the windows
- * allow; messages received are delivered as the reader takes them.
+ * gRPC messages on an HTTP/2 stream, at either end of a call. Messages to send are queued, and
+ * written as the flow-control windows allow. Received messages are delivered as fast as the reader
+ * takes them.
  */
 import { StatusError } from "../../errors.js";
 import type { Connection } from "../../http2/connection.js";
@@ -17,57 +18,58 @@ import {
   writeMessage,
 } from "./messages.js";
 
-/** Bytes that a stream writes before the other streams of the connection have their turn. */
+/** Bytes that a stream writes before the other streams of the connection get a turn. */
 const MAX_TURN = 4 * MAX_FRAME_SIZE;
 
 export abstract class MessageStream extends Stream implements MemoryHolder, MessageTaker {
   protected headersWritten = false;
   /** No more messages will be sent. */
   protected ending = false;
-  /** The end need not wait for messages that the peer does not take. */
+  /** The end of the stream does not wait for messages that the peer does not read. */
   protected urgent = false;
   protected paused = false;
   protected readonly reader: GrpcMessageReader;
-  /** Of the messages sent. */
+  /** The encoding of the messages that are sent. */
   protected encoding: MessageEncoding = "identity";
-  /** Bytes of messages that were delivered and that the reader still keeps. */
+  /** Bytes of messages that were delivered and that the reader still holds. */
   protected kept = 0;
 
   readonly #unsent: Uint8Array[] = [];
-  /** Bytes of `#unsent`; and how much of its first message, prefix included, has been written. */
+  /** Bytes of `#unsent`. */
   #unsentBytes = 0;
+  /** Bytes of the first message in `#unsent` that have been written, including its prefix. */
   #written = 0;
-  /** A `send` has returned false. */
+  /** `enqueue` has returned false, and `onDrain` must follow. */
   #full = false;
   #delivering = false;
 
-  /** @param maxMessage maximum bytes of a message received */
+  /** @param maxMessage maximum bytes of a message that is received */
   constructor(maxMessage: number) {
     super();
     this.reader = new GrpcMessageReader(maxMessage, this);
   }
 
   protected abstract override get connection(): Connection | undefined;
-  /** Nothing more is to be delivered. */
+  /** Nothing more will be delivered. */
   protected abstract get over(): boolean;
-  /** Writes the headers, if it is time. */
+  /** Writes the headers if they can be written now. */
   protected abstract writeHeaders(connection: Connection): void;
-  /** Writes END_STREAM, with what belongs to it. */
+  /** Writes END_STREAM and the frame that carries it. */
   protected abstract writeEnd(connection: Connection): void;
   /** Whether the last message may carry END_STREAM. */
   protected abstract readonly endsWithMessage: boolean;
   protected abstract onMessage(message: Uint8Array): void;
   protected abstract onDrain(): void;
-  /** All messages have been delivered, and no more come. */
+  /** All messages have been delivered, and no more will arrive. */
   protected abstract onDelivered(): void;
-  /** The bytes that came are not messages. */
+  /** The received bytes are not valid messages. */
   protected abstract onMalformed(error: StatusError): void;
 
   protected get heldBytes(): number {
     return this.unsentReserved + this.reader.held + this.kept;
   }
 
-  /** Bytes of messages to be sent that are to be reserved. */
+  /** Bytes of unsent messages that need a reservation. */
   protected get unsentReserved(): number {
     return this.#unsentBytes;
   }
@@ -83,7 +85,7 @@ export abstract class MessageStream extends Stream implements MemoryHolder, Mess
 
   // Sending.
 
-  /** @returns false where the caller should wait for `onDrain` */
+  /** @returns false when the caller should wait for `onDrain` */
   protected enqueue(message: Uint8Array): boolean {
     const sent = compress(message, this.encoding);
     this.#unsent.push(sent);
@@ -163,7 +165,7 @@ export abstract class MessageStream extends Stream implements MemoryHolder, Mess
     if (!this.over && !this.reserve()) this.onNoMemory();
   }
 
-  /** Delivers the messages that have come, as long as the reader takes them. */
+  /** Delivers the messages that have arrived, until the reader pauses. */
   protected deliver(): void {
     if (this.#delivering || this.over) return;
     this.#delivering = true;

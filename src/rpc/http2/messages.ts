@@ -1,9 +1,9 @@
 /**
- * gRPC messages in the bytes of a stream (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"): a flag, four bytes of length, the
- * message, which may be compressed (gRPC's compression.md).
+ * gRPC messages in the bytes of a stream (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"). Each has a
+ * flag, a length of four bytes, and the message, which may be compressed (gRPC's compression.md).
  *
- * Bytes received are copied, because a connection reads into the same memory again and again: into a buffer that grows with
- * the bytes that have come, never with the length that a prefix announces.
+ * Received bytes are copied, because a connection always reads into the same memory. The buffer for
+ * the copy grows with the bytes that have arrived, never with the length that a prefix announces.
  */
 import { deflateSync, gzipSync } from "node:zlib";
 import { Code, StatusError } from "../../errors.js";
@@ -14,10 +14,10 @@ import { decompress, MessageTooLargeError } from "./decompression.js";
 /** Bytes of the flag and the length. */
 export const PREFIX_SIZE = 5;
 
-/** Minimum bytes of the buffer for a longer message: as many may be unread anyway. */
+/** Minimum bytes of the buffer for a longer message: this much may be unread on a stream anyway. */
 const MIN_BUFFER = STREAM_WINDOW;
 
-/** Up to so many bytes are copied one by one: a call of native code would take longer. */
+/** Copies up to this length are made byte by byte: a call of native code would take longer. */
 const SHORT_COPY = 64;
 
 export type MessageEncoding = "identity" | "gzip" | "deflate";
@@ -29,13 +29,13 @@ export function isEncoding(name: string): name is MessageEncoding {
   return name === "identity" || name === "gzip" || name === "deflate";
 }
 
-/** A message as it is sent. */
+/** A message in the form in which it is sent. */
 export function compress(message: Uint8Array, encoding: MessageEncoding): Uint8Array {
   if (encoding === "gzip") return gzipSync(message);
   return encoding === "deflate" ? deflateSync(message) : message;
 }
 
-/** Writes `size` bytes of a message and its prefix, from the byte `from` on. */
+/** Writes `size` bytes of a message with its prefix, beginning at byte `from`. */
 export function writeMessage(
   output: OutputBuffer,
   message: Uint8Array,
@@ -54,21 +54,21 @@ export function writeMessage(
   if (end > PREFIX_SIZE) output.append(message, Math.max(from - PREFIX_SIZE, 0), end - PREFIX_SIZE);
 }
 
-/** Says whether so many further bytes may be held. */
+/** Decides whether this number of further bytes may be held in memory. */
 export interface MemoryHolder {
   tryReserve(bytes: number): boolean;
 }
 
-/** Reads on when it is told to. */
+/** The reader of messages. It calls `next` again when it is notified. */
 export interface MessageTaker {
-  /** A message that is not small has been decompressed: `next` returns it. */
+  /** A larger message has been decompressed: `next` returns it now. */
   onMessageReady(): void;
 }
 
-/** Cuts the bytes of a stream into messages. */
+/** Splits the bytes of a stream into messages. */
 export class GrpcMessageReader {
   encoding: MessageEncoding | "br" = "identity";
-  /** A message is being decompressed: `next` returns nothing before `onMessageReady`. */
+  /** A message is being decompressed. Until `onMessageReady`, `next` returns nothing. */
   isBusy = false;
   /** Maximum bytes of a message, before and after decompression. */
   maxMessage: number;
@@ -76,9 +76,9 @@ export class GrpcMessageReader {
   #pending: Buffer | undefined;
   #start = 0;
   #end = 0;
-  /** What came of the message that was decompressed last, until it is returned. */
+  /** The decompressed message, or the error, until `next` returns it. */
   #result: Uint8Array | StatusError | undefined;
-  /** Bytes of that message: compressed, and then as it came out. */
+  /** Bytes of that message: its compressed size while it is decompressed, then its full size. */
   #resultBytes = 0;
 
   /** @param taker without it `next` decompresses every message itself */
@@ -87,35 +87,35 @@ export class GrpcMessageReader {
     this.#taker = taker;
   }
 
-  /** Bytes of memory that are held for messages that have not been returned yet. */
+  /** Bytes of memory held for messages that have not been returned yet. */
   get held(): number {
     return (this.#pending?.length ?? 0) + this.#resultBytes;
   }
 
-  /** Whether bytes are there that have not been returned as a message. */
+  /** Whether there are bytes that have not been returned as a message. */
   get hasMore(): boolean {
     return this.#pending !== undefined;
   }
 
   /**
-   * Takes the bytes of a buffer from `start` to `end`.
-   * @param holder is asked before memory is allocated for more than these bytes
-   * @returns false where the holder refuses: the bytes were not taken
+   * Adds the bytes of a buffer from `start` to `end`.
+   * @param holder asked before memory is allocated for more than these bytes
+   * @returns false when the holder refuses; then the bytes were not added
    */
   push(buffer: Buffer, start: number, end: number, holder?: MemoryHolder): boolean {
     const more = end - start;
     if (this.#pending === undefined) {
       const announced = sizeAt(buffer, start, end);
-      const room = announced > more ? capacityFor(more, announced) : more;
-      if (room > more && holder?.tryReserve(room) === false) return false;
-      this.#pending = Buffer.allocUnsafe(room);
+      const capacity = announced > more ? capacityFor(more, announced) : more;
+      if (capacity > more && holder?.tryReserve(capacity) === false) return false;
+      this.#pending = Buffer.allocUnsafe(capacity);
       this.#start = 0;
       this.#end = 0;
     } else if (this.#pending.length - this.#end < more) {
       const size = this.#end - this.#start + more;
-      const room = capacityFor(size, sizeAt(this.#pending, this.#start, this.#end));
-      if (holder?.tryReserve(room) === false) return false;
-      this.#grow(this.#pending, room);
+      const capacity = capacityFor(size, sizeAt(this.#pending, this.#start, this.#end));
+      if (holder?.tryReserve(capacity) === false) return false;
+      this.#grow(this.#pending, capacity);
     }
     if (more > SHORT_COPY) this.#end += buffer.copy(this.#pending, this.#end, start, end);
     else for (let at = start; at < end; at++) this.#pending[this.#end++] = buffer[at] as number;
@@ -123,8 +123,8 @@ export class GrpcMessageReader {
   }
 
   /**
-   * The next message, once it is complete.
-   * @throws {StatusError} where the bytes are not a message, or one that is too large
+   * Returns the next message, or undefined while it is incomplete.
+   * @throws {StatusError} when the bytes are not a message, or the message is too large
    */
   next(): Uint8Array | undefined {
     if (this.#result !== undefined) return this.#takeResult();
@@ -143,14 +143,17 @@ export class GrpcMessageReader {
     return flag === 0 ? message : this.#decompress(message);
   }
 
-  /** Drops what has not been returned. */
+  /** Drops the bytes that have not been returned. */
   drop(): void {
     this.#pending = undefined;
   }
 
-  /** Copies the pending bytes to a larger buffer. The old one is left as it is: messages returned before may lie in it. */
-  #grow(pending: Buffer, room: number): void {
-    const grown = Buffer.allocUnsafe(room);
+  /**
+   * Copies the pending bytes to a larger buffer. The old buffer stays unchanged, because messages
+   * that were returned before may be parts of it.
+   */
+  #grow(pending: Buffer, capacity: number): void {
+    const grown = Buffer.allocUnsafe(capacity);
     this.#end = pending.copy(grown, 0, this.#start, this.#end);
     this.#start = 0;
     this.#pending = grown;
@@ -185,12 +188,18 @@ export class GrpcMessageReader {
   }
 }
 
-/** Bytes of the message that begins at `start`, prefix included; 0 while its prefix is incomplete. */
+/**
+ * Bytes of the message that begins at `start`, including its prefix; 0 while the prefix is
+ * incomplete.
+ */
 function sizeAt(buffer: Buffer, start: number, end: number): number {
   return end - start < PREFIX_SIZE ? 0 : PREFIX_SIZE + buffer.readUInt32BE(start + 1);
 }
 
-/** The size of the buffer for `size` bytes of a message that is announced with `announced` bytes, or of several. */
+/**
+ * The size of a buffer that now holds `size` bytes. `announced` is the size of the message that
+ * they begin.
+ */
 function capacityFor(size: number, announced: number): number {
   return announced > size ? Math.min(announced, Math.max(2 * size, MIN_BUFFER)) : 2 * size;
 }

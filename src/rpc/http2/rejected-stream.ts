@@ -1,6 +1,7 @@
 /**
- * The stream of a request that is not gRPC's: it is answered with an HTTP status and a text, once the request has come
- * completely, so that a request that breaks the protocol of HTTP/2 is reset for that.
+ * The stream of a request that is not gRPC. It responds with an HTTP status and a text, after the
+ * complete request has arrived. So a request that breaks the HTTP/2 protocol is reset for that
+ * reason.
  */
 import { ErrorCode } from "../../http2/errors.js";
 import { type ContentLength, Stream } from "../../http2/stream.js";
@@ -8,7 +9,7 @@ import type { Expiring } from "../open-calls.js";
 import { HTTP_REJECTION } from "./headers.js";
 import type { ServerStreamConnection } from "./server-stream.js";
 
-/** How long the rest of the request may take, in milliseconds. */
+/** The maximum time for the rest of the request, in milliseconds. */
 const REQUEST_MS = 1_000;
 
 /** Maximum bytes of the response's header block. */
@@ -20,7 +21,7 @@ export class RejectedStream extends Stream implements Expiring {
   protected readonly connection: ServerStreamConnection;
   readonly #httpStatus: string;
   readonly #body = Buffer.from(HTTP_REJECTION);
-  #answering = false;
+  #responding = false;
   #headersWritten = false;
   #written = 0;
 
@@ -38,27 +39,27 @@ export class RejectedStream extends Stream implements Expiring {
     this.#httpStatus = httpStatus;
   }
 
-  /** @param endStream the request has come completely */
+  /** @param endStream whether the complete request has arrived */
   open(endStream: boolean): void {
     this.remoteEnded = endStream;
     this.connection.deadlines.add(this);
-    if (endStream) this.#response();
+    if (endStream) this.#respond();
   }
 
-  /** The request's trailers have come. */
+  /** The request's trailers have arrived. */
   protected override onTrailers(): void {
-    this.#response();
+    this.#respond();
   }
 
-  /** The rest of the request takes too long, or the client does not read the response. */
+  /** The rest of the request took too long, or the client does not read the response. */
   expire(): void {
-    if (this.#answering) this.connection.reset(this, ErrorCode.CANCEL);
-    else this.#response();
+    if (this.#responding) this.connection.reset(this, ErrorCode.CANCEL);
+    else this.#respond();
   }
 
-  #response(): void {
-    if (this.#answering) return;
-    this.#answering = true;
+  #respond(): void {
+    if (this.#responding) return;
+    this.#responding = true;
     this.connection.deadlines.delete(this);
     this.deadlineMonotonicMs = performance.now() + this.connection.stallTime;
     this.connection.deadlines.add(this);
@@ -74,7 +75,7 @@ export class RejectedStream extends Stream implements Expiring {
   }
 
   protected onData(): void {
-    if (this.remoteEnded) this.#response();
+    if (this.remoteEnded) this.#respond();
   }
 
   onReset(): void {
@@ -90,9 +91,9 @@ export class RejectedStream extends Stream implements Expiring {
     this.onReset();
   }
 
-  /** As much as the windows allow; the rest when they have grown. */
+  /** Writes as much as the flow-control windows allow, and the rest when they have grown. */
   write(): void {
-    if (!this.#answering) return;
+    if (!this.#responding) return;
     const { connection } = this;
     if (!this.#headersWritten) this.#writeHeaders();
     const left = this.#body.length - this.#written;

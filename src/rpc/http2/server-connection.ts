@@ -1,4 +1,4 @@
-/** A connection at the service's end, of which each request is a call. */
+/** A connection at the service's end. Each request on it is a call. */
 import type { Duplex } from "node:stream";
 import { Code } from "../../errors.js";
 import { ErrorCode } from "../../http2/errors.js";
@@ -14,13 +14,13 @@ import { HEADER_NAMES, httpRejectionOf, MAX_BINARY_VALUES, memoryOf, readHead } 
 import { RejectedStream } from "./rejected-stream.js";
 import { ServerStream } from "./server-stream.js";
 
-/** In milliseconds. */
+/** Times in milliseconds. */
 export interface Times {
-  /** After this a connection is drained. */
+  /** The age at which a connection is drained. */
   readonly maxAge: number;
   /** How long a client may read nothing of a complete response before its stream is reset. */
   readonly stallTime: number;
-  /** How often streams are checked whose messages wait for the client to read. */
+  /** How often a stream is checked while its messages wait for the client to read. */
   readonly stallCheck: number;
 }
 
@@ -32,8 +32,8 @@ export class GrpcServerConnection extends ServerConnection {
   readonly #limits: ServerLimits;
 
   /**
-   * @param peerAddress of the other end, without port
-   * @param memory of this connection, which closes it
+   * @param peerAddress the address of the other end, without port
+   * @param memory the memory account of this connection, which the connection closes
    */
   constructor(
     socket: Duplex,
@@ -79,7 +79,7 @@ export class GrpcServerConnection extends ServerConnection {
     else stream.onNoMemory();
   }
 
-  /** A request whose header list was not kept is answered with a status. */
+  /** Responds with a status to a request when its header list was too large and was dropped. */
   #openTooLarge(streamId: number, endStream: boolean): void {
     const stream = new ServerStream(this, streamId, this.#limits.maxBody, undefined);
     this.streams.add(stream);

@@ -1,4 +1,4 @@
-/** A call at the service's end: opens the request at the dispatcher, and writes what the dispatcher answers. */
+/** A call at the service's end. It opens the request at the dispatcher, and writes the response. */
 
 import { type Metadata, NO_METADATA } from "../../call/metadata.js";
 import { Code, type StatusError } from "../../errors.js";
@@ -34,20 +34,23 @@ const RESPONSE_SIZE = 128;
 const OK_TRAILERS: readonly HeaderField[] = [{ name: "grpc-status", value: "0" }];
 const STATUS_SIZE = 64;
 
-/** What a stream uses of the connection that it came on. */
+/** The parts of its connection that a stream uses. */
 export type ServerStreamConnection = Connection & {
   readonly dispatcher: Dispatcher;
-  /** For streams that have ended and are not read. */
+  /** Deadlines of streams that have ended and that the client does not read. */
   readonly deadlines: Deadlines;
   /** The address at the other end, without port. */
   readonly peerAddress: string;
-  /** When the frames that are being read came, in milliseconds of `performance.now()`. */
+  /** When the frames that are being read arrived, in milliseconds of `performance.now()`. */
   readonly arrived: number;
-  /** How long a client may read nothing of a response that is complete, in milliseconds. */
+  /** How long a client may read nothing of a complete response, in milliseconds. */
   readonly stallTime: number;
 };
 
-/** Bytes of unsent messages from which they are reserved at once; fewer only when they could not be written in their turn. */
+/**
+ * Unsent messages with more bytes than this are reserved at once. Fewer bytes are reserved only
+ * when they could not be written in their turn.
+ */
 const MIN_RESERVED = 4_096;
 
 export class ServerStream extends MessageStream implements CallResponder, UnfinishedBody {
@@ -55,11 +58,14 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
   #endpoint: IncomingListener | undefined;
   #headers: Metadata | undefined;
   #status: Status | undefined;
-  /** When a client is given up that does not read the rest of the response. */
+  /** When to reset the stream if the client does not read the rest of the response. */
   #stall: Expiring | undefined;
-  /** The peer has cancelled or is gone. */
+  /** The peer has cancelled the call, or its connection is lost. */
   #gone = false;
-  /** The budget knows its message as unfinished: memory is reserved for one that has come in part. */
+  /**
+   * The memory budget counts this stream's message as unfinished: memory is reserved for a part of
+   * it.
+   */
   #isUnfinished = false;
   /** END_STREAM came in a frame without data. */
   #endedEmpty = false;
@@ -84,13 +90,13 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
 
   // The request.
 
-  /** Opens the call, or ends it where the request cannot be served. */
+  /** Opens the call, or ends it when the request cannot be served. */
   open(head: GrpcRequestHead, fields: readonly ReceivedField[], endStream: boolean): void {
     this.remoteEnded = endStream;
     const rejection = rejectionOf(head, fields);
     if (rejection === undefined) this.#begin(head, fields);
     else this.#finish(rejection);
-    // Whether a request without a message is allowed is for the dispatcher.
+    // The dispatcher decides whether a request without a message is allowed.
     if (endStream) this.deliver();
   }
 
@@ -109,7 +115,7 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
     if (this.#gone) this.#endpoint.onCancel();
   }
 
-  /** The request's trailers have come. gRPC has none, HTTP may. */
+  /** The request's trailers have arrived. gRPC requests have none, but HTTP requests may. */
   protected override onTrailers(): void {
     this.deliver();
   }
@@ -120,14 +126,18 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
     if (!this.reader.hasMore || this.reader.isBusy) this.#endUnfinished();
   }
 
-  /** The endpoint keeps messages until it calls `resume`, which means that it has taken all, or until the call ends. */
+  /**
+   * The endpoint holds messages until it calls `resume`, which means that it has taken all of them,
+   * or until the call ends.
+   */
   protected onMessage(message: Uint8Array): void {
     this.#endUnfinished();
     this.kept += message.length;
     this.#endpoint?.onMessage(message);
   }
 
-  // Memory. A message of one frame is never unfinished, nor one that waits for its endpoint.
+  // Memory. A message that arrives in one frame is never unfinished. Nor is one that waits for its
+  // endpoint.
 
   override tryReserve(bytes: number): boolean {
     if (!this.paused) this.#isUnfinished = true;
@@ -164,7 +174,7 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
     this.#refuse(NO_MEMORY);
   }
 
-  /** The endpoint is told in a microtask: it may be within `send`, which must not call it back. */
+  /** Notifies the endpoint in a microtask: it may be inside `send`, which must not call it back. */
   #refuse(ending: Status): void {
     this.dropUnsent();
     if (this.#gone || this.localEnded) return;
@@ -177,7 +187,8 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
       this.#abort(status(Code.INTERNAL, "the request ends within a message"));
       return;
     }
-    // A client on node:http2 that cancels half-closes first. An endpoint must not take that for a complete stream.
+    // A client that uses node:http2 half-closes before it cancels. The endpoint must not take that
+    // for a complete stream.
     if (this.#endedEmpty) setImmediate(() => this.#endEndpoint());
     else this.#endEndpoint();
   }
@@ -211,7 +222,7 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
     this.#endpoint?.onCancel();
   }
 
-  // The dispatcher's answer.
+  // The dispatcher's response.
 
   sendHeaders(metadata: Metadata): void {
     if (this.over || this.headersWritten || this.#headers !== undefined) return;
@@ -261,7 +272,10 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
       this.#watchReader();
   }
 
-  /** The call is over, and its last messages wait for the client to read: as long as it goes on reading. */
+  /**
+   * After the call has ended, lets its last messages wait for the client, as long as the client
+   * reads.
+   */
   #watchReader(): void {
     const { stallTime } = this.connection;
     const left = this.unsentSize;
@@ -288,7 +302,10 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
     writer.endHeaders(at, this.id, 0);
   }
 
-  /** Trailers; with the headers in one list where nothing was sent before ("Trailers-Only"). */
+  /**
+   * Writes the trailers. When nothing was sent before, headers and trailers are one list
+   * ("Trailers-Only").
+   */
   protected writeEnd(connection: Connection): void {
     const { writer } = connection;
     const { encoder, output } = writer;
@@ -303,7 +320,10 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
     this.#close();
   }
 
-  /** A peer that has more to send need not (RFC 9113, section 8.1). */
+  /**
+   * Closes the stream. When the peer has more to send, it may stop at NO_ERROR (RFC 9113, section
+   * 8.1).
+   */
   #close(): void {
     if (this.#stall !== undefined) this.connection.deadlines.delete(this.#stall);
     if (this.remoteEnded) this.connection.release(this, "by the peer");
@@ -311,7 +331,7 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
   }
 }
 
-/** The status without its trailers where these cannot be sent. */
+/** The status, without its trailers when these cannot be sent. */
 function sendable(ending: Status): Status {
   if (ending.trailers.length === 0) return ending;
   try {
@@ -322,7 +342,7 @@ function sendable(ending: Status): Status {
   }
 }
 
-/** Whether the client reads messages in an encoding (gRPC's compression.md). */
+/** Whether the client accepts messages in an encoding (gRPC's compression.md). */
 function accepts(fields: readonly ReceivedField[], encoding: string): boolean {
   const accepted = headerOf(fields, "grpc-accept-encoding") ?? "";
   return accepted.split(",").some((name) => name.trim() === encoding);

@@ -1,4 +1,4 @@
-/** Serves a dispatcher over our own HTTP/2: over TCP or a unix socket, with TLS or without. */
+/** Serves a dispatcher over Portico's HTTP/2, on TCP or a Unix socket, with or without TLS. */
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { GrpcTarget } from "../../address/address.js";
@@ -10,7 +10,9 @@ import { type GrpcServer, listen, MAX_CONNECTION_AGE_MS, type ServerLimits, type
 import { GrpcServerConnection } from "./server-connection.js";
 
 interface Http2ServerOptions extends ServerOptions {
-  /** See MAX_CONNECTION_AGE_MS, which is the default; varied by a tenth, so that connections do not all end at once. */
+  /**
+   * Default: MAX_CONNECTION_AGE_MS. It is varied by a tenth, so connections do not all end at once.
+   */
   readonly maxConnectionAge?: number | undefined;
 }
 
@@ -19,10 +21,10 @@ const STALL_MS = 30_000;
 /** How often an open stream is checked for a client that reads nothing, in milliseconds. */
 const STALL_CHECK_MS = 60_000;
 
-/** How long a client may take for the TLS handshake, in milliseconds. */
+/** The maximum time of a client's TLS handshake, in milliseconds. */
 const TLS_MS = 10_000;
 
-/** Listens, as `Transport.serve` says. */
+/** Listens, as `Transport.serve` specifies. */
 export function serveHttp2(
   dispatcher: Dispatcher,
   address: GrpcTarget,
@@ -41,7 +43,7 @@ class Connections {
   constructor(dispatcher: Dispatcher, limits: ServerLimits, options: Http2ServerOptions) {
     const { tls, maxConnectionAge, budget = new MemoryBudget(limits) } = options;
     const accept = (socket: Socket): void => {
-      // Varied, so that connections made together are not all made again together.
+      // Varied, so connections that were opened together are not all reopened together.
       const maxAge = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
       const times = { maxAge, stallTime: STALL_MS, stallCheck: STALL_CHECK_MS };
       const address = socket.remoteAddress ?? "unix";
@@ -51,7 +53,7 @@ class Connections {
     };
     this.listener = tls === undefined ? createServer({ noDelay: true }, accept) : createSecureServer(tls, accept);
     this.listener.maxConnections = limits.maxConnections;
-    // The TCP sockets: the TLS handshake of some may not be complete.
+    // All TCP sockets, also while their TLS handshake is not complete.
     this.listener.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
@@ -61,7 +63,7 @@ class Connections {
   async drain(drainMs: number): Promise<void> {
     const closed = new Promise((resolve) => this.listener.close(resolve));
     const force = setTimeout(() => this.#destroy(), drainMs);
-    // Without time to drain, GOAWAY would be of no use.
+    // Without time to drain, GOAWAY would be useless.
     if (drainMs > 0) for (const connection of this.#connections) connection.drain();
     else this.#destroy();
     await closed;
@@ -90,7 +92,7 @@ function createSecureServer(tls: Certificates, accept: (socket: Socket) => void)
     },
   );
   tls.onChange?.(() => server.setSecureContext({ ca: tls.ca, cert: tls.cert, key: tls.key }));
-  // TLS itself has sent the client an alert.
+  // TLS itself has already sent an alert to the client.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   return server;
 }

@@ -1,8 +1,10 @@
 /**
- * The channel within a process: there is no socket, and messages are passed by reference, as bytes that neither end changes.
+ * The channel within a process. There is no socket: messages are passed by reference, as bytes that
+ * neither end changes.
  *
- * The endpoint gets the caller's messages synchronously. The caller gets the endpoint's events synchronously too, except
- * while it is inside a method of the call (`open`, `send`, `end` …): then they are delivered together in a microtask.
+ * The endpoint gets the caller's messages synchronously. The caller gets the endpoint's events
+ * synchronously too, except while it is inside a method of the call (`open`, `send`, `end` …). Then
+ * they are delivered together in a microtask.
  */
 
 import type { Metadata } from "../../call/metadata.js";
@@ -20,7 +22,7 @@ import type { Dispatcher } from "../dispatch.js";
 import { type Indexed, IndexedList } from "../open-calls.js";
 import { cancelled, channelClosed, closedDuringCall, largerThan, responseTooLarge } from "../status.js";
 
-/** The client address of a call that names none. */
+/** The client address of a call that states none. */
 const PEER = "in-process";
 
 export class InProcessChannel implements Channel {
@@ -46,7 +48,10 @@ export class InProcessChannel implements Channel {
   }
 }
 
-/** The caller's end. Each method calls `enter` and `leave`, so that no event reaches the caller meanwhile. */
+/**
+ * The caller's end. Each method calls `enter` and `leave`, so that no event reaches the caller in
+ * between.
+ */
 class CallerEnd implements OutgoingCall {
   readonly #reply: ReplyEnd;
 
@@ -94,24 +99,24 @@ class CallerEnd implements OutgoingCall {
   }
 }
 
-/** The endpoint's end, which delivers its events to the caller. */
+/** The endpoint's end. It delivers its events to the caller. */
 class ReplyEnd implements CallResponder, Indexed {
   index = -1;
   endpoint: IncomingListener | undefined;
-  /** The caller takes no messages for now. */
+  /** The caller accepts no messages now. */
   paused = false;
-  /** The endpoint takes no messages for now. */
+  /** The endpoint accepts no messages now. */
   requestsPaused = false;
 
   readonly #listener: CallListener;
   readonly #open: IndexedList<ReplyEnd>;
   readonly #maxMessage: number;
-  /** How many of the caller's methods of this call are on the stack. */
+  /** How many methods of this call the caller is inside (they can be nested). */
   #inside = 0;
   #scheduled = false;
   #delivering = false;
 
-  // Events that have not been delivered to the caller, in the order of delivery.
+  // Events that are not delivered to the caller yet, in the order of delivery.
   #headers: Metadata | undefined;
   #messages: Uint8Array[] = [];
   #drained = false;
@@ -167,7 +172,7 @@ class ReplyEnd implements CallResponder, Indexed {
     this.#deliver();
   }
 
-  /** Ends the call for both ends. Events that have not been delivered are dropped. */
+  /** Ends the call for both ends. Events that are not delivered yet are dropped. */
   abort(status: Status): void {
     if (this.#over) return;
     this.#headers = undefined;
@@ -181,7 +186,10 @@ class ReplyEnd implements CallResponder, Indexed {
     this.#inside++;
   }
 
-  /** Delivers in a microtask, because the caller is about to return to its own code, which must not be called back. */
+  /**
+   * Delivers in a microtask, because the caller's code is still running and must not be called
+   * back.
+   */
   leave(): void {
     this.#inside--;
     if (this.#inside > 0 || this.#delivering || this.#scheduled) return;
@@ -207,7 +215,7 @@ class ReplyEnd implements CallResponder, Indexed {
     }
   }
 
-  /** Whether the endpoint waits, and may send again. */
+  /** Whether the endpoint waits for `onDrain`, and may send again. */
   #canSendOn(): boolean {
     return this.#endpointWaits && !this.paused && this.#messages.length === 0;
   }

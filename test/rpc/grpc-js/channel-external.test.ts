@@ -1,4 +1,4 @@
-// The channel to servers that are not ours, and to none.
+// The channel with servers that are not Portico's, and without a server.
 
 import { createServer } from "node:net";
 import { Metadata, Server, ServerCredentials, type ServerDuplexStream, StatusBuilder } from "@grpc/grpc-js";
@@ -9,13 +9,13 @@ import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { freePort } from "../../support/ports.js";
 import { MALFORMED, RawService, statusOf } from "../raw-service.js";
 
-type Answering = (call: ServerDuplexStream<Buffer, Buffer>) => void;
+type Handler = (call: ServerDuplexStream<Buffer, Buffer>) => void;
 
-/** A plain grpc-js server whose one endpoint does as told. */
-async function serve(t: Test, answering: Answering): Promise<GrpcChannel> {
+/** Starts a plain grpc-js server with one endpoint, and connects a channel to it. */
+async function serve(t: Test, handler: Handler): Promise<GrpcChannel> {
   const server = new Server();
   const same = (bytes: Buffer): Buffer => bytes;
-  server.register(RawService.one.path, answering as never, same, same, "bidi");
+  server.register(RawService.one.path, handler as never, same, same, "bidi");
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
       error === null ? resolve(port) : reject(error),
@@ -31,7 +31,7 @@ async function serve(t: Test, answering: Answering): Promise<GrpcChannel> {
 
 const call = (channel: GrpcChannel) => unary(channel, RawService.one, Buffer.from("a"));
 
-const ANSWERS: [what: string, messages: Buffer[], error: { code: Code; message: string } | undefined][] = [
+const RESPONSES: [what: string, messages: Buffer[], error: { code: Code; message: string } | undefined][] = [
   ["one message", [Buffer.from("b")], undefined],
   ["no message", [], { code: Code.UNIMPLEMENTED, message: "/raw.Raw/One answered with 0 messages instead of one" }],
   [
@@ -46,8 +46,8 @@ const ANSWERS: [what: string, messages: Buffer[], error: { code: Code; message: 
   ],
 ];
 
-for (const [what, messages, error] of ANSWERS) {
-  t.test(`a unary call answered with ${what}`, async (t) => {
+for (const [what, messages, error] of RESPONSES) {
+  t.test(`a unary call gets ${what}`, async (t) => {
     const channel = await serve(t, (call) => {
       for (const message of messages) call.write(message);
       call.end();
@@ -64,15 +64,19 @@ const trailer = (bytes: Buffer): Metadata => {
 };
 
 const FAILURES: [what: string, sent: { code: number; details: string; metadata?: Metadata }, told: object][] = [
-  ["a code of its own", { code: 2_027, details: "odd" }, { code: 2_027, message: "odd", protocolError: false }],
+  [
+    "a code that gRPC does not define",
+    { code: 2_027, details: "odd" },
+    { code: 2_027, message: "odd", protocolError: false },
+  ],
   ["a negative code", { code: -1, details: "odd" }, { code: Code.UNKNOWN, protocolError: true }],
   [
-    "details that are none",
+    "malformed details",
     { code: Code.ABORTED, details: "broken", metadata: trailer(Buffer.from([255])) },
     { code: Code.ABORTED, message: "broken", details: [] },
   ],
   [
-    "UNAVAILABLE of its own",
+    "UNAVAILABLE from the service itself",
     { code: Code.UNAVAILABLE, details: "later" },
     { code: Code.UNAVAILABLE, message: "later", neverSent: undefined },
   ],
@@ -95,13 +99,13 @@ t.test("no server: the call was never sent, and the message names no address", a
   t.equal(channel.state, "broken");
 });
 
-t.test("a name that does not resolve: the call was never sent", async (t) => {
+t.test("a host name that does not resolve: the call was never sent", async (t) => {
   const channel = new GrpcChannel({ host: "does-not-exist.invalid", port: 1 });
   t.teardown(() => channel.close());
   t.match(await statusOf(channel), { code: Code.UNAVAILABLE, neverSent: true });
 });
 
-t.test("a server that speaks another protocol", async (t) => {
+t.test("a server that speaks another protocol: the message names no address", async (t) => {
   const listener = createServer((socket) => {
     socket.on("error", () => {});
     socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");

@@ -22,7 +22,7 @@ function channelTo(t: Test, address: { host: string; port: number }): GrpcChanne
   return channel;
 }
 
-/** A service whose calls wait until they are let go. */
+/** A service whose calls wait for `release`. */
 function waiting() {
   let begun: () => void = () => {};
   const { promise: released, resolve: release } = deferred();
@@ -39,14 +39,14 @@ function waiting() {
   return { service, reached, release };
 }
 
-t.test("port 0 is replaced by the free port", async (t) => {
+t.test("port 0 is replaced by a free port", async (t) => {
   const { address } = await listen(t, dispatcherOf([rawService({ one: (request) => request })]));
   t.match(address, { host: "127.0.0.1", port: Number });
   t.not(address.port, 0);
   t.equal(`${await unary(channelTo(t, address), RawService.one, Buffer.from("a"))}`, "a");
 });
 
-t.test("IPv6 is served, and the peer's address known", async (t) => {
+t.test("the endpoint gets the peer's address, also over IPv6", async (t) => {
   let peer = "";
   const service = rawService({
     one(request, { clientAddress }: Context) {
@@ -62,14 +62,14 @@ t.test("IPv6 is served, and the peer's address known", async (t) => {
   }
 });
 
-t.test("the error for a port that is taken names it", async (t) => {
+t.test("the error for a port in use names the port", async (t) => {
   const { address } = await listen(t, dispatcherOf([]));
   await t.rejects(serveGrpc(dispatcherOf([]), address, LIMITS), {
     message: new RegExp(`^cannot listen on 127\\.0\\.0\\.1:${address.port}: .*EADDRINUSE`),
   });
 });
 
-t.test("closing lets calls in flight finish, and takes no more", async (t) => {
+t.test("close lets calls in flight finish, and accepts no more", async (t) => {
   const { service, reached, release } = waiting();
   const server = await listen(t, dispatcherOf([service]));
   const inFlight = unary(channelTo(t, server.address), RawService.one, Buffer.from("a"));
@@ -82,7 +82,7 @@ t.test("closing lets calls in flight finish, and takes no more", async (t) => {
   await closed;
 });
 
-t.test("closing ends calls that do not finish in time", async (t) => {
+t.test("close ends calls that do not finish in time", async (t) => {
   const { service, reached } = waiting();
   const server = await listen(t, dispatcherOf([service]));
   const inFlight = unary(channelTo(t, server.address), RawService.one, Buffer.from("a"));
@@ -93,7 +93,7 @@ t.test("closing ends calls that do not finish in time", async (t) => {
   await server.close(50);
 });
 
-t.test("closing reports NOT_SERVING to health watches first", async (t) => {
+t.test("close first reports NOT_SERVING to health watches", async (t) => {
   const server = await listen(t, dispatcherOf([rawService({})]));
   const { send, end, responses } = stream(channelTo(t, server.address), HealthService.watch);
   send({ service: "" });
@@ -121,7 +121,7 @@ t.test("connections above the limit are closed", async (t) => {
     return socket;
   };
   const first = await open();
-  // A server's first word is its SETTINGS frame.
+  // A server first sends a SETTINGS frame.
   await new Promise((resolve) => first.once("data", resolve));
   const second = await open();
   await new Promise((resolve) => second.once("data", resolve));
@@ -132,7 +132,7 @@ t.test("connections above the limit are closed", async (t) => {
   t.equal(told, "closed");
 });
 
-t.test("a connection is drained after about half an hour", async (t) => {
+t.test("a connection is drained at an age of about half an hour", async (t) => {
   const halfHours = collectHalfHours(t);
   const { address } = await listen(t, dispatcherOf([]));
   const peer = await rawClient(t, address);
@@ -151,7 +151,7 @@ t.test("metadata above the limit is refused", async (t) => {
   t.equal(`${await ask(8_000)}`, "a");
   const message = `the metadata is larger than ${LIMITS.maxHeaders} bytes`;
   await t.rejects(ask(LIMITS.maxHeaders), { code: Code.RESOURCE_EXHAUSTED, message });
-  await t.rejects(ask(100_000), "beyond what grpc-js and Node.js take");
+  await t.rejects(ask(100_000), "more than grpc-js and Node.js accept");
   t.equal(`${await ask(1)}`, "a");
 });
 

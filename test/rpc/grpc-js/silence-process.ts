@@ -1,4 +1,7 @@
-/** A process of grpc-silence.test.ts: a client sends a token that no header may have to a server, and reads the answer. */
+/**
+ * A process of silence.test.ts. A client sends a server a token with a character that no header may
+ * have, and reads the response.
+ */
 import { once } from "node:events";
 import { type ClientHttp2Stream, connect } from "node:http2";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";

@@ -1,5 +1,6 @@
-// A token with a character that no metadata may have is nobody's, and is written nowhere: not on standard error, where
-// grpc-js tells of values that it drops, and not in the message of the failure.
+// A token with a character that metadata must not have belongs to no caller. It must not be
+// printed: not on standard error, where grpc-js reports values that it drops, and not in the error
+// message.
 import { spawnSync } from "node:child_process";
 import t from "tap";
 

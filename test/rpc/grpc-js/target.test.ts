@@ -1,4 +1,5 @@
-// Where gRPC is reached, as it is written in settings, in the configuration file and in the registry.
+// The address of a gRPC server, as it is written in settings, in the configuration file and in the
+// registry.
 import t from "tap";
 import { formatGrpcTarget, type GrpcTarget, parseGrpcTarget } from "../../../src/address/address.js";
 
@@ -11,13 +12,13 @@ const targets: [text: string, target: GrpcTarget][] = [
 ];
 
 for (const [text, target] of targets) {
-  t.test(text, async (t) => {
+  t.test(`reads and writes ${text}`, async (t) => {
     t.same(parseGrpcTarget(text), target);
     t.equal(formatGrpcTarget(target), text);
   });
 }
 
-t.test("a unix socket may be written as a URL", async (t) => {
+t.test("a Unix socket may be written as a URL", async (t) => {
   t.same(parseGrpcTarget("unix:///run/greeter.sock"), { path: "/run/greeter.sock" });
 });
 
@@ -37,7 +38,7 @@ const refused: [text: string, message: RegExp][] = [
 ];
 
 for (const [text, message] of refused) {
-  t.test(`not ${JSON.stringify(text.slice(0, 40))}`, async (t) => {
+  t.test(`refuses ${JSON.stringify(text.slice(0, 40))}`, async (t) => {
     t.throws(() => parseGrpcTarget(text), { name: "SyntaxError", message });
   });
 }

@@ -1,4 +1,5 @@
-// The channel to servers that behave as the protocol allows, or not, and as ours never would.
+// The channel with servers that use the protocol in ways that Portico's server never does, both
+// allowed and forbidden.
 import { deflateSync, gzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import type { Metadata } from "../../../src/call/metadata.js";
@@ -25,15 +26,18 @@ import { channelTo } from "../../http2/serve.js";
 
 const END = Flag.END_HEADERS | Flag.END_STREAM;
 const OK = headers(1, [["grpc-status", "0"]], END);
-const ANSWER = frame(FrameType.DATA, 0, 1, message(Buffer.from("b")));
+const RESPONSE_DATA = frame(FrameType.DATA, 0, 1, message(Buffer.from("b")));
 
-interface Told {
+interface Outcome {
   readonly headers: Metadata | undefined;
   readonly messages: string[];
   readonly status: Status;
 }
 
-function call(channel: Http2Channel, extra: { metadata?: Metadata; time?: number; end?: boolean } = {}): Promise<Told> {
+function call(
+  channel: Http2Channel,
+  extra: { metadata?: Metadata; time?: number; end?: boolean } = {},
+): Promise<Outcome> {
   return new Promise((resolve) => {
     const messages: string[] = [];
     let received: Metadata | undefined;
@@ -53,7 +57,7 @@ function call(channel: Http2Channel, extra: { metadata?: Metadata; time?: number
   });
 }
 
-/** A channel, and the server at its other end when its settings have been acknowledged. */
+/** Connects a channel to a raw server whose settings the channel has acknowledged. */
 async function connect(t: Test, settings = SETTINGS) {
   const server = await rawServer(t);
   const channel = channelTo(t, server.address);
@@ -71,9 +75,9 @@ const requested = (peer: RawPeer) => peer.next(isType(FrameType.HEADERS));
 
 const large = block([...RESPONSE, ["x-large", "v".repeat(200)]]);
 
-/** All of these are one message and OK. */
-const PROPER: [what: string, answer: Buffer[]][] = [
-  ["headers, a message, trailers", [headers(1, RESPONSE), ANSWER, OK]],
+/** Responses of one message and the status OK. */
+const PROPER: [what: string, response: Buffer[]][] = [
+  ["headers, a message, trailers", [headers(1, RESPONSE), RESPONSE_DATA, OK]],
   [
     "padding everywhere",
     [
@@ -88,11 +92,11 @@ const PROPER: [what: string, answer: Buffer[]][] = [
     ],
   ],
   [
-    "a priority",
+    "priorities",
     [
       frame(FrameType.HEADERS, Flag.END_HEADERS | Flag.PRIORITY, 1, Buffer.concat([Buffer.alloc(5), block(RESPONSE)])),
       frame(FrameType.PRIORITY, 0, 1, Buffer.alloc(5)),
-      ANSWER,
+      RESPONSE_DATA,
       OK,
     ],
   ],
@@ -102,13 +106,13 @@ const PROPER: [what: string, answer: Buffer[]][] = [
       frame(FrameType.HEADERS, 0, 1, large.subarray(0, 10)),
       frame(FrameType.CONTINUATION, 0, 1, large.subarray(10, 100)),
       frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, large.subarray(100)),
-      ANSWER,
+      RESPONSE_DATA,
       OK,
     ],
   ],
   [
     "interim responses",
-    [headers(1, [[":status", "103"]]), headers(1, [[":status", "100"]]), headers(1, RESPONSE), ANSWER, OK],
+    [headers(1, [[":status", "103"]]), headers(1, [[":status", "100"]]), headers(1, RESPONSE), RESPONSE_DATA, OK],
   ],
   [
     "a message in many frames",
@@ -118,11 +122,14 @@ const PROPER: [what: string, answer: Buffer[]][] = [
       OK,
     ],
   ],
-  ["frames of unknown types in between", [frame(0x42, 0, 1), headers(1, RESPONSE), frame(0x42, 0, 0), ANSWER, OK]],
-  ["trailers, then a reset without an error", [headers(1, RESPONSE), ANSWER, OK, reset(1, ErrorCode.NO_ERROR)]],
   [
-    "an unused setting in between",
-    [headers(1, RESPONSE), frame(FrameType.SETTINGS, 0, 0, Buffer.alloc(6)), ANSWER, OK],
+    "frames of unknown types between the others",
+    [frame(0x42, 0, 1), headers(1, RESPONSE), frame(0x42, 0, 0), RESPONSE_DATA, OK],
+  ],
+  ["trailers, then a reset with NO_ERROR", [headers(1, RESPONSE), RESPONSE_DATA, OK, reset(1, ErrorCode.NO_ERROR)]],
+  [
+    "SETTINGS with an unknown setting between the others",
+    [headers(1, RESPONSE), frame(FrameType.SETTINGS, 0, 0, Buffer.alloc(6)), RESPONSE_DATA, OK],
   ],
 ];
 
@@ -131,17 +138,17 @@ function uint8(value: number): Buffer {
 }
 
 for (const [what, response] of PROPER) {
-  t.test(`answered with ${what}`, async (t) => {
+  t.test(`a call succeeds with this response: ${what}`, async (t) => {
     const { channel, peer } = await connect(t);
-    const told = call(channel);
+    const outcome = call(channel);
     await requested(peer);
     peer.send(...response);
-    t.match(await told, { messages: ["b"], status: { code: Code.OK } });
+    t.match(await outcome, { messages: ["b"], status: { code: Code.OK } });
   });
 }
 
-/** What ends a call, and how. */
-const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
+/** Responses that end a call with an error, and its status. */
+const IMPROPER: [what: string, response: Buffer[], status: Partial<Status>][] = [
   ["REFUSED_STREAM", [reset(1, ErrorCode.REFUSED_STREAM)], { code: Code.UNAVAILABLE, neverSent: true }],
   ["CANCEL", [reset(1, ErrorCode.CANCEL)], { code: Code.CANCELLED }],
   ["ENHANCE_YOUR_CALM", [reset(1, ErrorCode.ENHANCE_YOUR_CALM)], { code: Code.RESOURCE_EXHAUSTED }],
@@ -149,7 +156,7 @@ const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
   ["INTERNAL_ERROR", [reset(1, ErrorCode.INTERNAL_ERROR)], { code: Code.INTERNAL }],
   ["NO_ERROR before the end", [reset(1, ErrorCode.NO_ERROR)], { code: Code.INTERNAL }],
   [
-    "a proxy's 503",
+    "HTTP status 503 from a proxy",
     [
       headers(1, [
         [":status", "503"],
@@ -158,7 +165,7 @@ const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
     ],
     { code: Code.UNAVAILABLE },
   ],
-  ["a 404 without a body", [headers(1, [[":status", "404"]], END)], { code: Code.UNIMPLEMENTED }],
+  ["HTTP status 404 without a body", [headers(1, [[":status", "404"]], END)], { code: Code.UNIMPLEMENTED }],
   [
     "another content type",
     [
@@ -169,7 +176,7 @@ const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
     ],
     { code: Code.UNKNOWN },
   ],
-  ["no status", [headers(1, RESPONSE), headers(1, [["x-a", "b"]], END)], { code: Code.UNKNOWN }],
+  ["trailers without a status", [headers(1, RESPONSE), headers(1, [["x-a", "b"]], END)], { code: Code.UNKNOWN }],
   ["no trailers", [headers(1, RESPONSE), frame(FrameType.DATA, Flag.END_STREAM, 1)], { code: Code.UNKNOWN }],
   [
     "trailers only",
@@ -182,7 +189,7 @@ const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
     { code: Code.INTERNAL },
   ],
   [
-    "a message too large",
+    "a message that is too large",
     [headers(1, RESPONSE), frame(FrameType.DATA, 0, 1, Buffer.from([0, 0xff, 0, 0, 0]))],
     { code: Code.RESOURCE_EXHAUSTED },
   ],
@@ -193,17 +200,17 @@ const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
   ],
   ["an unknown encoding", [headers(1, [...RESPONSE, ["grpc-encoding", "snappy"]])], { code: Code.INTERNAL }],
   [
-    "headers too large",
+    "headers that are too large",
     [headers(1, [...RESPONSE, ["x-a", "v".repeat(16_000)], ["x-b", "v".repeat(300)]])],
     { code: Code.RESOURCE_EXHAUSTED },
   ],
   [
-    "headers of too many binary values",
+    "headers with too many binary values",
     [headers(1, [...RESPONSE, ["x-a-bin", ",".repeat(256)]])],
     { code: Code.RESOURCE_EXHAUSTED },
   ],
   [
-    "trailers of too many binary values",
+    "trailers with too many binary values",
     [
       headers(1, RESPONSE),
       headers(
@@ -219,17 +226,17 @@ const IMPROPER: [what: string, answer: Buffer[], status: Partial<Status>][] = [
   ],
   ["malformed headers", [headers(1, [...RESPONSE, ["Upper", "x"]])], { code: Code.INTERNAL }],
   ["headers without a status", [headers(1, [["content-type", "application/grpc"]])], { code: Code.INTERNAL }],
-  ["an interim response as the last", [headers(1, [[":status", "103"]], END)], { code: Code.INTERNAL }],
-  ["headers twice", [headers(1, RESPONSE), headers(1, RESPONSE)], { code: Code.INTERNAL }],
+  ["an interim response with END_STREAM", [headers(1, [[":status", "103"]], END)], { code: Code.INTERNAL }],
+  ["a second list of headers", [headers(1, RESPONSE), headers(1, RESPONSE)], { code: Code.INTERNAL }],
 ];
 
 for (const [what, response, status] of IMPROPER) {
-  t.test(`ended with ${what}; the connection goes on`, async (t) => {
+  t.test(`a call fails with this response, and the connection stays open: ${what}`, async (t) => {
     const { channel, peer } = await connect(t);
-    const told = call(channel);
+    const outcome = call(channel);
     await requested(peer);
     peer.send(...response);
-    t.match((await told).status, status);
+    t.match((await outcome).status, status);
     const next = call(channel);
     const request = await requested(peer);
     t.equal(request?.streamId, 3);
@@ -238,36 +245,36 @@ for (const [what, response, status] of IMPROPER) {
   });
 }
 
-t.test("reads a message that is large when decompressed, whose trailers have come", async (t) => {
+t.test("reads a message that is large when decompressed, after its trailers have arrived", async (t) => {
   const { channel, peer } = await connect(t);
-  const told = call(channel);
+  const outcome = call(channel);
   await requested(peer);
   const text = "b".repeat(1_000_000);
   const response = frame(FrameType.DATA, 0, 1, message(gzipSync(text), 1));
   peer.send(headers(1, [...RESPONSE, ["grpc-encoding", "gzip"]]), response, OK);
-  t.same((await told).messages, [text]);
-  t.match(await told, { status: { code: Code.OK } });
+  t.same((await outcome).messages, [text]);
+  t.match(await outcome, { status: { code: Code.OK } });
 });
 
 for (const [encoding, compressed] of [
   ["gzip", gzipSync("b")],
   ["deflate", deflateSync("b")],
 ] as const) {
-  t.test(`reads messages that the service compressed by ${encoding}`, async (t) => {
+  t.test(`reads messages that the service compressed with ${encoding}`, async (t) => {
     const { channel, peer } = await connect(t);
-    const told = call(channel);
+    const outcome = call(channel);
     await requested(peer);
     peer.send(headers(1, [...RESPONSE, ["grpc-encoding", encoding]]));
     peer.send(frame(FrameType.DATA, 0, 1, message(compressed, 1)), OK);
-    t.match(await told, { messages: ["b"], status: { code: Code.OK } });
+    t.match(await outcome, { messages: ["b"], status: { code: Code.OK } });
   });
 }
 
-/** What ends the connection, with which error. */
+/** Frames that end the connection, and the error code of its GOAWAY. */
 const BROKEN: [what: string, bytes: Buffer, errorCode: number][] = [
   ["PUSH_PROMISE", frame(FrameType.PUSH_PROMISE, Flag.END_HEADERS, 1, uint32(2)), ErrorCode.PROTOCOL_ERROR],
   ["HEADERS on an idle stream", headers(5, RESPONSE), ErrorCode.PROTOCOL_ERROR],
-  ["HEADERS on a stream of the server's own", headers(2, RESPONSE), ErrorCode.PROTOCOL_ERROR],
+  ["HEADERS on a stream with an even ID", headers(2, RESPONSE), ErrorCode.PROTOCOL_ERROR],
   ["DATA on an idle stream", frame(FrameType.DATA, 0, 5), ErrorCode.PROTOCOL_ERROR],
   ["DATA on stream 0", frame(FrameType.DATA, 0, 0), ErrorCode.PROTOCOL_ERROR],
   ["padding longer than the frame", frame(FrameType.DATA, Flag.PADDED, 1, uint8(1)), ErrorCode.PROTOCOL_ERROR],
@@ -277,7 +284,11 @@ const BROKEN: [what: string, bytes: Buffer, errorCode: number][] = [
     Buffer.concat([headers(1, RESPONSE, 0), frame(FrameType.PING, 0, 0, Buffer.alloc(8))]),
     ErrorCode.PROTOCOL_ERROR,
   ],
-  ["an index there is not", frame(FrameType.HEADERS, Flag.END_HEADERS, 1, uint8(0xff)), ErrorCode.COMPRESSION_ERROR],
+  [
+    "an HPACK index that does not exist",
+    frame(FrameType.HEADERS, Flag.END_HEADERS, 1, uint8(0xff)),
+    ErrorCode.COMPRESSION_ERROR,
+  ],
   ["SETTINGS of 5 bytes", frame(FrameType.SETTINGS, 0, 0, Buffer.alloc(5)), ErrorCode.FRAME_SIZE_ERROR],
   [
     "a setting that allows pushes",
@@ -285,47 +296,50 @@ const BROKEN: [what: string, bytes: Buffer, errorCode: number][] = [
     ErrorCode.PROTOCOL_ERROR,
   ],
   [
-    "a window too large",
+    "a window that is too large",
     frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0xff, 0, 0, 0])),
     ErrorCode.FLOW_CONTROL_ERROR,
   ],
   [
-    "a frame size too small",
+    "a maximum frame size that is too small",
     frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 5, 0, 0, 0, 1])),
     ErrorCode.PROTOCOL_ERROR,
   ],
-  ["a frame too large", frame(FrameType.DATA, 0, 1, Buffer.alloc(16_385)), ErrorCode.FRAME_SIZE_ERROR],
+  ["a frame that is too large", frame(FrameType.DATA, 0, 1, Buffer.alloc(16_385)), ErrorCode.FRAME_SIZE_ERROR],
 ];
 
 for (const [what, bytes, errorCode] of BROKEN) {
-  t.test(`${what} breaks the connection, and a new one is made`, async (t) => {
+  t.test(`${what} ends the connection, and the channel opens a new one`, async (t) => {
     const { server, channel, peer } = await connect(t);
-    const told = call(channel);
+    const outcome = call(channel);
     await requested(peer);
     peer.send(bytes);
     t.equal((await peer.next(isType(FrameType.GOAWAY)))?.payload.readUInt32BE(4), errorCode);
-    t.match((await told).status, { code: Code.UNAVAILABLE, neverSent: undefined });
+    t.match((await outcome).status, { code: Code.UNAVAILABLE, neverSent: undefined });
     await introduce(await server.next());
   });
 }
 
-t.test("GOAWAY: calls the server has seen go on, others were never sent, new ones take a new connection", async (t) => {
-  const { server, channel, peer } = await connect(t);
-  const seen = call(channel);
-  const unseen = call(channel);
-  await peer.next(({ streamId }) => streamId === 3);
-  peer.send(headers(1, RESPONSE), goaway(1, ErrorCode.NO_ERROR));
-  t.match((await unseen).status, { code: Code.UNAVAILABLE, neverSent: true });
-  const later = call(channel);
-  const replacement = await server.next();
-  await introduce(replacement);
-  t.equal((await requested(replacement))?.streamId, 1);
-  replacement.send(headers(1, RESPONSE), ANSWER, OK);
-  t.match((await later).status, { code: Code.OK });
-  peer.send(ANSWER, OK);
-  t.match(await seen, { messages: ["b"], status: { code: Code.OK } });
-  await peer.ended();
-});
+t.test(
+  "GOAWAY: calls that the server has seen continue, others count as never sent, new ones use a new connection",
+  async (t) => {
+    const { server, channel, peer } = await connect(t);
+    const seen = call(channel);
+    const unseen = call(channel);
+    await peer.next(({ streamId }) => streamId === 3);
+    peer.send(headers(1, RESPONSE), goaway(1, ErrorCode.NO_ERROR));
+    t.match((await unseen).status, { code: Code.UNAVAILABLE, neverSent: true });
+    const later = call(channel);
+    const replacement = await server.next();
+    await introduce(replacement);
+    t.equal((await requested(replacement))?.streamId, 1);
+    replacement.send(headers(1, RESPONSE), RESPONSE_DATA, OK);
+    t.match((await later).status, { code: Code.OK });
+    peer.send(RESPONSE_DATA, OK);
+    t.match(await seen, { messages: ["b"], status: { code: Code.OK } });
+    await peer.ended();
+  },
+);
 
 t.test("calls above the server's limit wait for their turn", async (t) => {
   const { channel, peer } = await connect(t, frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 3, 0, 0, 0, 1])));
@@ -334,14 +348,14 @@ t.test("calls above the server's limit wait for their turn", async (t) => {
   await requested(peer);
   t.equal((await cancelled).status.code, Code.DEADLINE_EXCEEDED, "waiting has a deadline too");
   t.notOk(peer.frames.some(({ streamId }) => streamId > 1));
-  peer.send(headers(1, RESPONSE), ANSWER, OK);
+  peer.send(headers(1, RESPONSE), RESPONSE_DATA, OK);
   t.equal((await first).status.code, Code.OK);
   t.equal((await requested(peer))?.streamId, 3);
   peer.send(headers(3, [...RESPONSE, ["grpc-status", "0"]], END));
   t.equal((await second).status.code, Code.OK);
 });
 
-t.test("no more calls wait than are likely to be served", async (t) => {
+t.test("a call fails when too many calls wait", async (t) => {
   const { channel } = await connect(t, frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 3, 0, 0, 0, 0])));
   const calls = Array.from({ length: 4_097 }, () => call(channel));
   t.match((await calls.at(-1))?.status, { code: Code.UNAVAILABLE, neverSent: true });
@@ -380,10 +394,10 @@ t.test("a request has the headers that gRPC over HTTP/2 prescribes", async (t) =
   t.equal(data?.flags, Flag.END_STREAM, "on the message itself");
 });
 
-t.test("a cancelled call resets its stream; one that was never written is not heard of", async (t) => {
+t.test("a cancelled call resets its stream; a call that was never written sends no frame", async (t) => {
   const { channel, peer } = await connect(t);
-  const told = call(channel, { time: 30 });
-  t.equal((await told).status.code, Code.DEADLINE_EXCEEDED);
+  const outcome = call(channel, { time: 30 });
+  t.equal((await outcome).status.code, Code.DEADLINE_EXCEEDED);
   t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.CANCEL);
   const silent = channel.open(
     { path: "/raw.Raw/One", metadata: [], deadlineMonotonicMs: performance.now() + 5_000 },
@@ -391,10 +405,10 @@ t.test("a cancelled call resets its stream; one that was never written is not he
   );
   silent.cancel();
   void call(channel);
-  t.equal((await requested(peer))?.streamId, 5, "its id is skipped");
+  t.equal((await requested(peer))?.streamId, 5, "its ID is skipped");
 });
 
-t.test("flow-control windows of connection and stream are obeyed", async (t) => {
+t.test("the channel obeys the flow-control windows of connection and stream", async (t) => {
   const { channel, peer } = await connect(t, frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 3])));
   void call(channel);
   t.equal((await peer.next(isType(FrameType.DATA)))?.payload.length, 3, "of 6 bytes");

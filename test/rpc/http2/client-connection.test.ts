@@ -1,4 +1,5 @@
-// What takes too long to happen by itself: ids that run out, and servers that fall silent.
+// Situations that take too long in practice: stream IDs that run out, and servers that become
+// silent.
 import { connect as connectTcp } from "node:net";
 import t, { type Test } from "tap";
 import { Flag, FrameType, LAST_STREAM_ID } from "../../../src/http2/frames.js";
@@ -53,7 +54,7 @@ function open(connection: ClientConnection): Promise<Status> {
   });
 }
 
-t.test("a connection whose ids have run out takes no more calls, and ends with its last", async (t) => {
+t.test("a connection without stream IDs left accepts no more calls, and ends after its last call", async (t) => {
   const { connection, peer, events } = await connect(t);
   connection.nextStreamId = LAST_STREAM_ID;
   t.equal(connection.hasCapacity, true);
@@ -66,17 +67,20 @@ t.test("a connection whose ids have run out takes no more calls, and ends with i
   await peer.next(({ type }) => type === FrameType.GOAWAY);
 });
 
-t.test("a server that is silent during a call is tested, and given up when it stays silent", async (t) => {
-  const { connection, peer, events } = await connect(t, { after: 20, timeout: 50 });
-  const lost = open(connection);
-  t.ok(await peer.next(({ type }) => type === FrameType.PING));
-  t.match(await lost, { code: 14, message: "the connection to the service was lost" });
-  t.same(events, ["closed"]);
-});
+t.test(
+  "a server that is silent during a call gets a PING, and the connection is closed when it stays silent",
+  async (t) => {
+    const { connection, peer, events } = await connect(t, { after: 20, timeout: 50 });
+    const lost = open(connection);
+    t.ok(await peer.next(({ type }) => type === FrameType.PING));
+    t.match(await lost, { code: 14, message: "the connection to the service was lost" });
+    t.same(events, ["closed"]);
+  },
+);
 
 const isPing = ({ type, flags }: Frame): boolean => type === FrameType.PING && flags === 0;
 
-t.test("a server that answers is tested twice, and again when it has sent HEADERS or DATA", async (t) => {
+t.test("a server that responds gets two PINGs, and two more each time it has sent HEADERS or DATA", async (t) => {
   const { connection, peer } = await connect(t, { after: 20, timeout: 60_000 });
   const call = open(connection);
   const round = async (): Promise<void> => {
@@ -84,7 +88,7 @@ t.test("a server that answers is tested twice, and again when it has sent HEADER
       const { payload } = (await peer.next(isPing)) as Frame;
       peer.send(frame(FrameType.PING, Flag.ACK, 0, payload));
     }
-    // Ten times as long as a third would take.
+    // Ten times as long as a third PING would take.
     await new Promise((resolve) => setTimeout(resolve, 200));
     t.notOk(peer.frames.some(isPing), "no third PING");
   };
@@ -97,19 +101,19 @@ t.test("a server that answers is tested twice, and again when it has sent HEADER
   t.match(await call, { code: 0 });
 });
 
-t.test("a connection without calls is not tested", async (t) => {
+t.test("a connection without calls gets no PINGs", async (t) => {
   const { connection, peer } = await connect(t, { after: 20, timeout: 60_000 });
   const call = open(connection);
   await peer.next(({ type }) => type === FrameType.HEADERS);
   peer.send(headers(1, [...RESPONSE, ["grpc-status", "0"]], END));
   t.match(await call, { code: 0 });
-  // Behind those that were sent before the end of the call.
+  // This response comes after all PINGs that were sent before the end of the call.
   t.ok(await peer.answersPing());
   await new Promise((resolve) => setTimeout(resolve, 200));
   t.notOk(peer.frames.some(isPing));
 });
 
-t.test("a server's GOAWAY for too many pings is logged as such, and ends the connection", async (t) => {
+t.test("a GOAWAY for too many PINGs is reported as such, and ends the connection", async (t) => {
   const { peer, events } = await connect(t);
   peer.send(goaway(0, 0xb, "too_many_pings"));
   await peer.next(({ type }) => type === FrameType.GOAWAY);

@@ -1,10 +1,11 @@
-// connectrpc's conformance runner, gRPC protocol, against our server and our client. It needs Go, once, to be installed.
+// connectrpc's conformance runner, with the gRPC protocol, for Portico's server and client. Its
+// installation needs Go.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { buildDescriptors, conformanceProgram, MAX_TIME, runConformance } from "../../outside/connectconformance.js";
 
-/** The parts of the suite that concern us; our client sends messages uncompressed. */
+/** The parts of the suite that apply to Portico. Portico's client sends messages uncompressed. */
 const configOf = (mode: "server" | "client") => `features:
   versions: [HTTP_VERSION_2]
   protocols: [PROTOCOL_GRPC]

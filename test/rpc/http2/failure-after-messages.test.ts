@@ -1,4 +1,5 @@
-// A failing status comes after the messages that were sent before it, also to a caller that was paused when it came.
+// An error status is delivered after the messages that were sent before it, even to a caller that
+// was paused when it arrived.
 import t, { type Test } from "tap";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Status } from "../../../src/rpc/channel.js";
@@ -19,11 +20,11 @@ const service = rawService({
 });
 
 const servers: [title: string, serve: (t: Test) => Promise<GrpcServer>][] = [
-  ["our server", (t) => listenHttp2(t, dispatcherOf([service]))],
+  ["Portico's server", (t) => listenHttp2(t, dispatcherOf([service]))],
   ["grpc-js", (t) => listen(t, dispatcherOf([service]))],
 ];
 for (const [title, serve] of servers) {
-  t.test(`${title}, a caller that pauses at each message`, async (t) => {
+  t.test(`${title}: a caller that pauses at each message`, async (t) => {
     const channel = channelTo(t, (await serve(t)).address);
     const told: string[] = [];
     const status = await new Promise<Status>((onEnd) => {
@@ -33,7 +34,7 @@ for (const [title, serve] of servers) {
           async onMessage(message) {
             told.push(Buffer.from(message).toString());
             call.pause();
-            // Calls that come back are the clock: by then all has come.
+            // After these calls have returned, all messages have arrived.
             for (let calls = 0; calls < 5; calls++) await unary(channel, RawService.one, Buffer.from("tick"));
             call.resume();
           },
@@ -47,7 +48,7 @@ for (const [title, serve] of servers) {
     t.same(told, TEXTS);
   });
 
-  t.test(`${title}, a caller that reads late`, async (t) => {
+  t.test(`${title}: a caller that reads late`, async (t) => {
     const channel = channelTo(t, (await serve(t)).address);
     const { send, end, responses } = stream(channel, RawService.download);
     send(Buffer.from("go"));

@@ -17,24 +17,25 @@ const MESSAGES: [message: string, encoded: string][] = [
 ];
 
 for (const [message, encoded] of MESSAGES) {
-  t.test(`"${encoded}" on the wire`, async (t) => {
+  t.test(`encodes and decodes the status message "${encoded}"`, async (t) => {
     t.equal(encodeMessage(message), encoded);
     t.equal(decodeMessage(encoded), Buffer.from(message).toString());
   });
 }
 
-t.test("a long message is cut before it is encoded", async (t) => {
+t.test("a long message is truncated before it is encoded", async (t) => {
   const text = "ä".repeat(2 * MAX_MESSAGE);
-  // Not compared as texts: of two long ones that differ, tap looks for the differences for minutes.
+  // Not compared by `t.equal`: for two long texts that differ, tap would search the differences for
+  // minutes.
   t.ok(decodeMessage(encodeMessage(text)) === `${"ä".repeat(MAX_MESSAGE - 1)}…`);
   t.ok(encodeMessage("a".repeat(MAX_MESSAGE)) === "a".repeat(MAX_MESSAGE));
 });
 
-t.test("a grpc-message that is not percent-encoded correctly is taken as it is", async (t) => {
+t.test("a grpc-message that is not percent-encoded correctly is returned as it is", async (t) => {
   for (const text of ["100 %", "%zz", "%4"]) t.equal(decodeMessage(text), text);
 });
 
-t.test("metadata is the fields that do not belong to the protocol", async (t) => {
+t.test("metadata consists of the fields that do not belong to the protocol", async (t) => {
   const list = fields(
     [":status", "200"],
     ["content-type", "application/grpc"],
@@ -78,8 +79,8 @@ t.test("metadata that cannot be sent is refused", async (t) => {
 
 const STATUSES: [what: string, list: ReceivedField[], http: number, code: number][] = [
   ["OK", fields(["grpc-status", "0"]), 200, Code.OK],
-  ["a code of the service's own", fields(["grpc-status", "17"]), 200, 17],
-  ["a code that no integer of 32 bits is", fields(["grpc-status", "2147483648"]), 200, Code.UNKNOWN],
+  ["a code that gRPC does not define", fields(["grpc-status", "17"]), 200, 17],
+  ["a code above the integers of 32 bits", fields(["grpc-status", "2147483648"]), 200, Code.UNKNOWN],
   ["a code that is no number", fields(["grpc-status", "x"]), 200, Code.UNKNOWN],
   ["a code below 0", fields(["grpc-status", "-1"]), 200, Code.UNKNOWN],
   ["no code, 200", fields(), 200, Code.UNKNOWN],
@@ -92,9 +93,9 @@ const STATUSES: [what: string, list: ReceivedField[], http: number, code: number
   ["no code, 503", fields(), 503, Code.UNAVAILABLE],
   ["no code, 504", fields(), 504, Code.UNAVAILABLE],
   ["no code, 418", fields(), 418, Code.UNKNOWN],
-  ["a code where HTTP says otherwise", fields(["grpc-status", "5"]), 503, Code.NOT_FOUND],
+  ["a code that contradicts the HTTP status", fields(["grpc-status", "5"]), 503, Code.NOT_FOUND],
 ];
 
 for (const [what, list, http, code] of STATUSES) {
-  t.test(`reads the status of ${what}`, async (t) => t.equal(statusOf(list, http).code, code));
+  t.test(`reads the status: ${what}`, async (t) => t.equal(statusOf(list, http).code, code));
 }

@@ -1,4 +1,5 @@
-// gRPC's interoperability cases with grpc-go, both ways round. It needs Go, once, to be installed.
+// gRPC's interoperability cases with grpc-go, in both directions. The installation of grpc-go needs
+// Go.
 
 import { spawn } from "node:child_process";
 import t from "tap";
@@ -14,7 +15,7 @@ const client = goProgram("google.golang.org/grpc/interop/client", VERSION);
 const server = goProgram("google.golang.org/grpc/interop/server", VERSION);
 
 if (client !== undefined && server !== undefined) {
-  t.test("grpc-go's client to our server", async (t) => {
+  t.test("grpc-go's client to Portico's server", async (t) => {
     const { address } = await listenHttp2(t, dispatcherOf([testService]));
     for (const name of Object.keys(CASES)) {
       const parameters = ["-server_host", address.host, "-server_port", `${address.port}`, "-test_case", name];
@@ -24,7 +25,7 @@ if (client !== undefined && server !== undefined) {
     }
   });
 
-  t.test("our client to grpc-go's server", async (t) => {
+  t.test("Portico's client to grpc-go's server", async (t) => {
     const port = await freePort();
     const child = spawn(server, ["-port", `${port}`], { stdio: "ignore" });
     t.teardown(() => child.kill());

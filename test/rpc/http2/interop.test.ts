@@ -1,4 +1,5 @@
-// gRPC's interoperability cases among our transports and grpc-js; interop.outside.ts has those with Go.
+// gRPC's interoperability cases between Portico's HTTP/2 and grpc-js. interop.outside.ts runs them
+// with grpc-go.
 import t from "tap";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { channelTo, listenHttp2 } from "../../http2/serve.js";
@@ -12,9 +13,9 @@ const fromGrpcJs = new GrpcChannel(ours);
 t.teardown(() => fromGrpcJs.close());
 
 for (const [who, channel] of [
-  ["ours to ours", channelTo(t, ours)],
-  ["ours to grpc-js", channelTo(t, grpcJs)],
-  ["grpc-js to ours", fromGrpcJs],
+  ["Portico to Portico", channelTo(t, ours)],
+  ["Portico to grpc-js", channelTo(t, grpcJs)],
+  ["grpc-js to Portico", fromGrpcJs],
 ] as const) {
   for (const [name, check] of Object.entries(CASES)) t.test(`${who}: ${name}`, (t) => check(t, channel));
 }

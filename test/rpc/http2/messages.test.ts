@@ -9,7 +9,7 @@ import { deferred } from "../../support/deferred.js";
 
 const MAX = 100_000;
 
-/** All messages in bytes that arrive in chunks of a size. */
+/** Reads all messages from bytes that arrive in chunks of `size`. */
 function read(reader: GrpcMessageReader, bytes: Buffer, size = bytes.length): string[] {
   const messages: string[] = [];
   for (let start = 0; start < bytes.length; start += size) {
@@ -22,7 +22,7 @@ function read(reader: GrpcMessageReader, bytes: Buffer, size = bytes.length): st
 
 const TEXTS = ["", "a", "b".repeat(9), "c".repeat(MAX), "", "d".repeat(70_000)];
 
-t.test("messages are the same however the bytes arrive", async (t) => {
+t.test("messages are the same whatever the size of the chunks", async (t) => {
   const bytes = Buffer.concat(TEXTS.map((text) => message(Buffer.from(text))));
   for (const size of [bytes.length, 1, 4, 5, 6, 13, 1_000, 65_536]) {
     const reader = new GrpcMessageReader(MAX);
@@ -31,7 +31,7 @@ t.test("messages are the same however the bytes arrive", async (t) => {
   }
 });
 
-t.test("messages may be taken later", async (t) => {
+t.test("messages may be read later", async (t) => {
   const reader = new GrpcMessageReader(MAX);
   for (const text of TEXTS) {
     const bytes = message(Buffer.from(text));
@@ -44,7 +44,7 @@ t.test("messages may be taken later", async (t) => {
   t.equal(reader.next(), undefined);
 });
 
-t.test("a message that was handed out stays as it is", async (t) => {
+t.test("a message that was returned does not change later", async (t) => {
   const reader = new GrpcMessageReader(MAX);
   const [first, second] = [message(Buffer.from("first")), message(Buffer.from("second"))];
   reader.push(first, 0, 7);
@@ -68,7 +68,7 @@ t.test("bytes that were pushed may be overwritten afterwards", async (t) => {
   t.same([`${first}`, `${reader.next()}`], ["whole", "cut"]);
 });
 
-t.test("memory grows with the bytes that came, not with the length that was announced", async (t) => {
+t.test("memory grows with the bytes that have arrived, not with the announced length", async (t) => {
   const promise = Buffer.from([0, 0xff, 0xff, 0xff, 0xff]);
   const reader = new GrpcMessageReader(2 ** 32);
   const before = process.memoryUsage().arrayBuffers;
@@ -78,7 +78,7 @@ t.test("memory grows with the bytes that came, not with the length that was anno
   t.ok(process.memoryUsage().arrayBuffers - before < 1_000_000);
 });
 
-t.test("memory for what has not come yet is asked for before it is allocated", async (t) => {
+t.test("memory for bytes that have not arrived is reserved before it is allocated", async (t) => {
   const promise = Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 0x61]);
   const asked: number[] = [];
   let grants = false;
@@ -96,7 +96,7 @@ t.test("memory for what has not come yet is asked for before it is allocated", a
   t.ok((asked.at(-1) as number) > held);
 });
 
-t.test("a message that has come is not asked for", async (t) => {
+t.test("a message that has arrived completely needs no further reservation", async (t) => {
   const bytes = message(Buffer.from("a"));
   t.ok(new GrpcMessageReader(MAX).push(bytes, 0, bytes.length, { tryReserve: () => false }));
 });
@@ -107,7 +107,7 @@ const COMPRESSED: [encoding: "gzip" | "deflate", compress: (bytes: Buffer) => Bu
 ];
 
 for (const [encoding, compress] of COMPRESSED) {
-  t.test(`messages compressed by ${encoding} are read, and those that are not`, async (t) => {
+  t.test(`messages are read, both compressed with ${encoding} and uncompressed`, async (t) => {
     const reader = new GrpcMessageReader(MAX);
     reader.encoding = encoding;
     const text = "hello ".repeat(1_000);
@@ -117,7 +117,7 @@ for (const [encoding, compress] of COMPRESSED) {
     ]);
   });
 
-  t.test(`a small message of ${encoding} that stands for a large one is refused`, async (t) => {
+  t.test(`a small ${encoding} message that expands beyond the limit is refused`, async (t) => {
     const reader = new GrpcMessageReader(MAX);
     reader.encoding = encoding;
     const bomb = message(compress(Buffer.alloc(MAX + 1)), 1);
@@ -126,7 +126,7 @@ for (const [encoding, compress] of COMPRESSED) {
   });
 }
 
-t.test("a message that is large when decompressed comes later, and what is behind it waits", async (t) => {
+t.test("a message that is large when decompressed is returned later, and the messages after it wait", async (t) => {
   const { promise: isReady, resolve: onMessageReady } = deferred();
   const reader = new GrpcMessageReader(MAX, { onMessageReady });
   reader.encoding = "gzip";
@@ -142,7 +142,7 @@ t.test("a message that is large when decompressed comes later, and what is behin
   t.equal(reader.held, 0);
 });
 
-t.test("a small message that stands for one that is too large is refused later", async (t) => {
+t.test("a small message that expands far beyond the limit is refused later", async (t) => {
   const { promise: isReady, resolve: onMessageReady } = deferred();
   const reader = new GrpcMessageReader(MAX, { onMessageReady });
   reader.encoding = "gzip";
@@ -151,7 +151,7 @@ t.test("a small message that stands for one that is too large is refused later",
   t.throws(() => reader.next(), { code: Code.RESOURCE_EXHAUSTED });
 });
 
-t.test("no more messages wait to be decompressed than memory allows", async (t) => {
+t.test("the memory of messages that wait for decompression is limited", async (t) => {
   const bytes = gzipSync(randomBytes(2 ** 20), { level: 0 });
   const results: Promise<unknown>[] = [];
   const decompressLater = () => {
@@ -172,7 +172,7 @@ t.test("no more messages wait to be decompressed than memory allows", async (t) 
 
 const REFUSED: [what: string, bytes: Buffer, code: Code][] = [
   ["a message above the limit", message(Buffer.alloc(MAX + 1)), Code.RESOURCE_EXHAUSTED],
-  ["the mere promise of one", message(Buffer.alloc(MAX + 1)).subarray(0, 5), Code.RESOURCE_EXHAUSTED],
+  ["only the prefix of such a message", message(Buffer.alloc(MAX + 1)).subarray(0, 5), Code.RESOURCE_EXHAUSTED],
   ["an unknown flag", message(Buffer.from("a"), 2), Code.INTERNAL],
   ["a compressed message without an encoding", message(gzipSync(Buffer.from("a")), 1), Code.INTERNAL],
 ];
@@ -181,7 +181,7 @@ for (const [what, bytes, code] of REFUSED) {
   t.test(`refuses ${what}`, async (t) => t.throws(() => read(new GrpcMessageReader(MAX), bytes), { code }));
 }
 
-t.test("refuses what is not compressed as it says", async (t) => {
+t.test("refuses a message that is not compressed in its encoding", async (t) => {
   const reader = new GrpcMessageReader(MAX);
   reader.encoding = "gzip";
   t.throws(() => read(reader, message(Buffer.from("not gzip"), 1)), { code: Code.INTERNAL });

@@ -16,14 +16,14 @@ import { dispatcherOf, LIMITS } from "../serve.js";
 const echo = rawService({ one: (request) => request });
 const ask = async (channel: Channel): Promise<string> => `${await unary(channel, RawService.one, Buffer.from("a"))}`;
 
-/** What a call must find, asked for until it does. */
+/** Repeats a check until it succeeds. */
 async function eventually(t: Test, check: () => boolean): Promise<void> {
   const until = Date.now() + 30_000;
   while (!check() && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
   t.ok(check());
 }
 
-/** Listens at the port, closes each connection at once, and says how many came. */
+/** Listens on the port, and closes each connection at once. Returns a function that counts them. */
 async function countConnections(t: Test, port: number): Promise<() => number> {
   let connections = 0;
   const listener = createServer((socket) => {
@@ -37,19 +37,19 @@ async function countConnections(t: Test, port: number): Promise<() => number> {
 
 const GONE = { code: Code.UNAVAILABLE, message: "the service cannot be reached", neverSent: true };
 
-t.test("a server that is not there: the call was never sent, and no address is told", async (t) => {
+t.test("no server: the call was never sent, and the error contains no address", async (t) => {
   const channel = channelTo(t, { host: "127.0.0.1", port: await freePort() });
   t.equal(channel.state, "connecting");
   t.match(await statusOf(channel), GONE);
   t.equal(channel.state, "broken");
-  t.match(await statusOf(channel), GONE, "at once, while it is not being tried");
+  t.match(await statusOf(channel), GONE, "at once, during the pause between two attempts");
 });
 
-t.test("a name that does not resolve: the call was never sent", async (t) => {
+t.test("a host name that does not resolve: the call was never sent", async (t) => {
   t.match(await statusOf(channelTo(t, { host: "does-not-exist.invalid", port: 1 })), GONE);
 });
 
-t.test("a server that speaks another protocol", async (t) => {
+t.test("a server that speaks another protocol: the call was never sent", async (t) => {
   const listener = createServer((socket) => {
     socket.on("error", () => {});
     socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -62,7 +62,7 @@ t.test("a server that speaks another protocol", async (t) => {
   );
 });
 
-t.test("a server that accepts and closes is not connected to without pause", async (t) => {
+t.test("the channel pauses between attempts when a server accepts and closes connections", async (t) => {
   const port = await freePort();
   const connections = await countConnections(t, port);
   channelTo(t, { host: "127.0.0.1", port });
@@ -73,7 +73,7 @@ t.test("a server that accepts and closes is not connected to without pause", asy
   t.ok(connections() <= 3 + ms / 100, `${connections()} connections in ${ms.toFixed(0)} ms`);
 });
 
-t.test("a server that starts later is found", async (t) => {
+t.test("the channel connects to a server that starts later", async (t) => {
   const port = await freePort();
   const channel = channelTo(t, { host: "127.0.0.1", port });
   t.match(await statusOf(channel), GONE);
@@ -82,7 +82,7 @@ t.test("a server that starts later is found", async (t) => {
   t.equal(await ask(channel), "a");
 });
 
-t.test("a server that is started anew is found again, call by call", async (t) => {
+t.test("the channel connects again each time that the server restarts", async (t) => {
   const port = await freePort();
   const address = { host: "127.0.0.1", port };
   const channel = channelTo(t, address);
@@ -95,24 +95,26 @@ t.test("a server that is started anew is found again, call by call", async (t) =
   }
 });
 
-/** The one instance of a service, which has been away for so long that its channel pauses for seconds. */
+/**
+ * The only instance of a service. It was away for so long that its channel now pauses for seconds.
+ */
 async function longGone(t: Test, port: number): Promise<{ balancer: Balancer; channel: Http2Channel }> {
   const channel = channelTo(t, { host: "127.0.0.1", port });
   const balancer = new Balancer("raw");
   balancer.update(new Map([["only", channel]]));
-  // Each call ends the pause before it, and makes the next one twice as long.
+  // Each call ends the pause before it, and the next pause is twice as long.
   for (let call = 0; call < 8; call++) t.match(await statusOf(balancer), { code: Code.UNAVAILABLE, neverSent: true });
   return { balancer, channel };
 }
 
-t.test("the first call to a service that is back finds it, however long the pause would be", async (t) => {
+t.test("the first call to a service that is back reaches it, however long the pause is", async (t) => {
   const port = await freePort();
   const { balancer } = await longGone(t, port);
   await listenHttp2(t, dispatcherOf([echo]), { address: { host: "127.0.0.1", port } });
   t.equal(await ask(balancer), "a");
 });
 
-t.test("calls to a service that is gone do not connect without pause", async (t) => {
+t.test("calls to a service that is gone do not open connections without a pause", async (t) => {
   const port = await freePort();
   const connections = await countConnections(t, port);
   const channel = channelTo(t, { host: "127.0.0.1", port });
@@ -126,7 +128,7 @@ t.test("calls to a service that is gone do not connect without pause", async (t)
   t.ok(connections() <= 2 + ms / 100, `${connections()} connections in ${ms.toFixed(0)} ms`);
 });
 
-t.test("while another instance may take a call, it does not wait for the broken one", async (t) => {
+t.test("while another instance can take a call, the call does not wait for the broken one", async (t) => {
   const port = await freePort();
   const { balancer, channel } = await longGone(t, port);
   const connections = await countConnections(t, port);
@@ -144,12 +146,12 @@ t.test("while another instance may take a call, it does not wait for the broken 
     ]),
   );
   await eventually(t, () => other.state === "ready");
-  // It is set aside, so that one is picked as well as the other.
+  // The balancer has backed off from this instance, so it picks both instances alike.
   for (let call = 0; call < 4; call++) t.match(await statusOf(balancer), { message: "not now" });
   t.equal(connections(), 0);
 });
 
-t.test("a server that lets a connection go that nobody has used yet: calls wait for the next one", async (t) => {
+t.test("calls wait for the next connection when the server ends an unused one", async (t) => {
   const server = await listenHttp2(t, dispatcherOf([echo]), { maxConnectionAge: 50 });
   const channel = channelTo(t, server.address);
   await eventually(t, () => channel.state === "ready");
@@ -163,7 +165,7 @@ t.test("metadata that cannot be sent ends the call, and does not throw", async (
   t.match(told, { code: Code.INTERNAL, message: /metadata cannot be sent/ });
 });
 
-t.test("metadata larger than the server takes is not sent", async (t) => {
+t.test("metadata that is larger than the server accepts is not sent", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([echo]));
   const channel = channelTo(t, address);
   t.equal((await statusOf(channel, [["x-large", "a".repeat(8_000)]])).code, Code.OK);

@@ -1,4 +1,4 @@
-// What clients that know nothing of Portico see of the server, frame by frame.
+// The server, frame by frame, as clients that do not know Portico see it.
 
 import { gzipSync } from "node:zlib";
 import t, { type Test } from "tap";
@@ -41,7 +41,7 @@ async function connect(t: Test, endpoints: Partial<RawImplementation>) {
 
 const echo: Partial<RawImplementation> = { one: (request) => request };
 
-/** The header lists of a response, and its bytes. */
+/** Reads the header lists of a response, and its bytes. */
 async function response(peer: RawPeer, streamId: number) {
   const lists: Record<string, string>[] = [];
   const data: Buffer[] = [];
@@ -57,10 +57,13 @@ async function response(peer: RawPeer, streamId: number) {
 
 const ask = (text: string): Buffer => frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.from(text)));
 
-/** Bytes that a peer takes of a stream before it says more (RFC 9113, section 6.9.2). */
+/**
+ * A peer's initial window for a stream: bytes that it accepts before a WINDOW_UPDATE (RFC 9113,
+ * section 6.9.2).
+ */
 const WINDOW = 65_535;
 
-t.test("a call is answered by headers, a message and trailers", async (t) => {
+t.test("a successful call gets headers, a message and trailers", async (t) => {
   const { peer } = await connect(t, echo);
   peer.send(headers(1, REQUEST), ask("a"));
   const { lists, data } = await response(peer, 1);
@@ -68,7 +71,7 @@ t.test("a call is answered by headers, a message and trailers", async (t) => {
   t.same(data, message(Buffer.from("a")));
 });
 
-t.test("a failure is answered with trailers only", async (t) => {
+t.test("a failed call gets trailers only", async (t) => {
   const { peer } = await connect(t, {
     one() {
       throw new StatusError(Code.NOT_FOUND, "no ä");
@@ -84,7 +87,7 @@ t.test("a failure is answered with trailers only", async (t) => {
 const UNTYPED = REQUEST.filter(([name]) => name !== "content-type");
 
 const NOT_GRPC: [what: string, fields: (readonly [string, string])[], httpStatus: string][] = [
-  ["GET", REQUEST.map(([name, value]) => [name, name === ":method" ? "GET" : value] as const), "405"],
+  ["a GET request", REQUEST.map(([name, value]) => [name, name === ":method" ? "GET" : value] as const), "405"],
   [
     "another content type",
     REQUEST.map(([name, value]) => [name, name === "content-type" ? "text/html" : value]),
@@ -94,7 +97,7 @@ const NOT_GRPC: [what: string, fields: (readonly [string, string])[], httpStatus
 ];
 
 for (const [what, fields, httpStatus] of NOT_GRPC) {
-  t.test(`${what} is told what is spoken here`, async (t) => {
+  t.test(`${what}: the response explains what the server accepts`, async (t) => {
     const { peer } = await connect(t, echo);
     peer.send(headers(1, fields, END));
     const { lists, data } = await response(peer, 1);
@@ -103,7 +106,7 @@ for (const [what, fields, httpStatus] of NOT_GRPC) {
   });
 }
 
-t.test("a request that is no gRPC and breaks HTTP is told so, however late that shows", async (t) => {
+t.test("a request that is not gRPC is reset when it breaks HTTP, even if that shows late", async (t) => {
   const { peer } = await connect(t, echo);
   peer.send(headers(1, [...UNTYPED, ["content-length", "2"]]));
   peer.send(frame(FrameType.PING, 0, 0, Buffer.alloc(8)));
@@ -114,13 +117,13 @@ t.test("a request that is no gRPC and breaks HTTP is told so, however late that 
   t.equal(reset?.payload.readUInt32BE(), ErrorCode.PROTOCOL_ERROR);
 });
 
-t.test("a request that is no gRPC and does not end is refused all the same", async (t) => {
+t.test("a request that is not gRPC is refused even when it does not end", async (t) => {
   const { peer } = await connect(t, echo);
   peer.send(headers(1, UNTYPED));
   t.match((await response(peer, 1)).lists, [{ ":status": "415" }]);
 });
 
-t.test("compressed messages are read; by unknown means they are refused", async (t) => {
+t.test("compressed messages are read, and unknown compressions are refused", async (t) => {
   const { peer } = await connect(t, echo);
   peer.send(headers(1, requestTo("One", ["grpc-encoding", "gzip"])));
   peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(gzipSync("hello"), 1)));
@@ -129,7 +132,7 @@ t.test("compressed messages are read; by unknown means they are refused", async 
   t.match((await response(peer, 3)).lists, [{ "grpc-status": "12", "grpc-accept-encoding": "identity,deflate,gzip" }]);
 });
 
-t.test("messages that are large when decompressed come in order, and the end behind them", async (t) => {
+t.test("messages that are large when decompressed arrive in order, and before the end of the stream", async (t) => {
   const { peer } = await connect(t, {
     async upload(requests) {
       const sizes: number[] = [];
@@ -144,23 +147,26 @@ t.test("messages that are large when decompressed come in order, and the end beh
   t.same((await response(peer, 1)).data, message(Buffer.from([...sizes, 3].join())));
 });
 
-/** What a client says it reads, and how messages that came by gzip are answered. */
-const ANSWERED_BY: [accepted: string, encoding: "gzip" | undefined][] = [
+/** What a client accepts, and the encoding of the response to a message in gzip. */
+const RESPONSE_ENCODINGS: [accepted: string, encoding: "gzip" | undefined][] = [
   ["identity,deflate,gzip", "gzip"],
   ["identity, gzip", "gzip"],
   ["identity,deflate", undefined],
 ];
 
-for (const [accepted, encoding] of ANSWERED_BY) {
-  t.test(`gzip is answered by ${encoding ?? "identity"} where ${accepted} is read`, async (t) => {
-    const { peer } = await connect(t, echo);
-    peer.send(headers(1, requestTo("One", ["grpc-encoding", "gzip"], ["grpc-accept-encoding", accepted])));
-    peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(gzipSync("hello"), 1)));
-    const { lists, data } = await response(peer, 1);
-    t.equal(lists[0]?.["grpc-encoding"], encoding);
-    const body = encoding === undefined ? message(Buffer.from("hello")) : message(gzipSync("hello"), 1);
-    t.same(data, body);
-  });
+for (const [accepted, encoding] of RESPONSE_ENCODINGS) {
+  t.test(
+    `the response to gzip has the encoding ${encoding ?? "identity"} when the client accepts ${accepted}`,
+    async (t) => {
+      const { peer } = await connect(t, echo);
+      peer.send(headers(1, requestTo("One", ["grpc-encoding", "gzip"], ["grpc-accept-encoding", accepted])));
+      peer.send(frame(FrameType.DATA, Flag.END_STREAM, 1, message(gzipSync("hello"), 1)));
+      const { lists, data } = await response(peer, 1);
+      t.equal(lists[0]?.["grpc-encoding"], encoding);
+      const body = encoding === undefined ? message(Buffer.from("hello")) : message(gzipSync("hello"), 1);
+      t.same(data, body);
+    },
+  );
 }
 
 t.test("grpc-timeout ends a call, and a malformed one is refused", async (t) => {
@@ -172,7 +178,7 @@ t.test("grpc-timeout ends a call, and a malformed one is refused", async (t) => 
 });
 
 for (const timeout of ["0n", "0m", "0S", "00000000H"]) {
-  t.test(`a grpc-timeout of ${timeout} has passed before the endpoint is called`, async (t) => {
+  t.test(`a call with the grpc-timeout ${timeout} ends before its endpoint is called`, async (t) => {
     let called = 0;
     const { peer } = await connect(t, { one: () => Buffer.from(`${++called}`) });
     peer.send(headers(1, requestTo("One", ["grpc-timeout", timeout])), ask("a"));
@@ -195,7 +201,7 @@ for (const [value, isBase64] of [
   ["YW-_", false],
   ["YWJj,?", false],
 ] as const) {
-  t.test(`-bin metadata ${JSON.stringify(value)} is ${isBase64 ? "taken" : "refused"}`, async (t) => {
+  t.test(`-bin metadata ${JSON.stringify(value)} is ${isBase64 ? "accepted" : "refused"}`, async (t) => {
     let called = 0;
     const { peer } = await connect(t, { one: () => Buffer.from(`${++called}`) });
     peer.send(headers(1, requestTo("One", ["x-a-bin", value])), ask("a"));
@@ -206,7 +212,7 @@ for (const [value, isBase64] of [
   });
 }
 
-t.test("-bin metadata of more values than may be kept is refused, however few bytes it has", async (t) => {
+t.test("-bin metadata with too many values is refused, even if it has few bytes", async (t) => {
   const { peer } = await connect(t, { one: (request) => request });
   const values = (count: number) => requestTo("One", ["x-a-bin", ",".repeat(count - 2)], ["x-b-bin", ""]);
   peer.send(headers(1, values(256)), ask("a"), headers(3, values(257)));
@@ -214,9 +220,9 @@ t.test("-bin metadata of more values than may be kept is refused, however few by
   t.match((await response(peer, 3)).lists.at(-1), { "grpc-status": "8", "grpc-message": /or 256 binary values/ });
 });
 
-t.test("a status ends the wait for a peer that does not read", async (t) => {
+t.test("a failed call ends although its peer does not read its messages", async (t) => {
   let sent = 0;
-  // On a busy machine the time may be over before the window is full.
+  // On a busy computer the deadline may pass before the window is full.
   for (let ms = 50; sent < WINDOW && ms < 10_000; ms *= 2) {
     const { peer } = await connect(t, {
       async *download(_request, { signal }) {
@@ -228,20 +234,20 @@ t.test("a status ends the wait for a peer that does not read", async (t) => {
     t.match(lists.at(-1), { "grpc-status": "4" });
     sent = data.length;
   }
-  t.equal(sent, WINDOW, "the window, which never grew");
+  t.equal(sent, WINDOW, "exactly the initial window");
 });
 
-t.test("a request that is not finished when it is answered is reset without an error", async (t) => {
+t.test("a request that is incomplete when its response ends is reset with NO_ERROR", async (t) => {
   const { peer } = await connect(t, { upload: () => Buffer.from("enough") });
   peer.send(headers(1, requestTo("Upload")));
   await response(peer, 1);
   t.equal((await peer.next(isType(FrameType.RST_STREAM)))?.payload.readUInt32BE(), ErrorCode.NO_ERROR);
   peer.send(frame(FrameType.DATA, 0, 1, message(Buffer.from("late"))), headers(1, [["x-late", "y"]], END));
-  t.ok(await peer.answersPing(), "what was under way is ignored");
+  t.ok(await peer.answersPing(), "frames in transit are ignored");
   t.notOk(peer.frames.some(isType(FrameType.RST_STREAM)));
 });
 
-t.test("END_STREAM and a reset in one go are a cancel, not the end of a stream", async (t) => {
+t.test("END_STREAM and a reset at the same time cancel the call, and do not end the stream normally", async (t) => {
   let ended = false;
   const { promise: broken, resolve: broke } = deferred<Code>();
   const { peer } = await connect(t, {
@@ -261,7 +267,7 @@ t.test("END_STREAM and a reset in one go are a cancel, not the end of a stream",
   t.equal(ended, false);
 });
 
-t.test("draining takes two steps, and no call is lost between them", async (t) => {
+t.test("a drain sends two GOAWAYs, and loses no call in between", async (t) => {
   const { promise: released, resolve: release } = deferred();
   const { server, peer } = await connect(t, {
     one: async (request) => {
@@ -275,7 +281,7 @@ t.test("draining takes two steps, and no call is lost between them", async (t) =
   const first = await peer.next(isType(FrameType.GOAWAY));
   t.same(first?.payload, Buffer.concat([uint32(0x7fff_ffff), uint32(0)]), "no stream is the last yet");
   const ping = await peer.next(isType(FrameType.PING));
-  // A call that was under way when the client heard of it.
+  // A call that the client sent before it read the first GOAWAY.
   peer.send(headers(3, REQUEST), frame(FrameType.DATA, Flag.END_STREAM, 3, message(Buffer.from("b"))));
   peer.send(frame(FrameType.PING, Flag.ACK, 0, ping?.payload));
   const second = await peer.next(isType(FrameType.GOAWAY));
@@ -288,7 +294,7 @@ t.test("draining takes two steps, and no call is lost between them", async (t) =
   await closed;
 });
 
-t.test("draining ends calls that do not finish in time", async (t) => {
+t.test("a drain ends calls that do not finish in time", async (t) => {
   const { server, peer } = await connect(t, { one: () => new Promise(() => {}) });
   peer.send(headers(1, REQUEST), ask("a"));
   t.ok(await peer.answersPing());
@@ -296,20 +302,20 @@ t.test("draining ends calls that do not finish in time", async (t) => {
   await peer.ended();
 });
 
-t.test("a connection is left after its time, and no call notices", async (t) => {
+t.test("a connection is replaced at its maximum age, and no call fails", async (t) => {
   const server = await listenHttp2(t, dispatcherOf([rawService(echo)]), { maxConnectionAge: 50 });
   const channel = channelTo(t, server.address);
   const until = Date.now() + 300;
   let calls = 0;
   let wrong = 0;
-  // On a busy machine that time may be too short for many.
+  // On a busy computer that time may be too short for many calls.
   for (; Date.now() < until || calls <= 10; calls++) {
     if (`${await unary(channel, RawService.one, Buffer.from(`${calls}`))}` !== `${calls}`) wrong++;
   }
   t.equal(wrong, 0, `of ${calls}`);
 });
 
-t.test("unless told otherwise, that time is about half an hour", async (t) => {
+t.test("the default maximum age is about half an hour", async (t) => {
   const halfHours = collectHalfHours(t);
   const { peer } = await connect(t, echo);
   t.equal(halfHours.length, 1);
@@ -319,7 +325,7 @@ t.test("unless told otherwise, that time is about half an hour", async (t) => {
   }
 });
 
-t.test("the peer is known, over IPv6 too", async (t) => {
+t.test("the endpoint gets the peer's address, also over IPv6", async (t) => {
   let peer = "";
   const service = rawService({
     one(request, { clientAddress }: Context) {
@@ -334,7 +340,7 @@ t.test("the peer is known, over IPv6 too", async (t) => {
   }
 });
 
-t.test("a port that is taken is named", async (t) => {
+t.test("the error for a port in use names the port", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([]));
   await t.rejects(serveHttp2(dispatcherOf([]), address, LIMITS), {
     message: new RegExp(`^cannot listen on 127\\.0\\.0\\.1:${address.port}: .*EADDRINUSE`),

@@ -1,5 +1,5 @@
-// A handler that says nothing for 90 s is left alone, and its connection stays: grpc-go and gRPC's C core (Python) close a
-// connection that is tested more often than they allow.
+// A call whose handler is silent for 90 s succeeds, and its connection stays open. grpc-go and
+// gRPC's C core (in Python) close a connection that gets PINGs more often than they allow.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -37,7 +37,7 @@ server.start()
 server.wait_for_termination()
 `;
 
-/** grpc.testing.StreamingOutputCallRequest: one response of one byte, after so many microseconds. */
+/** grpc.testing.StreamingOutputCallRequest: one response of one byte, after SILENCE_MS. */
 function slowRequest(): Buffer {
   const interval = SILENCE_MS * 1000;
   const varint: number[] = [];
@@ -52,7 +52,7 @@ const SERVERS: [name: string, program: string | undefined, args: (port: number) 
   ["Python", python && join(python, "python"), (port) => ["-c", SERVER, `${port}`], "/any.Any/Call"],
 ];
 
-// Side by side, as each is silent all the time.
+// The tests run in parallel, because each is silent all the time.
 t.jobs = SERVERS.length;
 for (const [name, program, args, path] of SERVERS) {
   if (program === undefined) t.test(name, { skip: "it is not here" }, async () => {});

@@ -1,6 +1,7 @@
-// Mixed load for ten seconds, or SOAK_SECONDS (`npm run soak`: ten minutes), with resets, connections that are left, and a
-// server that is started anew: every call ends once, no reply is lost or doubled or another's, and memory and handles
-// stay flat.
+// Mixed load for ten seconds, or SOAK_SECONDS (`npm run soak`: ten minutes), with resets,
+// connections that reach their maximum age, and a server that restarts. Every call must end once.
+// No response may be lost, duplicated or delivered to another call. The use of memory and handles
+// must not grow.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
@@ -15,8 +16,9 @@ import { dispatcherOf, LIMITS } from "../serve.js";
 
 const SECONDS = Number(process.env.SOAK_SECONDS ?? 10);
 const WORKERS = 40;
-/** How often the server is started anew, and how long a connection is used; in milliseconds. */
+/** The time between two restarts of the server, in milliseconds. */
 const RESTART = 3_000;
+/** The maximum age of a connection, in milliseconds. */
 const AGE = 700;
 
 t.setTimeout((SECONDS + 60) * 1_000);
@@ -24,7 +26,7 @@ t.setTimeout((SECONDS + 60) * 1_000);
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
 
-/** How often the endpoint has seen each call that has not ended. */
+/** How often the endpoint has seen each call that is still open. */
 const seen = new Map<string, number>();
 
 const service = rawService({
@@ -51,7 +53,7 @@ const counts = { ok: 0, unavailable: 0, cancelled: 0, streams: 0, restarts: 0 };
 const wrong: string[] = [];
 let next = 0;
 
-/** What may go wrong while the server is not there. */
+/** The error that is allowed while the server restarts. */
 const expected = (error: unknown): boolean => error instanceof StatusError && error.code === Code.UNAVAILABLE;
 
 async function one(): Promise<void> {
@@ -106,7 +108,7 @@ async function work(worker: number): Promise<void> {
 async function restart(): Promise<void> {
   while (Date.now() < stopAt - RESTART) {
     await new Promise((resolve) => setTimeout(resolve, RESTART));
-    // Half of them as a crash would, half of them in order.
+    // Half of the restarts are like a crash, and half are orderly.
     await server.close(counts.restarts++ % 2 === 0 ? 0 : 1_000);
     server = await serveHttp2(dispatcherOf([service]), address, LIMITS, { maxConnectionAge: AGE });
   }

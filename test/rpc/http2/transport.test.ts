@@ -1,4 +1,4 @@
-// Calls over TLS, mutual TLS and unix sockets.
+// Calls over TLS, mutual TLS and Unix sockets.
 
 import { Socket } from "node:net";
 import { mock } from "node:test";
@@ -27,7 +27,7 @@ const ask = async (channel: Http2Channel): Promise<string> =>
 const refused = (t: Test, channel: Http2Channel) =>
   t.rejects(ask(channel), { code: Code.UNAVAILABLE, message: "the service cannot be reached" });
 
-t.test("calls go over a unix socket", async (t) => {
+t.test("calls go over a Unix socket", async (t) => {
   const path = socketPath(t);
   const { address } = await listenHttp2(t, dispatcherOf([echo]), { address: { path } });
   t.same(address, { host: path, port: 0 });
@@ -47,7 +47,7 @@ for (const [how, certificates, options] of [
   ["plain", {}, {}],
   ["TLS", { tls: server }, { tls: { ca: authority.cert } }],
 ] as const) {
-  t.test(`small frames are not held back (RFC 9293, section 3.7.4): ${how}`, async (t) => {
+  t.test(`small frames are sent without delay (RFC 9293, section 3.7.4): ${how}`, async (t) => {
     const { address } = await listenHttp2(t, dispatcherOf([echo]), certificates);
     const setNoDelay = mock.method(Socket.prototype, "setNoDelay");
     t.teardown(() => setNoDelay.mock.restore());
@@ -68,7 +68,7 @@ t.test("calls go over mutual TLS", async (t) => {
   }
 });
 
-t.test("grpc-js is served over TLS", async (t) => {
+t.test("a grpc-js client is served over TLS", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([echo]), { tls: { ...server, ca: authority.cert } });
   const secure = credentials.createSsl(authority.cert, client.key, client.cert);
   const grpcJs = new Client(`127.0.0.1:${address.port}`, secure);
@@ -82,7 +82,7 @@ t.test("grpc-js is served over TLS", async (t) => {
   t.equal(`${answer}`, "a");
 });
 
-t.test("a server that speaks TLS but not HTTP/2 is named as such", async (t) => {
+t.test("a server that speaks TLS but not HTTP/2 cannot be reached", async (t) => {
   const listener = createServer({ ...server }).listen(0, "127.0.0.1");
   t.teardown(() => listener.close());
   await new Promise((resolve) => listener.once("listening", resolve));

@@ -1,4 +1,7 @@
-/** The client under connectrpc's conformance runner: makes the calls it asks for over our HTTP/2, and says how they went. */
+/**
+ * The client under test of connectrpc's conformance runner. It makes the calls that the runner asks
+ * for over Portico's HTTP/2, and reports their results.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Metadata } from "../../../../src/call/metadata.js";
 import { Code } from "../../../../src/errors.js";
@@ -9,8 +12,8 @@ import { fromHeaders, METHODS, type Message, make, readMessages, SERVICE, toHead
 
 const FULL_DUPLEX = 5;
 
-/** What a call is told, and a wait for the next of it. */
-class Told implements CallListener {
+/** The events of a call, and a function that waits for messages. */
+class CallEvents implements CallListener {
   headers: Metadata = [];
   readonly messages: Uint8Array[] = [];
   status: Status | undefined;
@@ -28,7 +31,7 @@ class Told implements CallListener {
     this.onChange();
   }
 
-  /** Until there are so many messages, or the call has ended. */
+  /** Waits until this number of messages has arrived, or the call has ended. */
   async reached(messages: number): Promise<void> {
     while (this.messages.length < messages && this.status === undefined) {
       await new Promise<void>((resolve) => {
@@ -45,59 +48,59 @@ function channelFor(asked: Message): Http2Channel {
   return new Http2Channel({ host, port }, { maxBody: messageReceiveLimit || undefined, tls });
 }
 
-async function call(channel: Http2Channel, asked: Message): Promise<Told> {
-  const told = new Told();
+async function call(channel: Http2Channel, asked: Message): Promise<CallEvents> {
+  const events = new CallEvents();
   const { case: timing, value: when } = asked.cancel?.cancelTiming ?? {};
   const start = {
     path: `/${asked.service ?? SERVICE}/${asked.method}`,
     metadata: fromHeaders(asked.requestHeaders),
     deadline: asked.timeoutMs === undefined ? undefined : performance.now() + asked.timeoutMs,
   };
-  const opened = channel.open(start, told);
+  const opened = channel.open(start, events);
   for (const [index, { value }] of asked.requestMessages.entries()) {
     if (asked.requestDelayMs > 0) await wait(asked.requestDelayMs);
     opened.send(value);
-    if (asked.streamType === FULL_DUPLEX) await told.reached(index + 1);
-    if (timing === "afterNumResponses" && told.messages.length >= when) opened.cancel();
+    if (asked.streamType === FULL_DUPLEX) await events.reached(index + 1);
+    if (timing === "afterNumResponses" && events.messages.length >= when) opened.cancel();
   }
   if (timing === "beforeCloseSend") opened.cancel();
   opened.end();
   if (timing === "afterCloseSendMs") void wait(when).then(() => opened.cancel());
   if (timing === "afterNumResponses") {
-    await told.reached(when);
+    await events.reached(when);
     opened.cancel();
   }
-  await told.reached(Number.POSITIVE_INFINITY);
-  return told;
+  await events.reached(Number.POSITIVE_INFINITY);
+  return events;
 }
 
 const methodOf = (name: string) => METHODS[(name[0]?.toLowerCase() + name.slice(1)) as keyof typeof METHODS];
 
 async function run(asked: Message): Promise<object> {
   const channel = channelFor(asked);
-  const told = await call(channel, asked);
+  const events = await call(channel, asked);
   channel.close();
   const { responseStream, responseDeserialize } = methodOf(asked.method);
-  let ended = told.status as Status;
-  if (!responseStream && ended.code === Code.OK && told.messages.length !== 1) {
-    ended = status(Code.UNIMPLEMENTED, `${told.messages.length} responses where there must be one`);
+  let ended = events.status as Status;
+  if (!responseStream && ended.code === Code.OK && events.messages.length !== 1) {
+    ended = status(Code.UNIMPLEMENTED, `${events.messages.length} responses where there must be one`);
   }
   const { code, message, details, trailers } = ended;
-  const messages = responseStream || code === Code.OK ? told.messages : [];
+  const messages = responseStream || code === Code.OK ? events.messages : [];
   return {
-    responseHeaders: toHeaders(told.headers),
+    responseHeaders: toHeaders(events.headers),
     payloads: messages.map((bytes) => responseDeserialize(bytes as Buffer).payload ?? make("ConformancePayload", {})),
     error: code === Code.OK ? undefined : { code, message, details },
     responseTrailers: toHeaders(trailers),
   };
 }
 
-/** Calls at once: deadlines run while hundreds of connections are being made. */
-const MOST = 8;
+/** Maximum number of concurrent calls: deadlines run while hundreds of connections are opened. */
+const MAX_CONCURRENT_CALLS = 8;
 
 const running = new Set<Promise<void>>();
 for await (const asked of readMessages("ClientCompatRequest")) {
-  if (running.size >= MOST) await Promise.race(running);
+  if (running.size >= MAX_CONCURRENT_CALLS) await Promise.race(running);
   const done: Promise<void> = run(asked)
     .then(
       (value) => ({ case: "response", value }),

@@ -1,6 +1,7 @@
 /**
- * What the programs under connectrpc's conformance runner share: its messages, read from the runner's own descriptors,
- * and its way of talking over stdin and stdout, messages with four bytes of length before each.
+ * Shared parts of the programs under test of connectrpc's conformance runner: the runner's
+ * messages, read from its own descriptors, and its protocol on stdin and stdout. There each message
+ * has its length in four bytes before it.
  */
 import { readFileSync } from "node:fs";
 import { create, createFileRegistry, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -11,7 +12,9 @@ import type { MethodDefinition } from "../../../../src/rpc/definition.js";
 const PACKAGE = "connectrpc.conformance.v1";
 export const SERVICE = `${PACKAGE}.ConformanceService`;
 
-/** A google.protobuf.FileDescriptorSet; conformance.outside.ts makes it of the runner's module. */
+/**
+ * A google.protobuf.FileDescriptorSet. conformance.outside.ts creates it from the runner's module.
+ */
 export const descriptors = readFileSync(process.env.CONFORMANCE_DESCRIPTORS ?? "");
 const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, descriptors));
 

@@ -1,4 +1,7 @@
-/** The server under connectrpc's conformance runner: its service on our HTTP/2. */
+/**
+ * The server under test of connectrpc's conformance runner: the runner's service on Portico's
+ * HTTP/2.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import { StatusError } from "../../../../src/errors.js";
 import { serveHttp2 } from "../../../../src/rpc/http2/server.js";
@@ -16,7 +19,7 @@ import {
   writeMessage,
 } from "./schema.js";
 
-/** No test asks for as much: this is the dispatcher's own. */
+/** A longer deadline is the dispatcher's default: no test asks for so long a time. */
 const HOUR = 3_600_000;
 
 function announce(definition: Message, context: BuiltInContext): void {
@@ -30,7 +33,10 @@ function infoOf(requests: Message[], context: BuiltInContext) {
   return { requestHeaders: toHeaders(context.metadata), requests, timeoutMs };
 }
 
-/** Tells what was asked in the error, where nothing else has told it. */
+/**
+ * Creates the error. It contains the information about the request, unless a response has sent
+ * that.
+ */
 function failure(error: Message, info: object | undefined): StatusError {
   const details = [...error.details];
   if (info !== undefined) {
@@ -51,7 +57,10 @@ async function answerOne(name: string, requests: Message[], context: BuiltInCont
   return { payload: { data: response.value, requestInfo: infoOf(packed, context) } };
 }
 
-/** @param more what has come since the last response; undefined where that is not to be told */
+/**
+ * @param more returns the information about requests since the last response, or undefined to send
+ * none
+ */
 async function* responses(
   definition: Message,
   from: number,

@@ -1,4 +1,7 @@
-/** The client's side of the interoperability tests, over any channel; the cases have the names that all languages use. */
+/**
+ * The client's side of the interoperability tests, over any channel. The cases have the names that
+ * gRPC uses in all languages.
+ */
 import type { Test } from "tap";
 import type { Metadata } from "../../../../src/call/metadata.js";
 import { Code } from "../../../../src/errors.js";
@@ -33,7 +36,7 @@ async function collect<T>(responses: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** A call with everything that comes beside its messages. */
+/** A call with its response headers and its status. */
 function whole(channel: Channel, path: string, metadata: Metadata, request: Buffer) {
   return new Promise<{ headers: Metadata; status: Status }>((resolve) => {
     let headers: Metadata = [];

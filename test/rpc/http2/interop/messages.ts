@@ -1,6 +1,6 @@
 /**
- * The messages and the service of gRPC's interoperability tests
- * (https://github.com/grpc/grpc/blob/master/doc/interop-test-descriptions.md), as far as the cases need them.
+ * The part of the messages and the service of gRPC's interoperability tests
+ * (https://github.com/grpc/grpc/blob/master/doc/interop-test-descriptions.md) that the cases need.
  */
 import {
   create,
@@ -50,7 +50,7 @@ const MESSAGES: Record<string, readonly FieldOf[]> = {
   StreamingOutputCallResponse: [["payload", 1, "Payload"]],
 };
 
-/** Name, request, response, and which of the two are streams. */
+/** Name, request, response, whether the requests are a stream, and whether the responses are. */
 const METHODS: readonly (readonly [string, string, string, boolean, boolean])[] = [
   ["EmptyCall", "Empty", "Empty", false, false],
   ["UnaryCall", "SimpleRequest", "SimpleResponse", false, false],
@@ -94,7 +94,7 @@ export const descriptors = toBinary(FileDescriptorSetSchema, create(FileDescript
 
 const registry = createFileRegistry(file, () => undefined);
 
-/** Messages here are their JSON. */
+/** In these tests a message is its JSON form. */
 const codec = (name: string) => {
   const type = registry.getMessage(`${PACKAGE}.${name}`) as DescMessage;
   return {

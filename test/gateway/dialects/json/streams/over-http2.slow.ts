@@ -14,6 +14,6 @@ await import("./backpressure.test.js");
 await import("./revoked.test.js");
 await import("./drain.test.js");
 await import("./stall.test.js");
-await import("./cross-origin.test.js");
+await import("./external-service.test.js");
 await import("../bodies/http-body.test.js");
 await import("../../mcp/subscriptions.test.js");
