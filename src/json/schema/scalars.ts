@@ -82,9 +82,9 @@ function numberOf(scalar: ScalarType): NumberForm {
 function upTo(max: string): string {
   const shorter = max.length > 1 ? [`[1-9][0-9]{0,${max.length - 2}}`] : [];
   const below = [...max].flatMap((digit, at) => {
-    const least = at === 0 ? 1 : 0;
+    const lowest = at === 0 ? 1 : 0;
     const rest = at === max.length - 1 ? "" : `[0-9]{${max.length - at - 1}}`;
-    return Number(digit) > least ? [`${max.slice(0, at)}[${least}-${Number(digit) - 1}]${rest}`] : [];
+    return Number(digit) > lowest ? [`${max.slice(0, at)}[${lowest}-${Number(digit) - 1}]${rest}`] : [];
   });
   return ["0", ...shorter, ...below, max].join("|");
 }
@@ -99,12 +99,12 @@ const UINT64 = integer("uint64", 0, 2 ** 64, "18446744073709551615");
  * exactly.
  */
 function integer(name: string, minimum: number, limit: number, max: string): NumberForm {
-  const least = `${BigInt(minimum)}`;
-  const digits = minimum === 0 ? upTo(max) : `-?(?:${upTo(max)})|${least}`;
+  const lowest = `${BigInt(minimum)}`;
+  const digits = minimum === 0 ? upTo(max) : `-?(?:${upTo(max)})|${lowest}`;
   const bounds = { type: "integer", format: name, minimum, exclusiveMaximum: limit };
   const long = name.endsWith("64");
   const read: JsonSchema = {
-    description: `An integer from ${least} to ${max}, as a number or in a string.${
+    description: `An integer from ${lowest} to ${max}, as a number or in a string.${
       long ? " Beyond 53 bits most JSON libraries lose digits of a number: then it must be a string." : ""
     }`,
     anyOf: [bounds, { type: "string", pattern: `^(?:${minimum === 0 ? `-0|${digits}` : digits})$` }],
