@@ -3,12 +3,12 @@
  * scripts of `portico completion`. It ends within a second, asks no questions, renews no login, and
  * prints nothing if something fails.
  *
- * __complete bash <line up to the cursor> <COMP_WORDBREAKS>
- *     prints one candidate in each line, escaped as bash inserts it
- * __complete zsh <word> … <current word>
- *     prints `open` or `closed`, candidate, description
- * __complete fish <word> … <current word>
- *     prints candidate, description
+ *     __complete bash <line up to the cursor> <COMP_WORDBREAKS>
+ *         prints one candidate in each line, escaped as bash inserts it
+ *     __complete zsh <word> … <current word>
+ *         prints `open` or `closed`, candidate, description
+ *     __complete fish <word> … <current word>
+ *         prints candidate, description
  */
 import type { Argument, Command, Option } from "commander";
 import { type Candidate, CompletedArgument, CompletedOption, type CompletionPoint } from "../command/candidates.js";

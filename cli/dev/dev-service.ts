@@ -2,8 +2,8 @@
  * A service that `portico dev` runs. After each change of its files the service is built, and its
  * new version is started. The old version serves until the new one has registered:
  *
- * change → contract (buf) → generated code (ts-proto) → bundle (esbuild)
- *        → new version registers → old version stops
+ *     change → contract (buf) → generated code (ts-proto) → bundle (esbuild)
+ *            → new version registers → old version stops
  *
  * If a step fails, its problems are shown, and the old version continues to serve. Types are
  * checked in parallel.

@@ -1,8 +1,8 @@
 /**
  * Profiles: a user's gateway, and the tokens of the login at it, under `$XDG_CONFIG_HOME/portico`.
  *
- * profiles/default.json address, namespace, account, access token
- * profiles/default.refresh refresh token
+ *     profiles/default.json      address, namespace, account, access token
+ *     profiles/default.refresh   refresh token
  *
  * A refresh token is valid once, and using it twice revokes the login. So it is in a file of its
  * own, and a process renames this file before it uses the token. Only one process can rename the

@@ -4,10 +4,10 @@
  * A type is compiled at its first use, into objects and closures that hold what is known about its
  * fields. No source code is generated, because anyone may send descriptors.
  *
- * read/ JSON to wire: `Scanner` reads the text, `ObjectReader` a message, and
- *          `WireWriter` writes its wire bytes
- * write/ wire to JSON: `WireReader` reads the bytes, `Layout` finds the fields, and
- *          `ObjectWriter` writes to `TextWriter`
+ *     read/    JSON to wire: `Scanner` reads the text, `ObjectReader` a message, and
+ *              `WireWriter` writes its wire bytes
+ *     write/   wire to JSON: `WireReader` reads the bytes, `Layout` finds the fields, and
+ *              `ObjectWriter` writes to `TextWriter`
  */
 import { Buffer, constants } from "node:buffer";
 import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
