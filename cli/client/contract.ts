@@ -125,7 +125,8 @@ function endpointOf(path: string, item: PathItem, operation: Operation, document
   const takesBytes = !isSocket && "*/*" in body;
   const returnsBytes = !isSocket && "*/*" in content;
   const streams = "application/x-ndjson" in content;
-  const received = content["application/json"]?.schema ?? content["application/x-ndjson"]?.["x-item-schema"]?.anyOf?.[0];
+  const received =
+    content["application/json"]?.schema ?? content["application/x-ndjson"]?.["x-item-schema"]?.anyOf?.[0];
   return {
     name: path.slice(path.lastIndexOf("/") + 1),
     path,

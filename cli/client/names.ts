@@ -9,8 +9,7 @@ import type { ServiceContract } from "./contract.js";
  * the text direction.
  */
 export function plainText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the control characters are what is
-  // removed.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this removes control characters.
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g, "");
 }
 

@@ -63,7 +63,7 @@ t.test("messages of a WebSocket that are not read fail the call", async (t) => {
   await t.rejects(ending, { message: "Messages came faster than they were read (503 Closed)" });
 });
 
-t.test("a message that looks like an error is an error only at the end, with the close code of the error", async (t) => {
+t.test("a message that looks like an error is an error only at the end, with the error's close code", async (t) => {
   const responses: unknown[] = [];
   const failed = { name: "PorticoError", Id: "last", Code: 503 };
   await t.rejects(collect(probe("looks-like-an-error").chat([{}, {}]), responses), failed as unknown as Error);

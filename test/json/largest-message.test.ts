@@ -9,7 +9,12 @@ const MAX_BYTES = 4 * 1024 ** 2;
 const cases: [title: string, type: string, json: (count: number) => string, maxCount: number][] = [
   ["numbers of one digit", "Lists", (count) => `{"double":[${Array(count).fill(1)}]}`, (MAX_BYTES - 5) >> 3],
   ["a long string", "Lists", (count) => `{"string":["${"x".repeat(count)}"]}`, MAX_BYTES - 5],
-  ["numbers in a Value", "google.protobuf.ListValue", (count) => `[${Array(count).fill(1)}]`, Math.floor(MAX_BYTES / 11)],
+  [
+    "numbers in a Value",
+    "google.protobuf.ListValue",
+    (count) => `[${Array(count).fill(1)}]`,
+    Math.floor(MAX_BYTES / 11),
+  ],
 ];
 
 for (const [title, name, json, maxCount] of cases) {
@@ -19,7 +24,10 @@ for (const [title, name, json, maxCount] of cases) {
     t.ok(size <= MAX_BYTES && size > MAX_BYTES - 16, `${size} bytes`);
     const tooMany = Buffer.from(json(maxCount + 2));
     t.throws(() => codec.read(tooMany), { name: "JsonError", message: "the message is larger than 4194304 bytes" });
-    t.ok(compileCodecs(types, { maxMessage: MAX_BYTES * 2 })(typeOf(name)).read(tooMany).length > MAX_BYTES, "more is allowed");
+    t.ok(
+      compileCodecs(types, { maxMessage: MAX_BYTES * 2 })(typeOf(name)).read(tooMany).length > MAX_BYTES,
+      "more is allowed",
+    );
   });
 }
 

@@ -2,9 +2,8 @@
  * Scans JSON text (RFC 8259) in UTF-8 for readers that know what to expect next. It is stricter
  * than `JSON.parse`: it rejects invalid UTF-8 and half of a surrogate pair.
  *
- * One scanner scans many texts, one after another. Its cursor is `pos`. When a reader starts, the
- * cursor is at the first byte of the value, after white space. The reader leaves it after the
- * value's last byte.
+ * One scanner scans many texts, one after another. Its cursor is `pos`. A reader starts with the
+ * cursor at a value's first byte, after white space, and leaves it after the value's last byte.
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import type { DescMessage } from "@bufbuild/protobuf";
@@ -47,10 +46,7 @@ import type { WireWriter } from "./wire-writer.js";
 
 const MAX_DEPTH = 64;
 
-/**
- * After this many plain bytes, native code searches the rest of a string. For fewer bytes the call
- * would take longer.
- */
+/** After this many plain bytes of a string, native code searches the rest faster. */
 const NEAR = 256;
 
 /** What `smallInteger` returns when it found none. Larger than any number of nine digits. */
@@ -63,10 +59,7 @@ export class Scanner {
   pos = 0;
   end = 0;
   depth = 0;
-  /**
-   * While the object of an Any is read: the offset of the member `@type`, which is not a field.
-   * Otherwise -1.
-   */
+  /** While an Any is read: the offset of its member `@type`, which is not a field. Otherwise -1. */
   typeAt = -1;
   /** While the value of a secret field is read: the offset of this value. Otherwise -1. */
   secretAt = -1;
@@ -74,7 +67,6 @@ export class Scanner {
   /** For each object that is being read: the fields that were seen. */
   readonly seen = new BitSets();
 
-  /** The number that `number` parsed. */
   readonly decimal = new Decimal();
 
   /** The bytes that contain the text that `readText` read. */
@@ -85,10 +77,7 @@ export class Scanner {
   /** A view of `src` as words, and the end of the last full word. */
   #words = NO_WORDS;
   #endOfWords = 0;
-  /**
-   * Whether the text is known to be UTF-8. It is checked at the first byte that is not ASCII, or at
-   * the first long string.
-   */
+  /** Whether the text is known to be UTF-8: checked at its first non-ASCII byte or long string. */
   #isUtf8 = false;
   #isAscii = false;
   #utf8Checked = false;
@@ -162,24 +151,17 @@ export class Scanner {
     return true;
   }
 
-  /**
-   * Skips `word` (true, false or null). Its first byte has been seen, so anything else is
-   * malformed.
-   */
+  /** Skips `word` (true, false or null). The caller has seen its first byte. */
   literal(word: Literal): void {
     if (!this.takes(word)) throw this.malformed("a value");
   }
 
-  /** Enters an object or array. */
   enter(): void {
     if (++this.depth > MAX_DEPTH) throw this.refused(`nested more than ${MAX_DEPTH} levels deep`, this.pos);
     this.pos++;
   }
 
-  /**
-   * Moves to the next member or element, or out of the object or array.
-   * @returns whether `pos` is at a next one
-   */
+  /** Moves to the next member or element (true), or out of the object or array (false). */
   next(close: typeof BRACE_CLOSE | typeof BRACKET_CLOSE): boolean {
     const byte = this.peek();
     if (byte === COMMA) {
@@ -203,8 +185,7 @@ export class Scanner {
   }
 
   /**
-   * Reads an integer of at most nine digits without quotes. Nearly all integers have this form. For
-   * anything else it returns NOT_SMALL and does not move the cursor.
+   * An integer of at most nine digits, unquoted: the frequent case. Otherwise NOT_SMALL, unread.
    */
   smallInteger(): number {
     const { src, end } = this;
@@ -228,10 +209,7 @@ export class Scanner {
     return negative ? -value : value;
   }
 
-  /**
-   * Reads a number without exponent and quotes. Nearly all numbers have this form. For anything
-   * else it returns NaN and does not move the cursor.
-   */
+  /** A number without exponent, unquoted: the frequent case. Otherwise NaN, and nothing is read. */
   plainDecimal(): number {
     const { src, end } = this;
     let pos = this.pos;
@@ -257,10 +235,7 @@ export class Scanner {
     return negative ? -value : value;
   }
 
-  /**
-   * Parses the number at the cursor, in quotes or not, into `decimal`. Returns false for a string
-   * that is not a number.
-   */
+  /** Parses the number at the cursor, in quotes or not, into `decimal`. False for other strings. */
   number(expected: string): boolean {
     const first = this.src[this.pos]!;
     if (first === QUOTE) {
@@ -292,10 +267,7 @@ export class Scanner {
     this.pos = stop + 1;
   }
 
-  /**
-   * Reads a string that a reader examines. Afterwards its characters are in `text` from `textStart`
-   * to `textEnd`, and are known to be UTF-8.
-   */
+  /** Reads a string: its UTF-8 is checked, and is in `text` from `textStart` to `textEnd`. */
   readText(expected: string): void {
     if (this.src[this.pos] !== QUOTE) throw this.unexpected(expected);
     const start = this.pos + 1;
@@ -371,10 +343,7 @@ export class Scanner {
     return this.text.toString("utf8", this.textStart, this.textEnd);
   }
 
-  /**
-   * Checks that the whole text is UTF-8. Then no UTF-8 sequence can extend over the quotes of a
-   * string.
-   */
+  /** Checks that the whole text is UTF-8. Then no sequence can extend over a string's quotes. */
   checkUtf8(): void {
     if (!isUtf8(this.src)) throw illFormed(this.src, invalidUtf8(this.src), "the text is not valid UTF-8");
     this.#isUtf8 = true;

@@ -28,22 +28,13 @@ import { GatheredBytes } from "./gathered-bytes.js";
 import { PlainRuns } from "./plain-runs.js";
 
 const BLOCK = 64 * 1024;
-/**
- * A text that is longer, or not ASCII, is returned as bytes, because bytes cost less to send
- * (docs/performance.md, "JSON").
- */
+/** A longer text, or one that is not ASCII, is returned as bytes (docs/performance.md, "JSON"). */
 const MAX_STRING = 16 * 1024;
-/**
- * A string of at least this many bytes is written in chunks. Chunks without escapes are written by
- * native code.
- */
+/** A string of this length is written in chunks. Native code writes those without escapes. */
 const LONG = 1_536;
 /** Maximum bytes of a chunk with escapes. */
 const CHUNK = 4 * 1024;
-/**
- * Minimum bytes of a chunk without escapes. For fewer bytes, calling native code would take longer
- * than it saves.
- */
+/** Minimum bytes of a chunk for native code. For fewer, the call takes longer than it saves. */
 const MIN_PLAIN = 256;
 /** Minimum bytes of a chunk that is not copied to the block first. */
 const MIN_DIRECT = MAX_STRING;
@@ -68,8 +59,7 @@ export class TextWriter {
 
   /**
    * Starts a text of at most `limit` bytes.
-   * @param size bytes of the message, for a text that `finishBody` ends. Without it, `finish` ends
-   * the text
+   * @param size bytes of the message, if `finishBody` will end the text, and not `finish`
    */
   begin(limit: number, size?: number): void {
     this.#pos = 0;
@@ -88,11 +78,7 @@ export class TextWriter {
     this.#earlier.clear();
   }
 
-  /**
-   * The text written since `begin`.
-   * @throws {TooLargeError}
-   * @throws {Error} when it is not UTF-8
-   */
+  /** The text since `begin`. @throws {TooLargeError} @throws {Error} when it is not UTF-8 */
   finish(): string {
     this.#checkSize();
     return this.#text === "" ? this.#chunk() : this.#text + this.#chunk();
@@ -395,10 +381,7 @@ export class TextWriter {
     }
   }
 
-  /**
-   * A number below 10^9 with a fraction, given in millionths. The caller has ensured that it fits
-   * in the block.
-   */
+  /** A number below 10^9 with a fraction, in millionths. The caller has ensured that it fits. */
   #millionths(value: number): void {
     const whole = Math.floor(value / 1e6);
     this.#unsigned(whole);

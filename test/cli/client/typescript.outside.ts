@@ -181,7 +181,7 @@ t.test("a stream in both directions", async (t) => {
   ]);
 });
 
-t.test("without packages a client makes calls and reads streams; for streams that it sends, the error names what Node 20 needs", async (t) => {
+t.test("without packages, only sending streams may fail, and the error says what Node 20 needs", async (t) => {
   const alone = temporaryFolder(t);
   copyFileSync("dist/client/index.js", join(alone, "client.mjs"));
   const code = `import { Portico, PorticoClient } from "./client.mjs";

@@ -98,7 +98,7 @@ t.test("a service and a gateway are upgraded in turn, and no call fails", { skip
   t.equal(next.child.exitCode, null);
 });
 
-t.test("while a guard of the earlier build has a lease, no restriction is created; while a restriction exists, such a guard gets no lease", { skip }, async (t) => {
+t.test("a restriction and a lease for a guard of the earlier build exclude each other", { skip }, async (t) => {
   const { data, join } = await setting(t);
   await join(["service", "helloworld"]);
   const old = await join(["gateway"], previous);

@@ -32,7 +32,7 @@ async function fillFile(file: string, count: number): Promise<void> {
   await store.close();
 }
 
-t.test("the data of services is copied from a file to Postgres and back, unchanged", { skip: noPostgres }, async (t) => {
+t.test("data of services is copied from a file to Postgres and back, unchanged", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const file = join(temporaryFolder(t), "services.sqlite");
   await fillFile(file, 450);

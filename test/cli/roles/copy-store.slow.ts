@@ -53,7 +53,7 @@ t.test("a store with an authority's lease record is copied only with --stopped",
   t.match(await portico([...args, "--stopped"]), { exit: 0, stdout: / 2 claims of authorities/ });
 });
 
-t.test("a source that does not exist is reported as such, even if the data folder belongs to another installation", async (t) => {
+t.test("a missing source is reported, even if the data folder belongs to another installation", async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "store-location"), "/elsewhere/portico.sqlite");
   const args = ["store", "copy", `sqlite:${join(folder, "absent.sqlite")}`, `sqlite:${join(folder, "to.sqlite")}`];

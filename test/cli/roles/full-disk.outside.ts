@@ -124,7 +124,7 @@ function mountExt4({ disk, image }: { readonly disk: string; readonly image: str
   return basename(run("findmnt", "-n", "-o", "SOURCE", disk).trim());
 }
 
-t.test("a store that became read-only: callers and operators see it, until it is writable", { skip: noExt4 }, async (t) => {
+t.test("a read-only store: callers and operators see it, until it is writable", { skip: noExt4 }, async (t) => {
   const places = folders(t);
   const { disk, image } = places;
   writeFileSync(image, "");

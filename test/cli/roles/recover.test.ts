@@ -20,7 +20,7 @@ async function login(url: string, password: string): Promise<number> {
   return response.status;
 }
 
-t.test("with a running server, the printed password is valid and the old one is not, once the command returns", async (t) => {
+t.test("with a running server, only the printed password is valid once the command returns", async (t) => {
   const data = await installation(t.testdir());
   const server = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => server.stop());
@@ -35,7 +35,7 @@ t.test("with a running server, the printed password is valid and the old one is 
   t.equal(await login(url, stdout.trim()), 200);
 });
 
-t.test("without a running server, it reads a password from standard input; a start says which setting has no effect", async (t) => {
+t.test("without one, it reads the password from stdin; a start says which setting has no effect", async (t) => {
   const data = await installation(t.testdir());
   const flags = ["recover", "admin", "--password-stdin", "--data", data];
   const { exit, stdout } = await portico(flags, { stdin: `${NEW_PASSWORD}\n` });

@@ -19,7 +19,7 @@ const RESOURCE = "service:helloworld:Helloworld.Call";
 const ROUNDS = 5;
 const skip = noPostgres || (hasHaproxy ? false : "there is no haproxy here");
 
-t.test("caller assertions of a service are valid across authorities, until its enrolment is deleted", { skip }, async (t) => {
+t.test("a service's caller assertions hold across authorities, until its enrolment is deleted", { skip }, async (t) => {
   const server = await startPostgres(t);
   const { authorities, services, url, admin } = await startSeveral(t, server.url());
   const connect = ({ address }: Member): Http2Channel => {

@@ -133,7 +133,7 @@ await t.test("every worker refuses calls as soon as the deletion of a rule retur
   for (const { socket } of connections) socket.destroy();
 });
 
-await t.test("a worker that dies is replaced, each time after a longer pause, while the other one serves", async (t) => {
+await t.test("a worker that dies is replaced, each time after a longer pause, while the other serves", async (t) => {
   let doomed = processOf(gateways, 1);
   const other = gateways.address("Worker 2").replace(",", "");
   for (const pause of [100, 200]) {

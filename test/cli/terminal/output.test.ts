@@ -39,7 +39,9 @@ t.test("the colours of a table on a terminal do not count as width", async (t) =
   );
 });
 
-t.test("an empty table consists of its header", async (t) => t.equal(await printed(undefined, { rules: [] }), "ID  Access\n"));
+t.test("an empty table is only a header", async (t) =>
+  t.equal(await printed(undefined, { rules: [] }), "ID  Access\n"),
+);
 
 t.test("json and yaml have the exact values, with control characters escaped", async (t) => {
   for (const [format, read] of [
