@@ -171,7 +171,7 @@ func TestMessageWithoutEnd(t *testing.T) {
 	}
 }
 
-// go.outside.ts checks how much the gateway could send in the meantime. A slow reader is not an error.
+// go.outside.ts checks how much the gateway could send in the meantime. A slow reader is no error.
 func TestUnread(t *testing.T) {
 	shortSilence(t)
 	stream, err := faulty("flood").Chat(ctx)
