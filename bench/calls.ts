@@ -47,8 +47,8 @@ interface Point {
   readonly body: Body;
   readonly connections: number;
   /**
-   * Only systems that name this table are measured here. Undefined means all systems except
-   * variants.
+   * Only systems that name this table are measured at this point. Undefined: all systems are
+   * measured, but variants only at MAIN_POINT.
    */
   readonly table?: NonNullable<System["tables"]>[number];
   /** Number of responses to wait for, if they take long. */

@@ -15,10 +15,10 @@ export interface System {
   /** Why the system cannot be measured here. */
   readonly missing?: string;
   /**
-   * The tables with this system, in addition to the tables of single calls. `variant`: only the
-   * first of the tables of single calls. `connections`: from 16 to 2,048 connections. `workers`: a
-   * body that is refused. `streams`: streams of responses. Not set: only the tables of single
-   * calls.
+   * The tables with this system, in addition to the tables of single calls. `variant`: of single
+   * calls, only 15 B with 64 connections (MAIN_POINT of calls.ts) is measured. `connections`: from
+   * 16 to 2,048 connections. `workers`: a body that is refused. `streams`: streams of responses.
+   * Not set: only the tables of single calls.
    */
   readonly tables?: readonly ("variant" | "connections" | "workers" | "streams")[];
   /**

@@ -25,7 +25,10 @@ const ENTRY = /^( +)([\w.]+)\[(entry\d*\.key|key)\] = (.+);$/gm;
 const WRITE_UNKNOWN =
   /^ +if \(message\._unknownFields !== undefined\) \{\n +for \(const \[key, values\] (?:.*\n){5} +\}\n +\}\n/gm;
 const READ_UNKNOWN = /^ +const buf = reader\.skip\(tag & 7\);\n(?:.*\n){7} +\}\n/gm;
-/** The code around the reading of a message that the replacement also uses to count the depth. */
+/**
+ * ts-proto's code around the reading of a message, which counts the nesting depth. It is replaced
+ * by calls of `openMessage` and `closeMessage`.
+ */
 const READ =
   /^ +const reader = input instanceof BinaryReader .*\n(?:.*\n){5} +try \{\n((?:.*\n)*?) +return message;\n +\} finally \{\n.*\n +\}\n/gm;
 
