@@ -1,11 +1,14 @@
-/** What Portico aims at, as ratios within one run: they hold on a slow or busy machine as on a fast one. */
+/**
+ * Portico's aims, as ratios within one run, so that they are comparable on slow, fast and busy
+ * machines.
+ */
 import { LARGE_STREAM, LONG_STREAM, SHORT_STREAM } from "./bodies.js";
 import type { Results, SystemResult, Telling } from "./results.js";
 
 export interface Verdict {
   readonly aim: string;
   readonly found: string;
-  /** Undefined for what this machine cannot show. */
+  /** Undefined if this machine cannot show it. */
   readonly met: boolean | undefined;
 }
 
@@ -18,12 +21,12 @@ const WORKERS = "64 KiB of escapes, refused, 64 connections";
 const SHORT_STREAMS = `${SHORT_STREAM.name}, 64 connections`;
 const LONG_STREAMS = [LONG_STREAM, LARGE_STREAM].map(({ name }) => `${name}, 16 connections`);
 
-/** Cores from which two workers do not take them from the generator. */
+/** With fewer cores, two workers take cores from the generator. */
 const MIN_CORES = 4;
 
-/** What was found before, on the machine and in the run that docs/performance.md had on 2026-11-21. */
+/** Earlier results, from the machine and the run in docs/performance.md of 2026-11-21. */
 const BEFORE = {
-  /** 99th percentiles as multiples of those of node:http with a fixed answer. */
+  /** 99th percentiles, as multiples of the 99th percentile of node:http with a fixed response. */
   inProcessTail: 1.51,
   meshTail: 1.62,
   /** Resident MiB with 64 connections at 15 B, 4 KiB and 64 KiB. */
@@ -31,10 +34,10 @@ const BEFORE = {
   gatewayMemory: [97, 126, 168],
 };
 
-/** A system at a row; undefined where it was not measured. */
+/** The result of a system for a row, or undefined if it was not measured. */
 type At = (point: string) => Telling | undefined;
 
-/** Each aim whose systems and tables were measured. */
+/** The verdict for each aim whose systems and tables were measured. */
 export function verdicts({ systems, machine }: Results): Verdict[] {
   const at = (name: string, point: string) => systems.find((system) => system.name === name)?.points[point];
   const ceiling = (point: string) => at("node:http, fixed answer", point);
@@ -69,15 +72,18 @@ export function verdicts({ systems, machine }: Results): Verdict[] {
   ].filter((verdict) => verdict !== undefined);
 }
 
-/** Processor time of the process that callers reach, against that of another system. */
-function ratio(aim: string, ours?: Telling, theirs?: Telling, most = 1): Verdict | undefined {
+/** Processor time of the process that callers connect to, divided by the time of another system. */
+function ratio(aim: string, ours?: Telling, theirs?: Telling, maxRatio = 1): Verdict | undefined {
   if (ours === undefined || theirs === undefined) return undefined;
   const [own, other] = [front(ours), front(theirs)];
   const found = `${(own / other).toFixed(2)}; ${own.toFixed(1)} and ${other.toFixed(1)} µs a call`;
-  return { aim, found, met: own <= most * other };
+  return { aim, found, met: own <= maxRatio * other };
 }
 
-/** How much dearer a call is with many connections than with few, against node:http. */
+/**
+ * By which factor a call is more expensive with many connections than with few, compared with
+ * node:http.
+ */
 function steepness(what: string, ours: At, ceiling: At): Verdict | undefined {
   const [few, many, ceilingFew, ceilingMany] = [ours(FEW), ours(MANY), ceiling(FEW), ceiling(MANY)];
   if (!few || !many || !ceilingFew || !ceilingMany) return undefined;

@@ -1,12 +1,15 @@
 /**
- * Measures an authority with many API keys: `node --import=tsx bench/authority.ts [keys] [accounts] [rules]`. The log is
- * written by the authority's own journal, a hundred events an entry; each phase is a process of its own.
+ * Measures an authority with many API keys: `node --import=tsx bench/authority.ts [keys] [accounts]
+ * [rules]`. The authority's own journal writes the log, with a hundred events in each entry. Each
+ * phase is a process of its own.
  *
  *     fill     writes the log; prints the store's size
- *     start    opens the authority, and calls it: time, memory, the longest stall of the event loop in each step
+ *     start    opens the authority, and calls it: time, memory,
+ *              the longest stall of the event loop in each step
  *
- * A stall is printed twice: as time, in which the process may have waited for a core of a busy machine, and as processor time
- * of the main thread between two timers, where Linux tells it. PORTICO_STORE names another store than a file of SQLite.
+ * A stall is printed twice. First as time, in which the process may have waited for a core of a
+ * busy machine. Then as processor time of the main thread between two timers, if Linux provides it.
+ * PORTICO_STORE names another store than a SQLite file.
  */
 
 import { spawnSync } from "node:child_process";
@@ -148,7 +151,7 @@ async function start(folder: string, [keys = 0, accounts = 0]: number[]): Promis
       try {
         await call("Keys", "create", request, owner);
       } catch (error) {
-        // By chance its prefix was that of another key.
+        // By chance it got the same prefix as another key.
         if ((error as { code?: unknown }).code !== Code.ABORTED) throw error;
         await call("Keys", "create", request, owner);
       }
@@ -178,7 +181,10 @@ async function listed(
   return `${count} in ${pages} pages, ${((performance.now() - started) / pages).toFixed(1)} ms each`;
 }
 
-/** Does something for three seconds, so many at once; prints how often a second, and how long each took. */
+/**
+ * Runs an action for three seconds, `atOnce` times in parallel. Prints how many ran in each second,
+ * and how long each took.
+ */
 async function rate(what: string, atOnce: number, act: (number: number) => Promise<unknown>): Promise<void> {
   const times: number[] = [];
   let begun = 0;
@@ -200,7 +206,7 @@ async function rate(what: string, atOnce: number, act: (number: number) => Promi
 async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
-  await new Promise((resolve) => setTimeout(resolve, 20)); // The delay before its first tick is not counted.
+  await new Promise((resolve) => setTimeout(resolve, 20)); // The delay before the first tick is not counted.
   const longest = watchTurns();
   const started = performance.now();
   const result = await work();
@@ -212,7 +218,10 @@ async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** The most processor time, in milliseconds, that the main thread took between two timers since the call. */
+/**
+ * Returns a function that returns the maximum processor time, in milliseconds, that the main thread
+ * has used between two timers.
+ */
 function watchTurns(): () => number {
   const file = `/proc/self/task/${process.pid}/schedstat`;
   const read = (): number => Number(readFileSync(file, "latin1").split(" ")[0]) / 1e6;
@@ -254,7 +263,7 @@ function* batches(events: Iterable<Events>): Generator<Events[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** The same in each process, so that a later one knows them. */
+/** The same key in each process, so that a later process knows the keys. */
 function keyOf(index: number): string {
   return `ptk_${String(index * 104_729 + 1_000_000)
     .padStart(43, "x")

@@ -1,14 +1,14 @@
-/** What is sent, and what must come back: the greeting of services/helloworld, in several sizes. */
+/** Request bodies and expected responses: the greeting of services/helloworld, in several sizes. */
 
 export interface Body {
   readonly name: string;
-  /** JSON, of exactly as many bytes as the name says. */
+  /** JSON of exactly the size that the name says. */
   readonly request: string;
-  /** Of the answer. */
+  /** Expected status of the response. */
   readonly status: number;
-  /** How many messages the answer has, for the endpoint that answers with a stream. */
+  /** Number of messages in the response, for the endpoint that responds with a stream. */
   readonly messages?: number;
-  /** Sent beside those that a system needs. */
+  /** Headers in addition to those that a system needs. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -23,7 +23,7 @@ function body(name: string, size: number): Body {
 export const SMALL = body("15 B", 15);
 export const MEDIUM = body("4 KiB", 4 * 1024);
 export const LARGE = body("64 KiB", 64 * 1024);
-/** As a page's call comes. */
+/** A call as a browser sends it. */
 export const FROM_BROWSER: Body = {
   ...SMALL,
   name: "15 B, a browser's headers",
@@ -42,9 +42,10 @@ export const FROM_BROWSER: Body = {
   },
 };
 /**
- * Read to its end, and then refused: nearly all the work there is with it is the gateway's. Its text is in escapes, as
- * encoders write it that keep to ASCII. So the generator, which shares the cores with the workers, takes a tenth of what
- * they do; of a text that need not be decoded it sends so many that it takes half a core.
+ * A body that the gateway reads to its end and then refuses, so nearly all the work is the
+ * gateway's. Its text is written in escapes, as by encoders that write only ASCII. Escapes take
+ * long to decode, so the generator, which shares the cores with the workers, uses only a tenth of
+ * the workers' time. With a text without escapes, the generator would use half a core.
  */
 export const REFUSED: Body = {
   name: "64 KiB of escapes, refused",
@@ -53,7 +54,7 @@ export const REFUSED: Body = {
 };
 export const BODIES: readonly Body[] = [SMALL, MEDIUM, LARGE];
 
-/** A request of a stream, whose messages have a text of so many bytes. */
+/** A request for a stream. Each message of the stream has a text of `size` bytes. */
 function stream(name: string, size: number, messages: number): Body {
   const text = SENTENCE.repeat(size / 40 + 1).slice(0, size);
   return { name, request: JSON.stringify({ name: text, messages: String(messages) }), status: 200, messages };
@@ -64,7 +65,7 @@ export const LONG_STREAM = stream("Streams of 1,000 messages", 4, 1_000);
 export const LARGE_STREAM = stream("Streams of 100 messages of 16 KiB twice", 16 * 1024, 100);
 export const STREAMS: readonly Body[] = [SHORT_STREAM, LONG_STREAM, LARGE_STREAM];
 
-/** The answer has the greeting twice, so it is twice as long. */
+/** The expected response. It contains the greeting twice, so it is twice as long. */
 export function answerTo(request: string): string {
   const greeting = `Hello ${JSON.parse(request).name}`;
   return JSON.stringify({ message: greeting, msg: greeting });

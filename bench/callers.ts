@@ -1,8 +1,10 @@
 /**
- * Calls of many callers: what a call costs where each of many tokens calls in turn, how long the first calls of all of
- * them take after a start, and how much memory they take. Prints a table.
+ * Calls of many callers. Measures what a call costs when many tokens call in turn, how long the
+ * first call of every token takes after a start, and how much memory the tokens take. Prints a
+ * table.
  *
- *     node --import=tsx callers.ts [--tokens=1000,20000,200000] [--systems=mesh,process] [--seconds=3] [--connections=64]
+ *     node --import=tsx callers.ts [--tokens=1000,20000,200000] [--systems=mesh,process]
+ *                                  [--seconds=3] [--connections=64]
  *
  * BENCH_DIST names the folder of another build to measure.
  */
@@ -22,7 +24,7 @@ import { launch, memory, stop } from "./processes.js";
 import { inProcess, mesh, type System } from "./systems.js";
 
 const ACCOUNTS = 5_000;
-/** A signal on which a process collects garbage and writes how much memory it has. */
+/** On this signal, a process collects garbage and prints how much memory it uses. */
 const MEMORY_HOOK = `data:text/javascript,${encodeURIComponent(`
 import { writeFileSync } from "node:fs";
 process.on("SIGUSR2", () => { for (let i = 0; i < 3; i++) gc(); setTimeout(() => { gc(); writeFileSync(process.env.BENCH_MEMORY + process.pid, String(process.memoryUsage().heapUsed)); }, 200); });
@@ -61,7 +63,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Tokens of many accounts, written to the log as the authority would have. */
+/** Issues tokens of many accounts, by writing the same log entries as the authority. */
 async function issueTokens({ folder }: Installation, count: number): Promise<string[]> {
   const password = { salt: Buffer.alloc(16), hash: Buffer.alloc(32), n: 2, r: 1, p: 1 };
   const tokens = Array.from({ length: count }, () => createToken("access"));
@@ -73,17 +75,17 @@ async function issueTokens({ folder }: Installation, count: number): Promise<str
   }
   for (const [index, token] of tokens.entries()) events.push(loggedIn(`account-${index % ACCOUNTS}`, token));
   await write(folder, events);
-  // The authority reads the log's last entry again and again: it should be as small as usual.
+  // The authority often reads the log's last entry, so this entry should be as small as usual.
   await write(folder, [{ $case: "namespaceCreated", value: { name: "last" } }]);
   return tokens;
 }
 
 interface Load {
-  /** The file of tokens, and how many it has. */
+  /** The file of tokens, and the number of tokens in it. */
   readonly tokens: string;
   readonly count: number;
   readonly connections: number;
-  /** In milliseconds. */
+  /** Milliseconds. */
   readonly duration: number;
   readonly folder: string;
 }
@@ -116,7 +118,7 @@ async function measure(system: System, options: Load): Promise<string> {
     writeFileSync(few, readFileSync(tokens, "latin1").split("\n").slice(-64).join("\n"));
     await load({ tokens: few, duration: 3_000 });
     const before = await Promise.all(pids.map((pid) => memoryOf(pid, hook)));
-    // A forced collection drops compiled code.
+    // A forced collection discards compiled code.
     await load({ tokens: few, duration: 2_000 });
     const first = await load({ duration: 0, responses: count });
     const steady = await load({ warmUp: 500 });
@@ -151,7 +153,7 @@ async function memoryOf(pid: number, hook: string): Promise<{ resident: number; 
   }
 }
 
-/** Resolves when something listens on the port. */
+/** Resolves when a process listens on the port. */
 async function responses(port: number): Promise<void> {
   for (;;) {
     const socket = connect(port, "127.0.0.1");

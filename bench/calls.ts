@@ -1,14 +1,17 @@
 /**
- * Calls through a gateway: Portico, its peers, and the ceiling of what node:http can do.
+ * Calls through a gateway: Portico, its peers, and the maximum that node:http can do.
  *
  *     npm run calls [-- --quick] [--only=Portico,Rust]
  *
- * The systems take turns in rounds, so that what else the machine does falls on all alike; of the rounds the median
- * counts. For its turn a system is started, in processes of its own, and stopped after it, so that none is idle while
- * others are measured; all get their load from the same generator (load.ts). A whole run takes some 25 minutes and
- * writes docs/performance.md after each turn, so that a run that is stopped leaves what it has measured; a quick one, or
- * one of some systems, is only printed. What fails is reported and left out (turn.ts). The run ends with 1 where Portico
- * failed.
+ * The systems take turns in rounds, so that other work on the machine affects all of them equally.
+ * The result is the median of the rounds. A system is started for its turn, in processes of its
+ * own, and stopped after it, so that no system is idle while others are measured. One generator
+ * (load.ts) sends the load to all systems.
+ *
+ * A whole run takes some 25 minutes. It writes docs/performance.md after each turn, so an
+ * interrupted run keeps its results. A quick run, or a run of some systems, is only printed.
+ * Failures are reported, and their rows are left out (turn.ts). The run ends with exit code 1 if
+ * Portico failed.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -43,11 +46,14 @@ import { type Failure, isOurs, takeTurn } from "./turn.js";
 interface Point {
   readonly body: Body;
   readonly connections: number;
-  /** Measured only for the systems that name it; undefined for all but variants. */
+  /**
+   * Only systems that name this table are measured at this point. Undefined: all systems are
+   * measured, but variants only at MAIN_POINT.
+   */
   readonly table?: NonNullable<System["tables"]>[number];
-  /** Answers to wait for where they take long. */
+  /** Number of responses to wait for, if they take long. */
   readonly responses?: number;
-  /** Its calls take code that calls of the points before it do not. */
+  /** Its calls run code that the calls of the points before it do not run. */
   readonly newCode?: true;
 }
 
@@ -81,13 +87,17 @@ const LONG_STREAMS: readonly Point[] = [LONG_STREAM, LARGE_STREAM].map((body) =>
   table: "streams",
   responses: 64,
 }));
-/** How calls a second grow with workers: with any other body the service and the generator fill the cores too. */
+/**
+ * Measures how calls per second grow with workers. With any other body, the service and the
+ * generator use the cores too.
+ */
 const SCALING_POINT: Point = { body: REFUSED, connections: 64, table: "workers" };
 
 /**
- * Milliseconds. Each window begins with a time that does not count, and each turn with one of small calls: a gateway runs
- * for long, and until its hot code is compiled a call costs more. `newCodeWarmUp` is the time before a window of new code.
- * With the first call of a new size V8 discards much of what it had compiled for small calls, and compiles it again.
+ * Milliseconds. Each window begins with a warm-up that does not count, and each turn with a warm-up
+ * of small calls: a gateway runs for a long time, and a call costs more until its hot code is
+ * compiled. `newCodeWarmUp` is the warm-up of a window with new code. At the first call of a new
+ * size, V8 discards much of the code that it compiled for small calls, and compiles it again.
  */
 const WHOLE = {
   rounds: 5,
@@ -144,7 +154,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Takes the turn of a system, and prints what failed. */
+/** Runs the turn of a system, and prints its failures. */
 async function measure(
   generator: ChildProcess,
   { system, starts, windows }: Measured,
@@ -216,7 +226,7 @@ function isMeasured({ tables = [] }: System, point: Point): boolean {
   return point === MAIN_POINT || !tables.includes("variant");
 }
 
-/** One window of load. */
+/** Sends load for one window. */
 async function load(
   generator: ChildProcess,
   { system, children }: { readonly system: System; readonly children: readonly ChildProcess[] },
@@ -241,7 +251,7 @@ async function load(
   return { ...measurement, processor };
 }
 
-/** A program's process, and those that it has started. */
+/** The IDs of a program's process and of the processes that it has started. */
 function withWorkers({ pid }: ChildProcess): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1");
   return [pid!, ...children.split(" ").filter(Boolean).map(Number)];

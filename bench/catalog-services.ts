@@ -1,7 +1,7 @@
 /**
- * The services of catalog.ts: a process that registers many services, each with a contract of its own, and answers every
- * call with an empty message. Started by catalog.ts, which sends an `Order`, and then how many of the services shall leave
- * and join again, one after the other.
+ * The services of catalog.ts: a process that registers many services, each with its own contract,
+ * and responds to every call with an empty message. catalog.ts starts it, and sends it an `Order`.
+ * Later it sends the number of services that must leave and join again, one after the other.
  */
 import { createServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -22,24 +22,30 @@ import { loadTransport } from "../src/rpc/load-transport.js";
 import { type Registration, register } from "../src/rpc/registration.js";
 
 export interface Order {
-  /** The authority. */
+  /** The address of the authority. */
   readonly target: string;
-  /** Names of the services, with the enrolment token of each. */
+  /** Names of the services, each with its enrolment token. */
   readonly services: readonly (readonly [name: string, token: string])[];
 }
 
-/** Registration streams of one connection. */
+/** Registration streams on one connection. */
 const STREAMS = 50;
 const ENDPOINTS = ["Create", "Get", "Update", "Delete", "List"];
-/** Files that each service imports and brings along, as the compiler gives them: with google/protobuf/descriptor.proto. */
+/**
+ * The files that each service imports. They are in each contract, as the compiler writes them, with
+ * google/protobuf/descriptor.proto.
+ */
 const IMPORTS = [...filesOf(descriptorsOf("google.api", "google.rpc", "google.protobuf"))];
 
-/** The short name of the gRPC service of a service. */
+/** The short name of each service's gRPC service. */
 export const GRPC_SERVICE = "Records";
-/** The method that the bench calls. */
+/** The method that the benchmark calls. */
 export const ENDPOINT = "Get";
 
-/** A contract of one file with five endpoints and eleven messages, whose names no other service has, and its imports. */
+/**
+ * A contract of one file with five endpoints and eleven messages, and its imports. No other service
+ * has the same message names.
+ */
 export function contractOf(service: string): Pick<Instance, "descriptors" | "grpcServices"> {
   const scope = `bench.${service.replaceAll("-", "_")}.v1`;
   const messages = ["Record", "Address", "Item", "Price"].map((name) => messageOf(scope, name));
@@ -80,7 +86,7 @@ export function contractOf(service: string): Pick<Instance, "descriptors" | "grp
   };
 }
 
-/** A message of six fields. */
+/** A message with six fields. */
 function messageOf(scope: string, name: string) {
   const field = (fieldName: string, type: Type, more = {}) => ({
     ...{ name: fieldName, jsonName: fieldName.replace(/_./g, (found) => found[1]!.toUpperCase()), type },
@@ -98,7 +104,10 @@ function messageOf(scope: string, name: string) {
   return { name, field: fields.map((one, index) => ({ ...one, number: index + 1 })) };
 }
 
-/** Answers every call with an empty message. @returns the address */
+/**
+ * Responds to every call with an empty message.
+ * @returns the address
+ */
 async function serve(): Promise<string> {
   const server = createServer().on("stream", (stream: ServerHttp2Stream) => {
     stream.resume().on("end", () => {

@@ -1,11 +1,12 @@
 /**
- * Many services in the catalog of one gateway: its memory, and how soon it answers after its start. Each service has a contract
- * of its own (catalog-services.ts) and is reached over a connection of its own. Prints a line for each number of services.
+ * Many services in the catalog of one gateway. Measures the gateway's memory, and how soon it
+ * responds after its start. Each service has its own contract (catalog-services.ts) and its own
+ * connection. Prints a line for each number of services.
  *
  *     node --import=tsx catalog.ts [--services=100,1000] [--heap]
  *
- * BENCH_DIST names the folder of another build to measure. With --heap the gateway collects garbage before its memory is
- * taken, and its heap is shown.
+ * BENCH_DIST names the folder of another build to measure. With --heap the gateway collects garbage
+ * before its memory is measured, and its heap size is printed.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -27,12 +28,12 @@ import { launch, memory, processorTime, stop } from "./processes.js";
 import { role } from "./systems.js";
 
 const CHANGES = 100;
-/** Calls at once. */
+/** Parallel calls. */
 const CONNECTIONS = 16;
-/** How long the gateway may take to answer, in milliseconds. */
+/** Maximum time until the gateway responds, in milliseconds. */
 const PATIENCE = 60_000;
 
-/** On this signal a process collects garbage and writes what it uses. */
+/** On this signal, a process collects garbage and prints what it uses. */
 const MEMORY_HOOK = `data:text/javascript,${encodeURIComponent(`
 import { writeFileSync } from "node:fs";
 process.on("SIGUSR2", () => {
@@ -120,7 +121,7 @@ async function measure(count: number, { folder, token }: Installation, heap: boo
   }
 }
 
-/** Memory of a process after a collection. */
+/** Memory of a process after a garbage collection. */
 async function collected(pid: number, hook: string): Promise<string> {
   rmSync(hook, { force: true });
   process.kill(pid, "SIGUSR2");
@@ -186,7 +187,7 @@ class Calls {
     });
   }
 
-  /** Asks again every few milliseconds. */
+  /** Calls again every few milliseconds, until there is a response. */
   async untilAnswered(service: string): Promise<void> {
     for (const late = Date.now() + PATIENCE; ; ) {
       const status = await this.#call(service).catch(() => 0);
@@ -196,7 +197,7 @@ class Calls {
     }
   }
 
-  /** Calls each service until it answers, several at once. */
+  /** Calls each service until it responds, several in parallel. */
   async all(services: readonly string[]): Promise<void> {
     const left = [...services];
     const run = async (): Promise<void> => {

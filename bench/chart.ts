@@ -1,4 +1,7 @@
-/** A bar chart of processor time a call, as an SVG file that reads well on light and dark pages. */
+/**
+ * A bar chart of the processor time of a call, as an SVG file that is readable on light and dark
+ * pages.
+ */
 import type { Results } from "./results.js";
 
 const ROW = 26;
@@ -7,7 +10,7 @@ const BARS = 420;
 const WIDTH = LABEL + BARS + 70;
 const TOP = 50;
 
-/** Of the process that callers reach, and of those behind it. */
+/** The bars show the process that callers connect to, and the processes behind it. */
 export function chart({ systems }: Results, point: string): string {
   const rows = systems.map(({ name, points }) => {
     const processor = points[point]!.processor;

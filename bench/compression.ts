@@ -1,15 +1,19 @@
 /**
- * What it takes to compress an answer, by coding and level: processor time and size for a list of records as JSON, of several sizes.
- * `node --import tsx bench/compression.ts` prints a table; the lowest of several rounds that take turns counts.
+ * Measures the compression of a response by coding and level: processor time and size, for a list
+ * of records in JSON of several sizes. `node --import tsx bench/compression.ts` prints a table. The
+ * result is the minimum of several rounds that take turns.
  */
 import zlib from "node:zlib";
 
 const SIZES = [1024, 4096, 16_384, 65_536, 1_048_576];
 const ROUNDS = 9;
-/** Bytes that are compressed in a round. */
+/** Bytes that are compressed in each round. */
 const ROUND_BYTES = 2 * 1024 ** 2;
 
-/** Records as services answer with them: IDs and times that differ, names and states that come again. */
+/**
+ * Records like those in responses of services: their IDs and times differ, but names and states
+ * repeat.
+ */
 function listOf(size: number): Buffer {
   let seed = 7;
   const random = (below: number): number => {
@@ -40,7 +44,7 @@ const { zstdCompressSync } = zlib as never as {
 };
 const zstdLevel = (constants as never as Record<string, number>).ZSTD_c_compressionLevel as number;
 
-/** As gateway/http/content-coding.ts allocates the output. */
+/** The size of the output buffer, as in gateway/http/content-coding.ts. */
 const chunkSize = ({ length }: Buffer): number => Math.max(1024, Math.min(length, 65_536));
 const gzip = (level: number): [string, Compress] => [
   `gzip ${level}`,

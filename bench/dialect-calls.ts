@@ -1,4 +1,4 @@
-/** One call in each dialect: the greeting of `helloworld`, as the dialect writes it. */
+/** One call in each dialect: the greeting of `helloworld` in the form of the dialect. */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:http2";
@@ -12,16 +12,16 @@ import type { System } from "./systems.js";
 
 export interface Dialect {
   readonly name: string;
-  /** Not set: that of the system for JSON. */
+  /** Default: the system's path for JSON. */
   readonly path?: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Calls at once on each connection of HTTP/2. Not set: HTTP/1.1. */
+  /** Parallel calls on each HTTP/2 connection. If not set, HTTP/1.1 is used. */
   readonly streams?: number;
   request(body: Body): Uint8Array;
   isAnswer(response: Buffer, body: Body): boolean;
 }
 
-/** Of JSON, by the annotation `google.api.http`. */
+/** The path of the annotation `google.api.http`, for calls in JSON. */
 export const ANNOTATED_PATH = "/v1/greetings:make";
 
 const JSON_FORM = {
@@ -72,7 +72,7 @@ function greeting({ request }: Body): Uint8Array {
   return CallResponse.encode(JSON.parse(answerTo(request))).finish();
 }
 
-/** A message as gRPC sends it, with flags and length. */
+/** A message in the frame of gRPC: flags, length, bytes. */
 function frame(flags: number, bytes: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(flags);
@@ -80,7 +80,11 @@ function frame(flags: number, bytes: Uint8Array): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
-/** One call. @returns the answer's body @throws where the answer is not the greeting */
+/**
+ * Makes one call.
+ * @returns the response body
+ * @throws when the response is not the greeting
+ */
 export async function ask(system: System, dialect: Dialect, body: Body): Promise<Buffer> {
   const address = `http://127.0.0.1:${system.programs.at(-1)!.port}`;
   const path = dialect.path ?? system.path;
@@ -96,7 +100,7 @@ export async function ask(system: System, dialect: Dialect, body: Body): Promise
 }
 
 async function askOverHttp1(url: string, headers: Readonly<Record<string, string>>, body: Uint8Array): Promise<Buffer> {
-  // Without the second header fetch would accept compressed answers.
+  // Without the second header, fetch would accept compressed responses.
   const ours = { connection: "close", "accept-encoding": "identity" };
   const response = await fetch(url, { method: "POST", headers: { ...headers, ...ours }, body: Buffer.from(body) });
   const answer = Buffer.from(await response.arrayBuffer());
@@ -124,11 +128,14 @@ async function askOverHttp2(
   }
 }
 
-/** The field number of the annotation among the options of a method (google/api/annotations.proto). */
+/** The field number of the annotation in the options of a method (google/api/annotations.proto). */
 const ANNOTATION = 72_295_728;
 const LENGTH_DELIMITED = 2;
 
-/** Gives the method `Call` a path of its own. @param file of a FileDescriptorSet with one file, which is written anew */
+/**
+ * Gives the method `Call` an annotation with a path.
+ * @param file of a FileDescriptorSet with one file. It is overwritten
+ */
 export function annotate(file: string): void {
   const set = fromBinary(FileDescriptorSetSchema, readFileSync(file));
   const method = set.file[0]!.service[0]!.method[0]!;

@@ -1,9 +1,12 @@
-/** What a run of dialects.ts has found: printed, and written into docs/performance.md between its markers. */
+/**
+ * The results of a run of dialects.ts: printed, and written into docs/performance.md between its
+ * markers.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Results } from "./results.js";
 
-/** Microseconds of the gateway's processor a call. */
+/** Microseconds of the gateway's processor time for a call. */
 export interface DialectRow {
   readonly dialect: string;
   /** Name of the payload. */
@@ -16,7 +19,7 @@ const PAGE = join(import.meta.dirname, "../docs/performance.md");
 const BEGIN = "<!-- `npm run bench:dialects` writes what follows. -->\n";
 const END = "<!-- end of the dialects -->";
 
-/** How much of a call of JSON a call of gRPC may take. */
+/** The maximum cost of a call in gRPC, as a share of a call in JSON. */
 const MAX_SHARE = 0.7;
 
 export function print(rows: readonly DialectRow[]): void {
@@ -38,7 +41,7 @@ function tables(rows: readonly DialectRow[]): string {
   return [...bodies.map((body) => table(rows.filter((row) => row.body === body))), aims(rows)].join("\n\n");
 }
 
-/** The rows of one payload, JSON first. */
+/** The rows of one payload, with JSON first. */
 function table(rows: readonly DialectRow[]): string {
   const [json] = rows;
   const lines = rows.map(({ dialect, portico, envoy }) => {

@@ -1,12 +1,14 @@
 /**
- * What a call costs a gateway in each dialect: Portico beside Envoy, before the same gRPC service in Go.
+ * The cost of a call in each dialect, for Portico and for Envoy. Both call the same gRPC service in
+ * Go.
  *
  *     npm run bench:dialects [-- --quick]
  *
- * Both gateways run throughout and take turns in each row, and the rows in rounds, so that what else the machine does
- * falls on all alike; of the rounds the median counts, without the first, which warms up. h2load (nghttp2) sends the load: a
- * fixed number of calls, 64 at once. A whole run takes some five minutes and writes its tables into docs/performance.md; a
- * quick one is only printed.
+ * Both gateways run all the time. They take turns in each row, and the rows are repeated in rounds,
+ * so that other work on the machine affects all of them equally. The result is the median of the
+ * rounds, without the first one, which is a warm-up. h2load (nghttp2) sends the load: a fixed
+ * number of calls, 64 in parallel. A whole run takes some five minutes and writes its tables into
+ * docs/performance.md. A quick run is only printed.
  */
 import { type ChildProcess, execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +27,7 @@ import { buildAndInstall, meshBeforeGo, type System } from "./systems.js";
 
 const BODIES = [SMALL, LARGE];
 
-/** Calls of a window by payload, which take about a second. */
+/** Calls in a window, for each payload. They take about a second. */
 const WHOLE = {
   rounds: 5,
   calls: new Map([
@@ -41,7 +43,7 @@ const QUICK = {
   ]),
 };
 
-/** How long a window may take, in milliseconds. */
+/** Maximum time of a window, in milliseconds. */
 const PATIENCE = 60_000;
 
 interface Gateway {
@@ -75,7 +77,7 @@ async function main(): Promise<void> {
 class Row {
   readonly body: Body;
   readonly #dialect: Dialect;
-  /** Of the request's body. */
+  /** File with the request body. */
   readonly #file: string;
   readonly #times: { readonly portico: number[]; readonly envoy: number[] } = { portico: [], envoy: [] };
 
@@ -98,13 +100,13 @@ class Row {
   }
 }
 
-/** @returns Portico and Envoy, which read the same contract */
+/** @returns Portico and Envoy. Both read the same contract */
 async function prepare(folder: string): Promise<[System, System]> {
   const contract = descriptors(folder);
   annotate(contract);
   const portico = await meshBeforeGo("Portico", await buildAndInstall(folder), contract);
   const peer = await envoy(folder, contract, ["connect_grpc_bridge", "grpc_web"]);
-  // An annotated method has no other path for JSON in Envoy.
+  // In Envoy, an annotated method has no other path for JSON.
   return [portico, { ...peer, path: ANNOTATED_PATH }];
 }
 
@@ -114,7 +116,10 @@ async function startGateway(system: System, children: ChildProcess[]): Promise<G
   return { system, pid: children.at(-1)!.pid! };
 }
 
-/** Sees to it that the answer is right, and sends a window of calls. @returns µs of the gateway's processor a call */
+/**
+ * Checks that the response is right, and sends a window of calls.
+ * @returns microseconds of the gateway's processor time for a call
+ */
 async function load({ system, pid }: Gateway, dialect: Dialect, body: Body, file: string, calls: number) {
   const response = await ask(system, dialect, body);
   const { port } = system.programs.at(-1)!;

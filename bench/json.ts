@@ -1,11 +1,13 @@
 /**
- * JSON to wire bytes and back: Portico's codec against its peers, and against JSON.parse and JSON.stringify alone.
+ * Conversion between JSON and wire bytes: Portico's codec, its peers, and JSON.parse and
+ * JSON.stringify alone.
  *
  *     node --import=tsx bench/json.ts [--shape=mixed] [--rounds=15] [--ms=20]
  *
- * Everybody gets the same bytes and makes the same message, in rounds that take turns, so that what else the machine
- * does falls on all alike; of the rounds the median counts. Time is processor time. Peers decode the bytes to a string first, as they would have
- * to behind a socket; JSON.parse alone is given the string.
+ * All candidates get the same bytes and make the same message. They take turns in rounds, so that
+ * other work on the machine affects all of them equally. The result is the median of the rounds, in
+ * processor time. Peers first decode the bytes to a string, as they must for bytes from a socket.
+ * JSON.parse alone gets the string.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -27,15 +29,15 @@ interface Generated {
 
 interface Candidate {
   readonly name: string;
-  /** JSON to wire; the result says how many bytes. */
+  /** JSON to wire bytes. The result contains their number. */
   read(): unknown;
-  /** Wire to JSON. */
+  /** Wire bytes to JSON. */
   write(): unknown;
 }
 
 const FOLDER = import.meta.dirname;
 const ROOT = `${FOLDER}/..`;
-/** Generated code lives where nobody looks for sources. */
+/** Generated code is in a folder that is not searched for sources. */
 const GENERATED = `${FOLDER}/node_modules/.generated`;
 
 const buf = (...args: string[]) =>
@@ -130,7 +132,7 @@ function race(all: readonly Candidate[], direction: "read" | "write", rounds: nu
   return new Map([...times].map(([name, list]) => [name, list.sort((a, b) => a - b)[list.length >> 1]!]));
 }
 
-/** Runs until it is compiled. How many runs fill `ms`. */
+/** Runs until the code is compiled. Returns how many runs fill `ms`. */
 function warmUp(run: () => unknown, ms: number): number {
   const start = processorTime();
   let count = 0;
@@ -149,7 +151,10 @@ function measure(run: () => unknown, count: number): number {
   return (processorTime() - start) / count;
 }
 
-/** Nanoseconds that this process has used, its garbage collection included: others may be using the machine too. */
+/**
+ * Nanoseconds of processor time that this process has used, including its garbage collection. Real
+ * time would include waits for other processes.
+ */
 function processorTime(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) * 1000;

@@ -1,4 +1,7 @@
-/** A steady light load of helloworld calls: one every 20 ms, whether or not those before it were answered. */
+/**
+ * A steady light load of helloworld calls: one call every 20 ms, even if earlier calls have no
+ * response yet.
+ */
 import { Agent, request } from "node:http";
 
 const EVERY_MS = 20;
@@ -13,11 +16,11 @@ export interface Load {
 
 export interface LightResult {
   readonly answered: number;
-  /** By HTTP status; `late`, and codes of connections that failed. */
+  /** The number of failed calls by HTTP status. Also `late`, and error codes of connections. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Those of the refusals that a guard gave because it had no lease. */
+  /** The number of refused calls for which a guard had no lease. */
   readonly withoutLease: number;
-  /** In milliseconds, of the calls that were answered; undefined where none was. */
+  /** Milliseconds, of the calls with a response. Undefined if there were none. */
   readonly p50?: number | undefined;
   readonly p99?: number | undefined;
 }
@@ -44,7 +47,7 @@ export async function loadBeside({ http, headers, seconds }: Load): Promise<Ligh
   await new Promise<void>((resolve) => {
     const began = performance.now();
     const timer = setInterval(() => {
-      // A timer that was late makes up for it.
+      // If the timer was late, the missing calls are made now.
       while (calls.length < count && calls.length * EVERY_MS < performance.now() - began) calls.push(call());
       if (calls.length < count) return;
       clearInterval(timer);
@@ -58,7 +61,7 @@ export async function loadBeside({ http, headers, seconds }: Load): Promise<Ligh
   return { answered: times.length, refused, withoutLease, p50: at(0.5), p99: at(0.99) };
 }
 
-/** Posts JSON. Resolves whatever becomes of it. */
+/** Posts JSON. Never rejects. */
 export function post(
   url: string,
   { headers, agent, body = { name: "Ada" } }: { headers: Load["headers"]; agent: Agent; body?: object },

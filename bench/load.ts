@@ -1,7 +1,8 @@
 /**
- * The load: a process of its own that keeps connections busy, one call at a time each, over HTTP/1.1 on plain sockets.
- * It reads no more of an answer than it takes to know that it is whole and has the status it should. Started by calls.ts,
- * which sends a `Window` and gets a `Measurement`.
+ * The load generator: a process of its own that keeps connections busy over HTTP/1.1 on plain
+ * sockets, with one call at a time on each. It reads only as much of a response as is needed to
+ * check that it is complete and has the expected status. calls.ts starts it, sends a `Window`, and
+ * gets a `Measurement`.
  */
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -12,42 +13,42 @@ export interface Window {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** File of tokens, one a line, which the calls carry in turn. */
+  /** File of tokens, one in each line. The calls use them in turn. */
   readonly tokens?: string;
   readonly body: string;
-  /** Of the answers. */
+  /** Expected status of the responses. */
   readonly status: number;
   readonly connections: number;
-  /** Before anything is counted, in milliseconds. */
+  /** Time before counting begins, in milliseconds. */
   readonly warmUp: number;
-  /** In milliseconds; longer where fewer than `answers` have come. */
+  /** Milliseconds. Longer if fewer than `responses` have arrived. */
   readonly duration: number;
-  /** Answers to wait for. */
+  /** Minimum number of responses to wait for. */
   readonly responses?: number;
-  /** Processes whose processor time is taken. */
+  /** IDs of processes whose processor time is measured. */
   readonly processes: readonly number[];
 }
 
 export interface Measurement {
-  /** Answers a second. */
+  /** Responses per second. */
   readonly rate: number;
   /** Seconds that were measured. */
   readonly seconds: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** Microseconds of processor time a call: of each process, and of this one. */
+  /** Microseconds of processor time for a call: of each process, and of this one. */
   readonly processor: readonly number[];
   readonly generator: number;
 }
 
-/** Most latencies kept of a window. */
+/** Maximum number of latencies that are stored for a window. */
 const MAX_SAMPLES = 1_000_000;
 
-/** Until a connection that does not answer fails the window, in milliseconds. */
+/** If a connection gets no response for this time, the window fails. Milliseconds. */
 const PATIENCE = 10_000;
 
-/** Connections that are opened at once: node listens with a queue of 511. */
+/** Maximum number of connections that are opened in parallel: node listens with a queue of 511. */
 const MAX_CONNECTING = 128;
 
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
@@ -98,7 +99,10 @@ class Load {
     }
   }
 
-  /** Opens the connections before any of them is used: a busy server may accept one only each turn of its loop. */
+  /**
+   * Opens all connections before one of them is used: a busy server may accept only one in each
+   * turn of its event loop.
+   */
   async #connect(fail: (error: Error) => void): Promise<void> {
     const { port, connections } = this.#window;
     while (this.#connections.length < connections) {
@@ -111,12 +115,12 @@ class Load {
     for (const connection of this.#connections) connection.send();
   }
 
-  /** Of the answers, as it should be. */
+  /** Expected status of the responses. */
   get status(): number {
     return this.#window.status;
   }
 
-  /** Takes note of an answer, `latency` in milliseconds. */
+  /** Counts a response. `latency` is in milliseconds. */
   answered(latency: number): void {
     if (this.#responses < MAX_SAMPLES) this.#samples[this.#responses] = latency;
     this.#responses++;
@@ -139,7 +143,7 @@ function requestsOf(head: string, end: string, file: string): () => Buffer {
   };
 }
 
-/** One call after the other. */
+/** Makes calls one after the other. */
 class Connection {
   readonly connected: Promise<void>;
   readonly #socket: Socket;
@@ -147,9 +151,12 @@ class Connection {
   readonly #load: Load;
   readonly #fail: (error: Error) => void;
   #sent = 0;
-  /** What is still to come of a body with a length; NaN while the head is awaited, Infinity in a body of chunks. */
+  /**
+   * The remaining bytes of a body with a length. NaN before the head is complete, Infinity in a
+   * chunked body.
+   */
   #remaining = Number.NaN;
-  /** The beginning of a head, or the end of what came of a body of chunks. */
+  /** The beginning of a head, or the last bytes of a chunked body. */
   #rest: Buffer = Buffer.alloc(0);
 
   constructor(port: number, requests: () => Buffer, load: Load, fail: (error: Error) => void) {
@@ -190,7 +197,7 @@ class Connection {
     if (!this.#load.stopped) this.send();
   }
 
-  /** What follows the head, once it is whole. */
+  /** The bytes after the head, once it is complete. */
   #readHead(chunk: Buffer): Buffer | undefined {
     const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
     const end = bytes.indexOf(END_OF_HEAD);

@@ -1,4 +1,4 @@
-/** Limits the memory of a server by what the system offers. */
+/** Limits the memory of a server with the means of the operating system. */
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ export const LIMIT_MIB = 768;
 const LIMIT_BYTES = LIMIT_MIB * 1024 ** 2;
 const WATCH_MS = 100;
 const CGROUPS = "/sys/fs/cgroup";
-/** Where a group is made in each version of cgroups, and the files that limit it. */
+/** The parent folder of the group in each version of cgroups, and the files that limit it. */
 const VERSION_1 = { parent: join(CGROUPS, "memory"), limits: { "memory.limit_in_bytes": `${LIMIT_BYTES}` } };
 const VERSION_2 = { parent: CGROUPS, limits: { "memory.max": `${LIMIT_BYTES}`, "memory.swap.max": "0" } };
 
 export interface MemoryLimit {
-  /** Stands before the command that is limited. */
+  /** Words that precede the command that is limited. */
   readonly before: readonly string[];
-  /** Whether the kernel holds the limit. */
+  /** Whether the kernel enforces the limit. */
   readonly isEnforced: boolean;
   says(mib: number): string;
   end(): void;
@@ -52,7 +52,7 @@ function removeGroup(group: string): void {
   try {
     rmdirSync(group);
   } catch {
-    // It is not there, or a process in it has not ended yet.
+    // It does not exist, or a process in it has not ended yet.
   }
 }
 
@@ -62,19 +62,20 @@ function watched(): MemoryLimit {
 }
 
 /**
- * Watches the resident memory of a process, and kills it over the limit unless the kernel does.
- * @returns what ends the watch and gives the memory at most, in MiB
+ * Watches the resident memory of a process. If the kernel does not enforce the limit, it kills a
+ * process above the limit.
+ * @returns a function that ends the watch and returns the maximum memory in MiB
  */
 export function watchMemory(child: ChildProcess, isEnforced: boolean): { end: () => number } {
   let peak = 0;
   const look = (): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     try {
-      const { now, peak: most } = memory(child.pid as number);
-      peak = Math.max(peak, most || now);
+      const { now, peak: max } = memory(child.pid as number);
+      peak = Math.max(peak, max || now);
       if (!isEnforced && now > LIMIT_MIB) child.kill("SIGKILL");
     } catch {
-      // It has ended since.
+      // The process has ended in the meantime.
     }
   };
   const timer = setInterval(look, WATCH_MS);

@@ -17,7 +17,7 @@ import { HttpRule } from "../src/gen/google/api/http.js";
 const HTTP = 72295728;
 const BINDINGS = 16;
 
-/** A path that reaches the end of every template's beginning, and matches none. */
+/** A path that shares a long prefix with every template, and matches none. */
 export function noTemplate(segments: number): string {
   return `${"/a".repeat(segments)}/none`;
 }
@@ -45,13 +45,16 @@ function methodOf(name: string): MethodDescriptorProto {
   return create(MethodDescriptorProtoSchema, { name, inputType: ".neighbour.Empty", outputType: ".neighbour.Empty" });
 }
 
-/** A contract of so many messages, another one for another number. */
+/** A contract with `count` messages. It is a different contract for each `number`. */
 export function manyMessages(count: number, number: number): Buffer {
   const messages = Array.from({ length: count }, (_, index) => create(DescriptorProtoSchema, { name: `M${index}` }));
   return contract([methodOf("Call")], messages, `neighbour${number}.proto`);
 }
 
-/** A contract of 2^segments path templates, each segment of which is `a` or any: their beginnings all match `/a/a/…`. */
+/**
+ * A contract with 2^segments path templates. Each segment of a template is `a` or a wildcard, so
+ * every beginning of a template matches `/a/a/…`.
+ */
 export function manyTemplates(segments: number): Buffer {
   const templateOf = (number: number) =>
     Array.from({ length: segments }, (_, bit) => ((number >> bit) & 1 ? "/*" : "/a")).join("");

@@ -1,4 +1,7 @@
-/** What neighbours do: each prepares a server, and then keeps a bounded number of calls or connections open until it is stopped. */
+/**
+ * The loads of neighbours. Each prepares a server, and then keeps a bounded number of calls or
+ * connections open until it is stopped.
+ */
 import { Agent } from "node:http";
 import { connect as connectTcp } from "node:net";
 import { parseGrpcTarget } from "../src/address/address.js";
@@ -11,16 +14,16 @@ import { openServiceStore } from "../src/store/open.js";
 import { post } from "./light-load.js";
 import { manyMessages, manyTemplates, noTemplate } from "./neighbour-contracts.js";
 
-/** A server to act on. */
+/** The server under load. */
 export interface Place {
   readonly http: string;
   readonly grpc: string;
   readonly data: string;
-  /** Of the administrator. */
+  /** Headers with the administrator's token. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Acts until it is stopped. Resolves to what it has to say of its own calls. */
+/** Makes load until it is stopped. Resolves to a text about its own calls. */
 type Act = (stopped: AbortSignal) => Promise<string>;
 
 export interface Neighbour {
@@ -28,13 +31,13 @@ export interface Neighbour {
 }
 
 const DAY = 86_400_000;
-/** Entries that one commit writes. */
-const PIECE = 500;
+/** Number of entries that one commit writes. */
+const ENTRIES_PER_COMMIT = 500;
 const LOGIN_BODY = 4 * 1024 ** 2;
 
 /**
- * Keeps a number of calls open; counts their answers by status.
- * @param pauseMs after a refusal: this process must not be busy with those alone
+ * Keeps a number of calls open. Counts their responses by status.
+ * @param pauseMs wait after a refusal, so that refusals do not keep this process busy
  */
 function repeat(atOnce: number, call: (number: number) => Promise<string>, pauseMs = 10): Act {
   return async (stopped) => {
@@ -54,18 +57,18 @@ function repeat(atOnce: number, call: (number: number) => Promise<string>, pause
   };
 }
 
-/** Calls of an endpoint, with a body for each. */
+/** Calls an endpoint, each time with another body. */
 function calls({ http, headers }: Place, path: string, bodyOf: (number: number) => object) {
   const agent = new Agent({ keepAlive: true });
   return async (number: number) => (await post(`${http}${path}`, { headers, agent, body: bodyOf(number) })).status;
 }
 
-/** Writes entries into the store of services beside the server. */
+/** Writes entries directly into the server's store of services. */
 async function fill({ data }: Place, count: number, entryOf: (index: number) => [key: string, value: unknown]) {
   const store = await openServiceStore("sqlite:", data, { timeoutMs: 60_000 });
   const expires = Date.now() + DAY;
-  for (let start = 0; start < count; start += PIECE) {
-    const writes = Array.from({ length: Math.min(PIECE, count - start) }, (_, index) => {
+  for (let start = 0; start < count; start += ENTRIES_PER_COMMIT) {
+    const writes = Array.from({ length: Math.min(ENTRIES_PER_COMMIT, count - start) }, (_, index) => {
       const [key, value] = entryOf(start + index);
       return { kind: "set" as const, key, value: JSON.stringify(value), expires };
     });
@@ -74,7 +77,7 @@ async function fill({ data }: Place, count: number, entryOf: (index: number) => 
   await store.close();
 }
 
-/** Counts the records of a table of some 50 MB by a filter that no index serves. */
+/** Counts the records of a table of some 50 MB with a filter that has no index. */
 function scans(atOnce: number): Neighbour {
   const records = 50_000;
   const now = Date.now();
@@ -96,7 +99,7 @@ function scans(atOnce: number): Neighbour {
   };
 }
 
-/** Writes into a full cache, and pushes to a list beside. */
+/** Writes into a full cache, and pushes to a list in parallel. */
 const fullCache: Neighbour = {
   async prepare(place) {
     await fill(place, 100_000, (index) => [`cache/default/entries/${index}`, "x".repeat(1_000)]);
@@ -122,7 +125,7 @@ const fullCache: Neighbour = {
   },
 };
 
-/** Asks for codes where the account has its most. */
+/** Requests codes for an account that has the maximum number of codes. */
 const fullOtp: Neighbour = {
   async prepare(place) {
     const code = { secret: "JBSWY3DPEHPK3PXP", digits: 6, expires: Date.now() + DAY, failures: 0 };
@@ -134,7 +137,7 @@ const fullOtp: Neighbour = {
   },
 };
 
-/** Holds logins whose bodies lack their last byte, opened anew where they are cut. */
+/** Keeps logins open whose bodies lack the last byte. Opens them again when they are closed. */
 const unfinishedBodies: Neighbour = {
   async prepare({ http }) {
     const { hostname, port, host } = new URL(http);
@@ -162,7 +165,7 @@ async function channelTo({ grpc }: Place): Promise<Channel> {
   return transport.connect(parseGrpcTarget(grpc));
 }
 
-/** Registers an instance of a service; resolves when the registry has answered. */
+/** Registers an instance of a service. Resolves when the registry has responded. */
 async function registrar(place: Place, service: string) {
   const { http, headers } = place;
   const response = await fetch(`${http}/v1/auth/Enrolments/Create`, {
@@ -182,7 +185,7 @@ async function registrar(place: Place, service: string) {
   };
 }
 
-/** Registers contracts of 60,000 messages, another one each time. */
+/** Registers contracts of 60,000 messages, each time a different one. */
 const registrations: Neighbour = {
   async prepare(place) {
     const register = await registrar(place, "neighbour");
@@ -198,7 +201,10 @@ const registrations: Neighbour = {
   },
 };
 
-/** Asks for paths that none of 8,192 templates matches, nearly; of 64, where the contract of so many is refused. */
+/**
+ * Calls paths that almost match 8,192 templates, but match none. With 64 templates if the larger
+ * contract is refused.
+ */
 const templates: Neighbour = {
   async prepare(place) {
     const register = await registrar(place, "neighbour");
@@ -219,7 +225,7 @@ const templates: Neighbour = {
   },
 };
 
-/** For what the others are compared with. */
+/** No load: the others are compared with this. */
 const nobody: Neighbour = { prepare: async () => async () => "" };
 
 export const NEIGHBOURS: Readonly<Record<string, Neighbour>> = {

@@ -1,13 +1,16 @@
 /**
- * What one caller takes from others: for each neighbour below, a `portico server` of its own that may take 768 MB, the neighbour at
- * work for SECONDS, and beside it a steady light load of helloworld calls. Prints a line for each neighbour: p50 and p99 of the
- * helloworld calls, refusals by status, calls refused because the guard had no lease, and the resident memory at most.
+ * What one caller takes from others. For each neighbour, it runs a `portico server` of its own with
+ * at most 768 MB, and makes the neighbour's load for SECONDS. In parallel it makes a steady light
+ * load of helloworld calls. It prints a line for each neighbour: p50 and p99 of the helloworld
+ * calls, refusals by status, calls refused because the guard had no lease, and the maximum resident
+ * memory.
  *
  *     SECONDS=20 node --import=tsx bench/neighbours.ts [neighbour …]
  *
- * SECONDS is the time of each neighbour, 20 by default. BENCH_DIST names the folder of another build. The limit is a memory cgroup
- * where the system lets this program make one (systemd-run, or cgroups as root); else the size is watched, and the server is
- * killed where it is larger, as the kernel would.
+ * SECONDS is the time of each neighbour, 20 by default. BENCH_DIST names the folder of another
+ * build. The limit is a memory cgroup if the system allows this program to create one (systemd-run,
+ * or cgroups as root). Otherwise this program watches the size and kills a server above the limit,
+ * like the kernel.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -21,12 +24,14 @@ import { NEIGHBOURS, type Neighbour, type Place } from "./neighbour-loads.js";
 
 const SECONDS = Number(process.env.SECONDS ?? 20);
 const PROGRAM = join(process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist"), "portico.js");
-/** Time for the server to answer the first calls, in milliseconds. */
+/** Time for the first calls of a new server, in milliseconds. */
 const WARM_UP_MS = 2_000;
-/** How long a server may take to stop after its neighbour. */
+/** Maximum time for stopping a server after its neighbour, in milliseconds. */
 const STOP_MS = 15_000;
 
-/** Runs the light load in a process of its own, so that it does not wait for the neighbour's. */
+/**
+ * Runs the light load in a process of its own, so that it does not wait for the neighbour's calls.
+ */
 async function measureBeside(load: Load): Promise<LightResult> {
   const helper = fork(import.meta.filename, ["--light"]);
   try {
@@ -72,9 +77,9 @@ async function stopWithin(server: Portico | undefined): Promise<void> {
 
 interface Measured {
   readonly light: LightResult;
-  /** Resident memory at most, in MiB. */
+  /** Maximum resident memory in MiB. */
   readonly peak: number;
-  /** What the neighbour says of its own calls. */
+  /** The neighbour's text about its own calls. */
   readonly own: string;
   readonly exit: NodeJS.Signals | null;
 }

@@ -1,4 +1,7 @@
-/** The systems that Portico is compared with. What cannot be built or installed here is left out, with a notice. */
+/**
+ * The systems with which Portico is compared. A system that cannot be built or installed here is
+ * left out, with a notice.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +11,12 @@ import type { System } from "./systems.js";
 
 const ROOT = join(import.meta.dirname, "..");
 const PATH = "/v1/helloworld/call";
-/** The path that gRPC has for the endpoint. */
+/** The endpoint's path in gRPC. */
 export const GRPC_PATH = "/helloworld.Helloworld/Call";
 
 type Run = System["programs"][number];
 
-/** @param ceiling node:http with a fixed answer */
+/** @param ceiling node:http with a fixed response */
 export async function peers(folder: string, ceiling: Run): Promise<System[]> {
   return [
     await fastify(),
@@ -34,7 +37,7 @@ function leftOut(name: string, missing: string): System {
   return { ...system(name, []), missing };
 }
 
-/** A peer's program for Node: it is given its port, and then `args`. */
+/** A peer's program for Node. Its arguments are its port, followed by `args`. */
 export async function peer(role: string, file: string, ...args: unknown[]): Promise<Run> {
   const port = await freePort();
   const script = join(import.meta.dirname, "systems", file);
@@ -67,7 +70,10 @@ async function connect(folder: string): Promise<System> {
   return system("Connect for Node → grpc-js", [service, gateway], GRPC_PATH, { "connect-protocol-version": "1" });
 }
 
-/** Writes the contract of helloworld, as a FileDescriptorSet. @returns the file */
+/**
+ * Writes the contract of helloworld as a FileDescriptorSet.
+ * @returns the file
+ */
 export function descriptors(folder: string): string {
   const file = join(folder, "helloworld.binpb");
   buf(ROOT, "build", "proto", "--path", "proto/helloworld", "--as-file-descriptor-set", "-o", file);
@@ -79,7 +85,7 @@ function buf(cwd: string, ...args: string[]): void {
 }
 
 const TYPE = "type.googleapis.com/envoy.extensions.filters.http";
-/** Filters of Envoy that make gRPC of another dialect. */
+/** Filters of Envoy that convert another dialect to gRPC. */
 const FILTERS = {
   grpc_web: { name: "envoy.filters.http.grpc_web", typed_config: { "@type": `${TYPE}.grpc_web.v3.GrpcWeb` } },
   connect_grpc_bridge: {
@@ -87,14 +93,17 @@ const FILTERS = {
     typed_config: { "@type": `${TYPE}.connect_grpc_bridge.v3.FilterConfig` },
   },
 };
-/** Before each filter of systems/envoy.yaml. */
+/** The text before each filter in systems/envoy.yaml. */
 const FILTER_INDENT = `\n${" ".repeat(18)}`;
 
 const NO_GO = "there is no Go";
 const GO = join(import.meta.dirname, "go");
 let goIsBuilt = false;
 
-/** Builds the programs in Go, once. @returns false where there is no Go */
+/**
+ * Builds the programs in Go once.
+ * @returns false if Go is not installed
+ */
 function buildGo(): boolean {
   if (goIsBuilt) return true;
   if (!isInstalled("go")) return false;
@@ -110,7 +119,7 @@ async function goProgram(role: string, ...args: number[]): Promise<Run> {
   return { role, command: join(GO, "peer"), args: [role, ...[port, ...args].map(String)], port };
 }
 
-/** The gRPC service in Go that is behind several gateways. Undefined where there is no Go. */
+/** The gRPC service in Go behind several gateways. Undefined if Go is not installed. */
 export async function goService(): Promise<Run | undefined> {
   return buildGo() ? goProgram("service") : undefined;
 }
@@ -122,7 +131,7 @@ async function goGateway(): Promise<System> {
   return system(name, [service, await goProgram("gateway", service.port)]);
 }
 
-/** The token that the gateway in Rust knows: as long as one of Portico's. */
+/** The only token that the gateway in Rust accepts. It is as long as one of Portico's. */
 const TOKEN = "bench".repeat(9);
 
 async function rustGateway(): Promise<System> {
@@ -140,7 +149,7 @@ async function rustGateway(): Promise<System> {
 
 /**
  * @param contract file of the FileDescriptorSet
- * @param filters further ones, for dialects other than JSON
+ * @param filters additional filters, for dialects other than JSON
  */
 export async function envoy(
   folder: string,
@@ -171,7 +180,7 @@ export async function envoy(
   };
 }
 
-/** In front of the ceiling. */
+/** nginx in front of the ceiling. */
 async function nginx(folder: string, ceiling: Run): Promise<System> {
   const name = "nginx → node:http, plain proxy";
   if (!isInstalled("nginx")) return leftOut(name, "there is no nginx (Debian package nginx)");
@@ -183,7 +192,7 @@ async function nginx(folder: string, ceiling: Run): Promise<System> {
   return system(name, [ceiling, { role: "gateway", command: "nginx", args: ["-c", file, "-p", own], port }]);
 }
 
-/** A configuration whose `{name}`s are replaced. */
+/** A configuration with its `{name}`s replaced. */
 function filledIn(template: string, values: Readonly<Record<string, string | number>>): string {
   const text = readFileSync(join(import.meta.dirname, template), "utf8");
   return text.replace(/\{(\w+)\}/g, (name, key) => String(values[key] ?? name));

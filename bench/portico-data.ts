@@ -1,4 +1,7 @@
-/** Data folders of Portico for the benchmark: an installation with a login, and as many rules as wanted. */
+/**
+ * Data folders of Portico for the benchmark: an installation with a login, and with any number of
+ * rules.
+ */
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,21 +16,24 @@ import { openStore } from "../src/store/open.js";
 import { toTimestamp } from "../src/time.js";
 import { freePort, launch, stop } from "./processes.js";
 
-/** A copy of dist/, so that a build in the meantime does not change what is measured. */
+/** A copy of dist/, so that a build during the run does not change what is measured. */
 const COPY = join(import.meta.dirname, "node_modules/.portico");
 export const PORTICO = join(COPY, "portico.js");
 
 const NAMESPACE = "default";
-/** How many rules one entry of the log creates. */
+/** Number of rules that one entry of the log creates. */
 const BATCH = 1_000;
 
-/** A folder, and a token that is good for calls to `helloworld`. */
+/** A folder, and a token that may call `helloworld`. */
 export interface Installation {
   readonly folder: string;
   readonly token: string;
 }
 
-/** Makes an installation with ten rules, one of which grants logged-in callers the service `helloworld`. */
+/**
+ * Creates an installation with ten rules. One of them grants the service `helloworld` to logged-in
+ * callers.
+ */
 export async function install(folder: string): Promise<Installation> {
   rmSync(COPY, { recursive: true, force: true });
   cpSync(process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist"), COPY, { recursive: true });
@@ -68,7 +74,7 @@ export async function install(folder: string): Promise<Installation> {
   }
 }
 
-/** A copy of the installation, with so many rules more. */
+/** A copy of the installation with `moreRules` additional rules. */
 export async function copy({ folder, token }: Installation, moreRules = 0): Promise<Installation> {
   const target = mkdtempSync(`${folder}-`);
   cpSync(folder, target, { recursive: true });
@@ -76,7 +82,7 @@ export async function copy({ folder, token }: Installation, moreRules = 0): Prom
   return { folder: target, token };
 }
 
-/** A login of an account, whose token is good for a day: longer than any run. */
+/** A login of an account. Its token is valid for a day, longer than any run. */
 export function loggedIn(account: string, token: string): NonNullable<Event["event"]> {
   const expires = toTimestamp(Date.now() + 86_400_000);
   const refresh = hashToken(`refresh ${token}`);
@@ -90,7 +96,7 @@ export function loggedIn(account: string, token: string): NonNullable<Event["eve
   return { $case: "loggedIn", value };
 }
 
-/** Waits until an account may log in: the installation is complete. */
+/** Waits until an account may log in: then the installation is complete. */
 async function logIn(http: string, password: string): Promise<void> {
   for (const late = Date.now() + 20_000; ; ) {
     try {
@@ -107,7 +113,10 @@ async function logIn(http: string, password: string): Promise<void> {
   }
 }
 
-/** Rules for other services, for other endpoints of the same service, and for scopes that the caller does not hold. */
+/**
+ * Rules for other services, for other endpoints of the same service, and for scopes that the caller
+ * does not have.
+ */
 function unrelatedRules(count: number, prefix = "rule"): NonNullable<Event["event"]>[] {
   return Array.from({ length: count }, (_, index) =>
     ruleCreated({
@@ -127,7 +136,10 @@ function ruleCreated(rule: Rule) {
   return { $case: "ruleCreated" as const, value: { namespace: NAMESPACE, rule: checkRule(rule) } };
 }
 
-/** Writes what the authority would have written, thousands at once: it makes rules one by one, each safe on disk. */
+/**
+ * Writes the same log entries as the authority, thousands at once. The authority creates rules one
+ * by one, and waits each time until the rule is on disk.
+ */
 export async function write(folder: string, events: NonNullable<Event["event"]>[]): Promise<void> {
   const store = await openStore("sqlite:", folder);
   try {

@@ -1,4 +1,7 @@
-/** Writes the report of a run into docs/performance.md, above what is written by hand there, and its chart. */
+/**
+ * Writes the report of a run into docs/performance.md, above the text that is written by hand, and
+ * draws its chart.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { verdicts } from "./aims.js";
@@ -9,7 +12,7 @@ import type { Failure } from "./turn.js";
 const DOCS = join(import.meta.dirname, "../docs");
 
 const PAGE = join(DOCS, "performance.md");
-/** Ends the report in the page. Everything below this line is written by hand and stays. */
+/** Ends the report in the page. Everything below this line is written by hand, and is preserved. */
 const END = "<!-- end of the report -->";
 
 export function writeReport(results: Results): void {
@@ -86,7 +89,7 @@ ${results.systems.map(({ name, start }) => `| ${name} | ${Math.round(start)} |`)
 `;
 }
 
-/** The windows that failed: what the tables show of their rows are the windows that did not. */
+/** The windows that failed. The tables show the other windows of their rows. */
 function failed(failures: readonly Failure[]): string {
   return `## Failed windows
 

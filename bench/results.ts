@@ -1,4 +1,4 @@
-/** What a run of calls.ts finds. */
+/** The results of a run of calls.ts. */
 
 import type { Failure } from "./turn.js";
 
@@ -11,22 +11,22 @@ export interface Results {
     /** GiB. */
     readonly memory: number;
     readonly kernel: string;
-    /** Load average of the minute before. */
+    /** Load average of the minute before the run. */
     readonly loadBefore: number;
     readonly versions: Readonly<Record<string, string | undefined>>;
   };
   readonly plan: {
     readonly rounds: number;
-    /** Before each window. */
+    /** The warm-up of each window. */
     readonly warmUp: number;
-    /** Before a window whose calls take code that calls before it do not. */
+    /** The warm-up of a window whose calls run new code. */
     readonly newCodeWarmUp: number;
     readonly duration: number;
-    /** At the beginning of each turn. */
+    /** The warm-up of each turn. */
     readonly firstWarmUp: number;
     readonly points: readonly string[];
   };
-  /** The last one that was begun; `plan.rounds` where the run came to its end. */
+  /** The last round that was begun. It is `plan.rounds` if the run was completed. */
   readonly round: number;
   readonly systems: readonly SystemResult[];
   readonly failures: readonly Failure[];
@@ -35,9 +35,11 @@ export interface Results {
 
 export interface SystemResult {
   readonly name: string;
-  /** Of its processes; the last is what callers reach. */
+  /** The roles of its processes. The last one is the process that callers connect to. */
   readonly roles: readonly string[];
-  /** Milliseconds from the start of the process that callers reach to its first answer. */
+  /**
+   * Milliseconds from the start of the process that callers connect to until its first response.
+   */
   readonly start: number;
   /** By payload and connections, such as `15 B, 64 connections`. */
   readonly points: Readonly<Record<string, Telling>>;
@@ -45,12 +47,12 @@ export interface SystemResult {
 
 /** The medians of the rounds. */
 export interface Telling {
-  /** Answers a second. */
+  /** Responses per second. */
   readonly rate: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** Microseconds of processor time a call, of the load generator and of each process. */
+  /** Microseconds of processor time for a call: of the load generator, and of each process. */
   readonly generator: number;
   readonly processor: readonly number[];
   /** Resident MiB of each process. */

@@ -1,7 +1,8 @@
 /**
- * Measures calls that keep something, through the door: cache.Set and wallet.Credit with 16 callers, and one write at a time to
- * the same database beside them. Its one argument is the URL of a store of services:
- * `node --import tsx bench/service-store.ts postgres://…` or `sqlite:/path/to/file`.
+ * Measures calls that store something, through the gateway: cache.Set and wallet.Credit with 16
+ * callers. For comparison, it also makes one write at a time to the same database. Its only
+ * argument is the URL of a store of services: `node --import tsx bench/service-store.ts
+ * postgres://…` or `sqlite:/path/to/file`.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -14,7 +15,9 @@ const CALLERS = 16;
 const DURATION_MS = 8_000;
 const WARM_UP_MS = 2_000;
 
-/** Repeats an action by several callers, and prints how many a second, and how long they took. */
+/**
+ * Several callers repeat an action. Prints how many actions ran per second, and how long they took.
+ */
 async function measure(what: string, callers: number, act: (number: number) => Promise<unknown>): Promise<void> {
   const times: number[] = [];
   let [next, measuring] = [0, false];

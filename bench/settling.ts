@@ -1,7 +1,8 @@
 /**
- * How long a deletion waits for the guards of three authorities on one Postgres, beside one durable commit of the same server,
- * and what pongs cost: `node --import=tsx bench/settling.ts`. It starts a Postgres of its own, with fsync; the authorities and the
- * scripted guards share this process.
+ * Measures how long a deletion waits for the guards of three authorities on one Postgres, compared
+ * with one durable commit on the same server, and what pongs cost: `node --import=tsx
+ * bench/settling.ts`. It starts its own Postgres, with fsync. The authorities and the scripted
+ * guards share this process.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,11 +21,11 @@ const ROUNDS = Number(process.env.ROUNDS ?? 300);
 const AUTHORITIES = 3;
 const GUARDS = 10;
 const MANY = 1_000;
-/** How often a guard pings with the default lease, in milliseconds. */
+/** The interval in which a guard pings with the default lease, in milliseconds. */
 const INTERVAL = 1_000;
 
 const ends: (() => unknown)[] = [];
-// What a test would end is ended with the program.
+// Resources that a test would end are ended by the program.
 const ending = { teardown: (end: () => unknown) => ends.unshift(end) } as unknown as Test;
 
 function show(name: string, times: number[]): void {

@@ -1,8 +1,11 @@
-/** The messages that are measured: of each shape as many elements as fill a size, the same in every run. */
+/**
+ * The messages that are measured. Each shape has as many elements as fit into a size. They are the
+ * same in every run.
+ */
 
 export interface Sample {
   readonly shape: string;
-  /** Bytes of JSON, about. */
+  /** Approximate bytes of JSON. */
   readonly size: number;
   readonly type: string;
   readonly value: unknown;
@@ -20,7 +23,7 @@ export function samples(): Sample[] {
 
 interface Shape {
   readonly type: string;
-  /** Makes a message of `count` elements. */
+  /** Makes a message with `count` elements. */
   readonly grow: (random: Random, count: number) => unknown;
 }
 
@@ -72,7 +75,10 @@ function filled(grow: Shape["grow"], size: number): unknown {
   return grow(new Random(), Math.max(1, Math.round(size / one)));
 }
 
-/** Mulberry32 (https://gist.github.com/tommyettinger/46a874533244883189143505d203312c). */
+/**
+ * The random number generator Mulberry32
+ * (https://gist.github.com/tommyettinger/46a874533244883189143505d203312c).
+ */
 class Random {
   #state = 1;
 

@@ -1,17 +1,21 @@
-/** Starts a system: the programs behind first, each once the one before it listens. */
+/**
+ * Starts a system: first the programs behind the gateway. Each program is started when the one
+ * before it listens.
+ */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { launch } from "./processes.js";
 import type { System } from "./systems.js";
 
-/** How long a system may take to its first answer, in milliseconds. */
+/** Maximum time until a system's first response, in milliseconds. */
 const PATIENCE = 20_000;
 
 /**
- * @param children get the processes, in the order of the programs.
- * @param responses sends a call, and says whether its answer was right
- * @returns milliseconds from the start of the process that callers reach to its first answer; what is behind it runs already
+ * @param children receives the processes, in the order of the programs.
+ * @param responses sends a call, and returns whether its response was right
+ * @returns milliseconds from the start of the process that callers connect to until its first
+ * response. The programs behind it are running already
  */
 export async function start(
   { name, programs }: System,

@@ -1,6 +1,7 @@
 /**
- * What a change costs on each engine of the store, beside one durable commit of the same server:
- * `node scripts/build.mjs && node --import=tsx bench/store-commits.ts`. It starts a Postgres of its own, with fsync.
+ * Measures the cost of a change on each engine of the store, compared with one durable commit on
+ * the same server: `node scripts/build.mjs && node --import=tsx bench/store-commits.ts`. It starts
+ * its own Postgres, with fsync.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -18,7 +19,7 @@ const ROUNDS = Number(process.env.ROUNDS ?? 1_000);
 const VALUE = "x".repeat(300);
 
 const ends: (() => unknown)[] = [];
-// Servers end with a test; here they end with the program.
+// In tests, servers end with the test. Here they end with the program.
 const ending = { teardown: (end: () => unknown) => ends.unshift(end) } as unknown as Test;
 
 async function measure(name: string, act: (round: number) => Promise<unknown>, rounds = ROUNDS): Promise<void> {

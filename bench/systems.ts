@@ -1,4 +1,7 @@
-/** What is measured: each system as the processes it takes, and the call that every one of them answers alike. */
+/**
+ * The systems that are measured: the processes of each, and the call to which all of them give the
+ * same response.
+ */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,17 +12,22 @@ import { freePort, type Program } from "./processes.js";
 
 export interface System {
   readonly name: string;
-  /** Why it cannot be measured here. */
+  /** Why the system cannot be measured here. */
   readonly missing?: string;
   /**
-   * The tables that it stands in, beside those of single calls: `variant` only in the first; `connections` from 16 to 2,048
-   * connections; `workers` a body that is refused; `streams` streams of answers. Not set: only those of single calls.
+   * The tables with this system, in addition to the tables of single calls. `variant`: of single
+   * calls, only 15 B with 64 connections (MAIN_POINT of calls.ts) is measured. `connections`: from
+   * 16 to 2,048 connections. `workers`: a body that is refused. `streams`: streams of responses.
+   * Not set: only the tables of single calls.
    */
   readonly tables?: readonly ("variant" | "connections" | "workers" | "streams")[];
-  /** What must run: those behind first, the one that callers reach last. */
+  /**
+   * The programs of the system: first those behind the gateway, last the one that callers connect
+   * to.
+   */
   readonly programs: readonly (Program & { readonly port: number })[];
   readonly path: string;
-  /** Of the endpoint that answers with a stream. */
+  /** The path of the endpoint that responds with a stream. */
   readonly streamPath?: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -27,7 +35,9 @@ export interface System {
 const ROOT = join(import.meta.dirname, "..");
 const PATH = "/v1/helloworld/call";
 
-/** Builds what is to be built, and gives every system. `folder` is for what they write. */
+/**
+ * Builds what must be built, and returns every system. `folder` is for the files of the systems.
+ */
 export async function prepare(folder: string): Promise<System[]> {
   const portico = await buildAndInstall(folder);
   const responses = join(folder, "answers.json");
@@ -57,7 +67,7 @@ export async function prepare(folder: string): Promise<System[]> {
   ];
 }
 
-/** Builds Portico, and makes an installation in `folder`. */
+/** Builds Portico, and creates an installation in `folder`. */
 export async function buildAndInstall(folder: string): Promise<Installation> {
   execFileSync(process.execPath, ["scripts/build.mjs"], { cwd: ROOT, stdio: "inherit" });
   return install(join(folder, "portico"));
@@ -74,7 +84,7 @@ export async function role(name: string, args: string[], env: Record<string, str
   return {
     role: name,
     command: process.execPath,
-    args: ["--max-semi-space-size=32", "--initial-old-space-size=64", PORTICO, ...args], // As docs/deploying.md starts it.
+    args: ["--max-semi-space-size=32", "--initial-old-space-size=64", PORTICO, ...args], // The flags in docs/deploying.md.
     env: { PORTICO_LOG_LEVEL: "warn", PORTICO_MAX_RULES: "100000", ...addresses, ...env },
     port,
   };
@@ -85,7 +95,10 @@ export async function inProcess(name: string, { folder, token }: Installation, l
   return system(name, [server], token);
 }
 
-/** @param client how the gateway calls. @param server how the service is served. */
+/**
+ * @param client how the gateway calls.
+ * @param server how the service is served.
+ */
 export async function mesh(
   name: string,
   { folder, token }: Installation,
@@ -106,7 +119,7 @@ export async function mesh(
 }
 
 /**
- * A mesh whose service is the one behind grpc-gateway, Envoy and the gateway in Rust.
+ * A mesh with the service that is also behind grpc-gateway, Envoy and the gateway in Rust.
  * @param contract file of the FileDescriptorSet
  */
 export async function meshBeforeGo(

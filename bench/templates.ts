@@ -1,6 +1,7 @@
 /**
- * Measures how long it takes to find the template that a path matches, among 10 to 10,000 of them, and to add and remove them all:
- * `node --import tsx bench/templates.ts`. docs/performance.md states the figures.
+ * Measures how long it takes to find the template that matches a path, among 10 to 10,000
+ * templates, and to add and remove all of them: `node --import tsx bench/templates.ts`.
+ * docs/performance.md states the results.
  */
 import { PathTrie, type TemplateEntry } from "../gateway/catalog/path-trie.js";
 import { parsePathTemplate } from "../src/contract/path-template.js";
@@ -9,7 +10,7 @@ const SIZES = [10, 100, 1_000, 10_000];
 const LOOKUPS = 400_000;
 const ROUNDS = 5;
 
-/** Templates as APIs of Google have them: six for each resource, under a hundred services. */
+/** Templates as in Google's APIs: six for each resource, in a hundred services. */
 function entries(count: number): TemplateEntry[] {
   return Array.from({ length: count }, (_, index) => {
     const resource = Math.floor(index / 6);
@@ -26,7 +27,7 @@ function entries(count: number): TemplateEntry[] {
   });
 }
 
-/** A path that each template matches. */
+/** A matching path for each template. */
 function pathsOf(all: readonly TemplateEntry[]): string[] {
   return all.map(({ template: { segments, verb } }, index) => {
     const parts = segments.map((segment) => (typeof segment === "string" ? segment : `value-${index}`));

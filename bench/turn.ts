@@ -1,7 +1,7 @@
 /**
- * One turn of a system in a round of the benchmark: the system is started, its rows are measured, the system is stopped.
- * A failure ends neither the run nor the turn: the row is measured once more by the system started anew. A row that fails
- * a second time in a run is not measured again.
+ * One turn of a system in a round of the benchmark: the system is started, its rows are measured,
+ * and the system is stopped. A failure ends neither the run nor the turn: the system is started
+ * again, and the row is measured once more. A row that fails twice in a run is not measured again.
  */
 
 export interface Turn {
@@ -9,7 +9,7 @@ export interface Turn {
   start(): Promise<void>;
   /** Measures one row, such as `15 B, 64 connections`. */
   measure(row: string): Promise<void>;
-  /** Ends what `start` has started, also where it has failed. */
+  /** Ends what `start` has started, even if `start` failed. */
   stop(): Promise<void>;
 }
 
@@ -20,13 +20,13 @@ export interface Failure {
   readonly error: string;
 }
 
-/** Stands for a row where a system does not start, or answers wrongly after its start. */
+/** Used instead of a row if a system does not start, or responds wrongly after its start. */
 export const START = "start";
 
-/** Failures of a row in a run, after which it is not measured again. */
+/** After this number of failures in a run, a row is not measured again. */
 const MAX_FAILURES = 2;
 
-/** @param failures of the run; those of the turn are added. */
+/** @param failures of the run. The failures of this turn are added. */
 export async function takeTurn(turn: Turn, rows: readonly string[], failures: Failure[]): Promise<void> {
   const { system } = turn;
   const mayTry = (row: string) => isLeft(failures, system, row) && isLeft(failures, system, START);
@@ -54,12 +54,12 @@ export async function takeTurn(turn: Turn, rows: readonly string[], failures: Fa
   }
 }
 
-/** Whether a row may still be measured, or a system be started. */
+/** Whether a row may still be measured, or a system may still be started. */
 function isLeft(failures: readonly Failure[], system: string, row: string): boolean {
   return failures.filter((one) => one.system === system && one.row === row).length < MAX_FAILURES;
 }
 
-/** Whether a failure is one of Portico, which fails the run. */
+/** Whether a failure is a failure of Portico. Such a failure makes the run fail. */
 export function isOurs({ system }: Failure): boolean {
   return system.startsWith("Portico");
 }

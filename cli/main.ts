@@ -7,7 +7,7 @@ const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // A reader that closes the pipe early, such as `head`, is no failure.
+  // It is not an error when a reader, such as `head`, closes the pipe early.
   if (error.code === "EPIPE") process.exit(EXIT.ok);
   process.stderr.write(`The output cannot be written: ${error.message}\n`);
   process.exit(EXIT.failed);

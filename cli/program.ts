@@ -29,7 +29,7 @@ import { hasColours, paintFor } from "./terminal/text.js";
 import { versionText } from "./version.js";
 
 /**
- * Runs one command line, without the program's own name.
+ * Runs one command line. `args` do not contain the program's own name.
  * @returns the exit code.
  */
 export async function run(args: readonly string[], io: Io): Promise<number> {
@@ -55,7 +55,10 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/** Whether the words ask for JSON: read here, because the error may be in the words themselves. */
+/**
+ * Whether the words ask for JSON. Read from the words directly, because they may contain a usage
+ * error.
+ */
 function asksForJson(args: readonly string[]): boolean {
   return args.some((word, index) => {
     const joined = /^(?:-o=?|--output=)(.+)$/.exec(word)?.[1];
@@ -65,9 +68,9 @@ function asksForJson(args: readonly string[]): boolean {
 }
 
 /**
- * @param onExit is called with the exit code of a role, when it has ended.
- * @param onUsageError is called with what is wrong with the words; by default that is written to stderr, with a pointer
- * to the help.
+ * @param onExit receives the exit code of a role, when the role has ended.
+ * @param onUsageError receives the text of a usage error. By default the text is written to stderr,
+ * with a pointer to the help.
  */
 export function createProgram(io: Io, onExit: (code: number) => void, onUsageError?: (text: string) => void): Command {
   const program = newCommand("portico", "One front door for many services.")
@@ -114,7 +117,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
   return program;
 }
 
-/** `portico help`: the help of a command, also of one that is several words long. */
+/** `portico help`: the help of a command. The command's name may have several words. */
 function help(program: Command): Command {
   const command = newCommand("help [command...]", "show the help of a command");
   examples(command, "portico help login", "portico help auth create rule");
@@ -129,7 +132,10 @@ function help(program: Command): Command {
   });
 }
 
-/** Makes a command and all below it write to `io`, throw instead of exiting, and keep to 80 columns. */
+/**
+ * Makes a command and all its subcommands write to `io`, throw instead of exiting, and use 80
+ * columns.
+ */
 function configure(command: Command, io: Io, onUsageError: ((text: string) => void) | undefined): void {
   const width = () => Math.min(io.stdout.columns ?? 80, 80);
   const writeErr = (text: string) => void (onUsageError === undefined && io.stderr.write(text));

@@ -1,4 +1,4 @@
-/** What a failed command line prints: what is wrong, and what was perhaps meant. */
+/** What a failed command line prints: the error, and a suggestion. */
 import { type Command, CommanderError } from "commander";
 import { ConfigError } from "../src/config/config.js";
 import { nearest } from "../src/contract/nearest.js";
@@ -7,8 +7,9 @@ import type { Io } from "./terminal/io.js";
 import { paintFor, visible, visibleLines } from "./terminal/text.js";
 
 /**
- * Prints what went wrong, and gives the exit code. Commander has printed its own errors already, except as JSON.
- * @param json whether to print it as JSON.
+ * Prints an error, and returns the exit code. Commander has printed its own errors already, except
+ * as JSON.
+ * @param json whether to print the error as JSON.
  */
 export function report(error: unknown, io: Io, json: boolean): number {
   if (error instanceof CommanderError && (error.exitCode === 0 || !json)) {
@@ -39,22 +40,28 @@ function exitOf(error: unknown): Exit {
   return error instanceof ConfigError || error instanceof CommanderError ? EXIT.usage : EXIT.failed;
 }
 
-/** Such as a full disk, or a folder that may not be written: the message says what and where. */
+/**
+ * For example a full disk, or a folder without write permission. The error's message has the
+ * details.
+ */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }
 
-/** Commander's text about a usage error as our errors are written, and what was perhaps meant. */
+/** Commander's text about a usage error in the form of our errors, with a suggestion. */
 export function usageError(text: string, command: Command): string {
   return mistypedOption(text, command) ?? sentence(text) + hint(text, command);
 }
 
-/** `error: unknown option '--foo'` as a sentence. */
+/** Converts `error: unknown option '--foo'` to a sentence. */
 function sentence(text: string): string {
   return text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase());
 }
 
-/** An option that is missing was perhaps mistyped. Commander reports the missing one only. */
+/**
+ * If a required option is missing, the user may have mistyped it. Commander reports only that it is
+ * missing.
+ */
 function mistypedOption(text: string, command: Command): string | undefined {
   if (!text.startsWith("error: required option")) return undefined;
   const known = command.options.flatMap(({ long }) => long ?? []);
@@ -64,7 +71,10 @@ function mistypedOption(text: string, command: Command): string | undefined {
   return `Unknown option '${unknown}'\n(Did you mean ${nearest(unknown, known)}?)\n`;
 }
 
-/** An argument too many, at a command that does something itself, was perhaps meant for one below it. */
+/**
+ * If a command has its own action and gets too many arguments, the first extra argument may be
+ * meant as a subcommand.
+ */
 function hint(text: string, command: Command): string {
   const [word = ""] = text.startsWith("error: too many arguments") ? command.args : [];
   const names = command.commands.map((sub) => sub.name());

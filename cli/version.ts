@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import packageJson from "../package.json" with { type: "json" };
 
 /**
- * `portico 0.1.0 (a07101e, HTTP parser of undici 7.30.2)`: the version, the commit that the program was built from, and the package
- * whose parser was bundled, where they are known.
+ * `portico 0.1.0 (a07101e, HTTP parser of undici 7.30.2)`: the version, the commit from which the
+ * program was built, and the package whose parser was bundled, if they are known.
  */
 export function versionText(): string {
   const record = beside("built-from.json");
@@ -13,7 +13,10 @@ export function versionText(): string {
   return `portico ${packageJson.version}${details && ` (${details})`}`;
 }
 
-/** What scripts/build.mjs has written beside the bundle: the commit only in a checkout. */
+/**
+ * What scripts/build.mjs has written next to the bundle. The commit exists only if the build ran in
+ * a git checkout.
+ */
 function beside(file: string): string | undefined {
   try {
     return readFileSync(new URL(file, import.meta.url), "utf8");

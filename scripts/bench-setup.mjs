@@ -1,4 +1,5 @@
-// Installs what the benchmarks and the conformance suite need beyond the product's own dependencies.
+// Installs what the benchmarks and the conformance suite need in addition to the product's own
+// dependencies.
 import { setup } from "./setup.mjs";
 
 await setup();

@@ -1,10 +1,10 @@
-// Writes what a client needs into <folder>/client/: the package's `portico/client` with its types, and the texts of the
-// runtimes that `portico client` writes into generated clients.
+// Writes the files for clients into <folder>/client/: the package's `portico/client` with its
+// types, and the texts of the runtimes that `portico client` writes into generated clients.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 const SOURCE = "src/client";
-/** The runtime in TypeScript, each file after those that it imports. */
+/** The runtime in TypeScript. Each file comes after the files that it imports. */
 const RUNTIME = ["values", "error", "options", "scope", "lines", "websocket", "client"].map(
   (name) => `${SOURCE}/${name}.ts`,
 );
@@ -12,7 +12,7 @@ const COPIED = ["portico_client.py", "portico_websocket.py", "portico.go", "port
   (name) => `${SOURCE}/${name}`,
 );
 
-/** Gives the source files that went into it. */
+/** Returns the source files of the output. */
 export async function buildClient(bundle, folder) {
   const output = `${folder}/client`;
   await bundle({
@@ -40,7 +40,7 @@ export async function buildClient(bundle, folder) {
   return [...modules, ...COPIED, "scripts/build-client.mjs"];
 }
 
-/** The runtime as one file, of which only what `portico/client` exports is exported. */
+/** The runtime as one file. Its exports are only the names that `portico/client` exports. */
 function runtimeText() {
   const exported = new Set(readFileSync(`${SOURCE}/index.ts`, "utf8").match(/\b\w+\b/g));
   const texts = RUNTIME.map((file) =>

@@ -1,12 +1,13 @@
-// Writes the types of portico/service into dist/types: a declaration file for each file of src that they come from, and none
-// of what only the code needs. TypeScript makes each from its file alone, which takes a fraction of a type check.
+// Writes the types of portico/service into dist/types: a declaration file for each file of src that
+// contributes to these types, and no others. TypeScript makes each declaration file from one source
+// file alone, which takes a fraction of the time of a type check.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import ts from "typescript";
 
 const ENTRY = "src/kit/index.ts";
 
-/** @returns the source files that the types come from */
+/** @returns the source files of the types */
 export function buildTypes(folder) {
   const written = new Set();
   const write = (file) => {

@@ -1,14 +1,15 @@
-// Bundles the web pages into <folder>/console/: files named by their content, each also compressed, since what is
-// compressed once may be compressed well. index.html names the hashed files; files.json says what each page loads first.
+// Bundles the web pages into <folder>/console/. Each file name contains a hash of the content. Each
+// file is also stored compressed: it is compressed once, so a slow, good compression pays.
+// index.html names the hashed files. files.json lists the files that each page loads first.
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 const SOURCE = "gateway/web";
-/** Under the name `console`, which no service may take. */
+/** Below the name `console`, which no service may have. */
 const PUBLIC_PATH = "/console/assets/";
 
-/** Gives the source files that went into it. */
+/** Returns the source files of the output. */
 export async function buildWeb(bundle, folder) {
   const output = `${folder}/console`;
   const { metafile } = await bundle({
@@ -46,7 +47,7 @@ function page(files) {
   return readFileSync(`${SOURCE}/index.html`, "utf8").replace(/\{\{(.+?)\}\}/g, (_, name) => hashed(name));
 }
 
-/** For each part of the pages that main.tsx loads on demand, by the folder it is in: its files. */
+/** For each folder of pages that main.tsx loads on demand: its files. */
 function firstLoads({ outputs }) {
   const loads = {};
   for (const [file, { entryPoint, imports }] of Object.entries(outputs)) {

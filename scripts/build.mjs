@@ -1,5 +1,6 @@
-// Bundles the program into dist/, unless dist/ was built from these very sources. A bundle starts several times
-// faster than a tree of modules; only what has native code stays outside of it.
+// Bundles the program into dist/, unless dist/ was built from exactly these sources. A bundle
+// starts several times faster than a tree of modules. Only packages with native code are not
+// bundled.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -28,7 +29,8 @@ function isFresh() {
 }
 
 /**
- * Bundles the program alone, without its pages, into a folder. The plugins are esbuild's: a test takes a safeguard out by one.
+ * Bundles only the program, without its pages, into a folder. The plugins are plugins of esbuild. A
+ * test uses one to remove a safeguard.
  */
 export async function bundleProgram(bundle, folder, plugins = []) {
   const { metafile } = await bundle({
@@ -43,7 +45,7 @@ export async function bundleProgram(bundle, folder, plugins = []) {
     inject: ["scripts/globals.mjs"],
     sourcemap: "linked",
     sourcesContent: false,
-    // CommonJS packages inside an ESM bundle still call require for Node's own modules.
+    // CommonJS packages inside an ESM bundle still call `require` for Node's own modules.
     banner: {
       js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
     },
@@ -66,7 +68,10 @@ export async function build() {
   if (commit !== undefined) writeFileSync(`${OUTPUT}/${COMMIT}`, commit);
 }
 
-/** The commit that the sources are of, as `portico --version` says it; undefined outside of a checkout. */
+/**
+ * The commit of the sources, in the form that `portico --version` prints. Undefined outside of a
+ * git checkout.
+ */
 function commitHere() {
   if (!existsSync(".git")) return undefined;
   const describe = ["describe", "--always", "--abbrev=7", "--dirty=-modified", "--exclude=*"];
@@ -74,16 +79,18 @@ function commitHere() {
   return status === 0 ? stdout.trim() : undefined;
 }
 
-/** @param llhttp the parser that is bundled, for the record */
+/** @param llhttp the parser that is bundled, for the record of the build */
 async function buildAnew(llhttp) {
   console.error("Building …");
   const { build: bundle, stop } = await import("esbuild");
-  // Made whole beside the old one, so that a failed build leaves the old one as it was.
+  // The new folder is completed next to the old one, so that a failed build leaves the old one
+  // unchanged.
   const draft = `${OUTPUT}.${process.pid}.new`;
   const metafile = await bundleProgram(bundle, draft);
   const { buildTypes } = await import("./build-types.mjs");
   const others = [...buildTypes(draft), ...(await buildWeb(bundle, draft)), ...(await buildClient(bundle, draft))];
-  // Its process would stay, with some 200 MB, as long as this one, which `npm start` makes the server.
+  // esbuild's process would use some 200 MB for as long as this process runs. `npm start` makes
+  // this process the server.
   await stop();
   const sources = [...Object.keys(metafile.inputs), ...others];
   const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
@@ -92,7 +99,10 @@ async function buildAnew(llhttp) {
   renameSync(draft, OUTPUT);
 }
 
-/** With any character beyond Latin-1 V8 keeps two bytes a character of a program; esbuild leaves some in comments alone. */
+/**
+ * V8 stores a program with two bytes for each character if it has any character beyond Latin-1.
+ * esbuild leaves such characters only in comments.
+ */
 function toAscii(file) {
   const text = readFileSync(file, "utf8");
   const ascii = text.replace(/\P{ASCII}/gu, "?");

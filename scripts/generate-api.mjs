@@ -1,5 +1,6 @@
-// Writes src/api/types.ts: what each endpoint of the authority and of the registry takes and answers in JSON, for the
-// command line and the pages. Part of `npm run generate`. Types only, so a bundle has no byte of it.
+// Writes src/api/types.ts: the JSON requests and responses of each endpoint of the authority and of
+// the registry, for the command line and the pages. Part of `npm run generate`. It contains only
+// types, so it adds nothing to a bundle.
 import { writeFileSync } from "node:fs";
 import { ScalarType } from "@bufbuild/protobuf";
 import { register } from "tsx/esm/api";
@@ -17,7 +18,7 @@ const WELL_KNOWN = {
 };
 const LONG = new Set([ScalarType.INT64, ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64]);
 
-/** To be called when src/gen is written. */
+/** Must be called after src/gen is written. */
 export async function generateApi() {
   register();
   const { Callers, endpointsOf, readDescriptors } = await import("../src/contract/endpoint.ts");
@@ -34,7 +35,10 @@ export async function generateApi() {
 
 class ApiTypes {
   #commentOf;
-  /** Text by name, in the order in which types are met; undefined while one is being written. */
+  /**
+   * Texts by name, in the order in which the types are found. A text is undefined while it is being
+   * written.
+   */
   #written = new Map();
   #sources = new Map();
 
@@ -58,7 +62,10 @@ class ApiTypes {
     ].join("\n");
   }
 
-  /** The name of a message's type. A message of responses may be incomplete in a request. */
+  /**
+   * The name of a message's type. A message that responses also have may be incomplete in a
+   * request.
+   */
   #message(type, inRequest) {
     if (type.typeName in WELL_KNOWN) {
       const [name, comment] = WELL_KNOWN[type.typeName];
@@ -99,7 +106,7 @@ class ApiTypes {
     return field.fieldKind === "list" ? `readonly ${/\W/.test(one) ? `(${one})` : one}[]` : one;
   }
 
-  /** Two types of one name would be taken for each other. */
+  /** Two types with the same name would be confused, so the names must be unique. */
   #add(source, name, write) {
     if (this.#written.has(name)) {
       if (this.#sources.get(name) !== source) throw new Error(`Two types are called ${name}`);
@@ -116,9 +123,10 @@ function scalar({ scalar: type, fieldKind, parent, name }, inRequest) {
   if (fieldKind === "map")
     throw new Error(`${parent.typeName}.${name} is a map, which scripts/generate-api.mjs does not know`);
   if (type === ScalarType.BOOL) return "boolean";
-  // Bytes are base64.
+  // Bytes are base64 text.
   if (type === ScalarType.STRING || type === ScalarType.BYTES) return "string";
-  // A request may have any number as a string. No response has NaN or an infinity, which are strings too.
+  // A request may have any number as a string. No response has NaN or an infinity, which would be
+  // strings.
   return inRequest ? "number | string" : LONG.has(type) ? "string" : "number";
 }
 

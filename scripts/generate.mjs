@@ -1,6 +1,7 @@
-// Generates src/gen from proto/: message types by buf and ts-proto, without what nothing calls, and
-// the descriptors that reflection, the registry and the gateway serve. Run after every change of a
-// .proto, or of what is called; CI fails when the result differs from what is committed.
+// Generates src/gen from proto/: message types by buf and ts-proto, without the parts that nothing
+// calls, and the descriptors that reflection, the registry and the gateway serve. Run it after
+// every change of a .proto file, or of the code that calls src/gen. CI fails when the result
+// differs from the committed files.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,18 +21,24 @@ const run = (name, ...args) =>
 /** An assignment to an entry of a map field. */
 const ENTRY = /^( +)([\w.]+)\[(entry\d*\.key|key)\] = (.+);$/gm;
 
-/** The fields that a message does not know, as ts-proto writes and reads them. */
+/** ts-proto's code for reading and writing fields that a message does not know. */
 const WRITE_UNKNOWN =
   /^ +if \(message\._unknownFields !== undefined\) \{\n +for \(const \[key, values\] (?:.*\n){5} +\}\n +\}\n/gm;
 const READ_UNKNOWN = /^ +const buf = reader\.skip\(tag & 7\);\n(?:.*\n){7} +\}\n/gm;
-/** What ts-proto does around the reading of a message, to count its depth. */
+/**
+ * ts-proto's code around the reading of a message, which counts the nesting depth. It is replaced
+ * by calls of `openMessage` and `closeMessage`.
+ */
 const READ =
   /^ +const reader = input instanceof BinaryReader .*\n(?:.*\n){5} +try \{\n((?:.*\n)*?) +return message;\n +\} finally \{\n.*\n +\}\n/gm;
 
-/** What generated code imports of src/wire/message.ts. */
+/** The names that generated code imports from src/wire/message.ts. */
 const OF_MESSAGES = "closeMessage, keepUnknownField, openMessage, writeUnknownFields";
 
-/** Their comments, a third of all, are for those who write compilers and annotations. */
+/**
+ * Files whose comments are omitted. These comments, a third of all, are for authors of compilers
+ * and annotations.
+ */
 const WITHOUT_COMMENTS = /^google\/(?:protobuf\/descriptor|api\/(?:annotations|http))\.proto$/;
 
 rmSync("src/gen", { recursive: true, force: true });
@@ -77,7 +84,7 @@ ${entries.join("")}];
 `;
 }
 
-/** A file with its comments, which does not say where in its text that stands that has none. */
+/** A file with its comments, without source locations of elements that have no comment. */
 function withoutPlaces(file) {
   const { name, sourceCodeInfo: info } = file;
   if (WITHOUT_COMMENTS.test(name)) file.sourceCodeInfo = undefined;
@@ -86,10 +93,11 @@ function withoutPlaces(file) {
 }
 
 /**
- * Makes a generated file read and write messages by src/wire, without a copy of the written bytes,
- * and without an object for unknown fields in each message, which hardly any has. Calls
- * src/wire/message.ts for what the code of each message repeats. Takes out the interfaces that only
- * servers of grpc-js would implement, so that the file needs nothing of grpc-js.
+ * Makes a generated file read and write messages with src/wire, without copying the written bytes,
+ * and without an object for unknown fields in each message, because few messages have such fields.
+ * Replaces code that is repeated in each message by calls of src/wire/message.ts. Removes the
+ * interfaces that only servers with grpc-js would implement, so that the file does not need
+ * grpc-js.
  */
 function adapt(name) {
   const file = join("src/gen", name);
@@ -115,14 +123,14 @@ function adapt(name) {
     .replace(/^export interface \w+Server extends UntypedServiceImplementation \{\n(?:.*\n)*?\}\n\n/gm, "")
     .replace(/^import type \{[^{}]*\} from "@grpc\/grpc-js";\n/m, "");
   const ours = `import { setEntry } from "${src}/wire/entry.js";\nimport { ${OF_MESSAGES} } from "${src}/wire/message.js";\n`;
-  // What a file does not use of it goes when the code is pruned.
+  // Imports that a file does not use are removed when the code is pruned.
   writeFileSync(
     file,
     code.replace("import { BinaryReader } from", (found) => ours + found),
   );
 }
 
-/** Lines that stand two columns further left. */
+/** Lines with two columns less indentation. */
 function dedent(lines) {
   return lines.replace(/^ {2}/gm, "");
 }

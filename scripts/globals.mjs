@@ -1,4 +1,5 @@
-// What Node has as globals behind getters, which are called anew at each use and keep the code that uses them from being
-// compiled well. Where the bundle names these it has the modules' own instead.
+// Globals that Node defines with getters. A getter is called at each use, and prevents good
+// compilation of the code that uses it. In the bundle, these names refer to the exports of the
+// modules instead.
 export { Buffer } from "node:buffer";
 export { performance } from "node:perf_hooks";

@@ -1,5 +1,5 @@
-// The HTTP port runs code of another package on bytes of anybody: llhttp as WebAssembly (gateway/node/http1/llhttp.ts). It is
-// bundled only if it is the file that was looked at.
+// The HTTP port runs another package's code on bytes from unknown clients: llhttp as WebAssembly
+// (gateway/node/http1/llhttp.ts). It is bundled only if it is exactly the file that was reviewed.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -12,8 +12,8 @@ const SHA256 = "344f7ae80c983694372d9234584a1261ef5492ab219d6e573e933f5d1c715b00
 /**
  * Checks the parser's file.
  * @param folder of the package
- * @returns what the build records of it
- * @throws {Error} where it is another file than expected
+ * @returns what the build records about it
+ * @throws {Error} when it is not the expected file
  */
 export function checkParser(folder = PACKAGE) {
   const { version } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
@@ -29,8 +29,9 @@ export function checkParser(folder = PACKAGE) {
 }
 
 /**
- * A plugin of esbuild that bundles the parser as bytes. As the CommonJS module that it is, esbuild would define a getter for each
- * of its bytes, as if they were exports: 22 MB at each start.
+ * An esbuild plugin that bundles the parser as bytes. The parser is a CommonJS module whose export
+ * is a buffer. Without the plugin, esbuild would define a getter for each byte, as if the bytes
+ * were exports: 22 MB at each start.
  */
 export function parserAsBytes() {
   const load = createRequire(import.meta.url);

@@ -1,7 +1,7 @@
-// Says what a long task is busy with, and for how long: on a terminal in one line that is written anew, elsewhere in a
-// line at each stage and one now and then.
+// Shows what a long task is doing, and for how long. On a terminal it overwrites one line.
+// Elsewhere it prints a line for each stage, and one from time to time.
 
-/** How often it is said, in milliseconds: on a terminal, and elsewhere. */
+/** The interval of the output in milliseconds: on a terminal, and elsewhere. */
 const TERMINAL_MS = 1_000;
 const LINE_MS = 30_000;
 
@@ -32,7 +32,7 @@ export class Progress {
   #say() {
     const line = `${this.#task}: ${this.#stage} (${elapsed(Date.now() - this.#since)})`;
     if (!this.#output.isTTY) this.#output.write(`${line}\n`);
-    // A line that is broken into two could not be written anew.
+    // A line that the terminal breaks into two could not be overwritten.
     else this.#output.write(`\r\u001b[K${line.slice(0, (this.#output.columns || 80) - 1)}`);
   }
 }

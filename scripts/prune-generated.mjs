@@ -1,8 +1,8 @@
 /**
- * Takes out of the generated code what nothing calls: of a message its type, `encode`, `decode`,
- * `create` and `fromPartial`; of a method the functions that only its client needs; enums, and whole
- * files. What is called is read from the code that imports names of it, so after a change that calls
- * more, or less, `npm run generate` must run again.
+ * Removes the parts of the generated code that nothing calls. Of a message: its type, `encode`,
+ * `decode`, `create` and `fromPartial`. Of a method: the functions that only its client needs. Also
+ * enums, and whole files. The code that imports generated names determines what is called. So when
+ * that code calls more or less, run `npm run generate` again.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
@@ -10,12 +10,12 @@ import ts from "typescript";
 
 const GENERATED = "src/gen";
 const CALLERS = ["src", "gateway", "services", "cli", "test", "bench"];
-/** Functions that a service passes its definition to: its methods are served then, not called. */
+/** Functions whose argument is the definition of a service: its methods are served, not called. */
 const SERVING = new Set(["part", "serve"]);
-/** What is needed of a method that is only served. */
+/** The members of a method that serving it needs. */
 const SERVED = new Set(["path", "requestStream", "responseStream", "requestDeserialize", "responseSerialize"]);
 
-/** The end of what ts-proto writes before a file's imports. */
+/** The end of the text that ts-proto writes before a file's imports. */
 const AFTER_HEADER = "/* eslint-disable */\n";
 
 /** Prunes the generated files. */
@@ -60,7 +60,7 @@ class Generated {
   }
 }
 
-/** The generated names that a file imports: local name → file and name there. */
+/** The generated names that a file imports: local name → file and name in that file. */
 function importsOf(source) {
   const imports = new Map();
   for (const statement of source.statements.filter(ts.isImportDeclaration)) {
@@ -73,7 +73,7 @@ function importsOf(source) {
   return imports;
 }
 
-/** What of the generated code is called, directly or by what is called. */
+/** The generated code that is called, directly or by other code that is called. */
 class Live {
   #files;
   /** Statements, and members of objects, that are called. */
@@ -89,7 +89,7 @@ class Live {
     this.#addReferences(source, (name) => imports.get(name));
   }
 
-  /** Adds what the identifiers in a node refer to. */
+  /** Adds the declarations that the identifiers in a node refer to. */
   #addReferences(root, resolve) {
     const visit = (node) => {
       if (ts.isImportDeclaration(node)) return;
@@ -123,7 +123,9 @@ class Live {
     if (innerOf(node) === undefined) this.#addReferences(node, resolve);
   }
 
-  /** The code of a file without what is not called; undefined where none is. */
+  /**
+   * The code of a file without the parts that are not called, or undefined when nothing is called.
+   */
   textOf(file) {
     const { source, declarations } = this.#files.get(file);
     const statements = [...declarations.values()].flat();
@@ -144,14 +146,16 @@ class Live {
   }
 }
 
-/** The object that a statement declares: the functions of a message, or the methods of a service. */
+/**
+ * The object that a statement declares: the functions of a message, or the methods of a service.
+ */
 function objectOf(statement) {
   let value = statement.declarationList?.declarations[0]?.initializer;
   if (value !== undefined && ts.isAsExpression(value)) value = value.expression;
   return value !== undefined && ts.isObjectLiteralExpression(value) ? value : undefined;
 }
 
-/** The object that a member of an object is. */
+/** The object that is the value of an object's member. */
 function innerOf(member) {
   const value = ts.isPropertyAssignment(member) ? member.initializer : undefined;
   return value !== undefined && ts.isObjectLiteralExpression(value) ? value : undefined;
@@ -162,7 +166,7 @@ function membersOf(object) {
   return (object?.properties ?? []).flatMap((member) => [member, ...membersOf(innerOf(member))]);
 }
 
-/** The members of an object that a use of its name needs. */
+/** The members of an object that are needed by one use of its name. */
 function membersUsed(object, use) {
   const { parent } = use;
   const all = membersOf(object);
@@ -174,7 +178,7 @@ function membersUsed(object, use) {
   return isServed ? all.filter((member) => innerOf(member) !== undefined || SERVED.has(member.name.text)) : all;
 }
 
-/** Whether an identifier only names a declaration or a member. */
+/** Whether an identifier is only the name in a declaration or of a member. */
 function isName(node) {
   const { parent } = node;
   if (ts.isExportSpecifier(parent)) return (parent.propertyName ?? parent.name) !== node;
@@ -193,7 +197,7 @@ function spanOf(node) {
   return [Math.max(node.getFullStart(), header), text[node.end] === "," ? node.end + 1 : node.end];
 }
 
-/** A text without some spans. A span in another goes with it. */
+/** A text without some spans. A span may contain another one. */
 function without(text, spans) {
   let kept = "";
   let at = 0;
@@ -204,7 +208,7 @@ function without(text, spans) {
   return `${(kept + text.slice(at)).replace(/\n{3,}/g, "\n\n").trimEnd()}\n`;
 }
 
-/** A name that is used only as a type is imported as one. */
+/** A name that is used only as a type is imported as a type. */
 function withoutUnusedImports(text) {
   const values = new Set();
   const types = new Set();

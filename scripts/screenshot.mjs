@@ -1,5 +1,6 @@
-// Takes the screenshot in README again: docs/explore.png, the page of an endpoint with a response. It builds the program
-// first, and needs Chromium, found as `chromium` or by PORTICO_CHROMIUM.
+// Takes a new screenshot for the README: docs/explore.png, the page of an endpoint with a response.
+// It builds the program first. It needs Chromium: `chromium`, or the program that PORTICO_CHROMIUM
+// names.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";

@@ -1,11 +1,15 @@
-// Brings a fresh clone, or one whose dependencies changed, to where everything runs. Uses nothing but Node and npm.
+// Prepares a fresh clone, or one with changed dependencies, so that everything runs. It needs only
+// Node and npm.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { Progress } from "./progress.mjs";
 
-/** Installs the dependencies named in a folder's package-lock.json, unless that very set is installed already. */
+/**
+ * Installs the dependencies in a folder's package-lock.json, unless exactly these are installed
+ * already.
+ */
 export async function setup(folder = ".") {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {
@@ -14,21 +18,21 @@ export async function setup(folder = ".") {
   }
   if (isInstalled(folder)) return;
   const progress = new Progress(process.stderr, "Installing dependencies (once)");
-  const { fault, output } = await install(folder, (stage) => progress.stage(stage));
+  const { failure, output } = await install(folder, (stage) => progress.stage(stage));
   progress.end();
-  if (fault === undefined) return;
-  console.error(`${output}npm ci failed: ${fault}. Nothing was started.`);
+  if (failure === undefined) return;
+  console.error(`${output}npm ci failed: ${failure}. Nothing was started.`);
   const missing = /\bgyp\b/.test(output) ? missingTools() : [];
   if (missing.length > 0) console.error(howToInstall(missing));
   process.exit(1);
 }
 
-/** How often it is seen what npm is busy with, in milliseconds. */
+/** The interval in which npm's current stage is determined, in milliseconds. */
 const LOOK_MS = 500;
-/** Characters of npm's output that are kept. */
+/** Maximum characters of npm's output that are stored. */
 const MAX_OUTPUT = 64 * 1024;
 
-/** Runs npm ci; gives why it failed, if it did, and what it printed. */
+/** Runs npm ci. Returns its output, and why it failed, if it did. */
 async function install(folder, onStage) {
   const npm = process.env.npm_execpath;
   const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
@@ -44,23 +48,23 @@ async function install(folder, onStage) {
   process.on("SIGTERM", stop);
   const look = setInterval(() => onStage(stageOf(folder)), LOOK_MS);
   onStage("fetching packages");
-  const fault = await once(child, "close").then(faultOf, (error) => error.message);
+  const failure = await once(child, "close").then(failureOf, (error) => error.message);
   clearInterval(look);
   process.off("SIGTERM", stop);
-  return { fault, output };
+  return { failure, output };
 }
 
-/** Where npm has got to, by what it has written. */
+/** npm's current stage, determined from the files that it has written. */
 function stageOf(folder) {
   return existsSync(join(folder, "node_modules/sqlite3")) ? "unpacking and setting up packages" : "fetching packages";
 }
 
-function faultOf([code, signal]) {
+function failureOf([code, signal]) {
   if (code === 0) return undefined;
   return signal === null ? `it ended with ${code}` : `it was ended by ${signal}`;
 }
 
-/** What node-gyp needs, each with the programs of which one will do. */
+/** What node-gyp needs. Each entry lists programs; one of them is enough. */
 const TOOLS = {
   make: ["make", "gmake"],
   "a C++ compiler": [process.env.CXX || "c++", "g++", "clang++"],
@@ -94,15 +98,15 @@ function howToInstall(missing) {
 }
 
 /**
- * Whether the very packages that a folder's package-lock.json names are installed, whoever did it. npm records what it
- * has installed in the same form, without those that are optional and made for other systems.
+ * Whether exactly the packages in a folder's package-lock.json are installed, by whatever program.
+ * npm records what it has installed in the same form, without optional packages for other systems.
  */
 export function isInstalled(folder) {
   const record = join(folder, "node_modules/.package-lock.json");
   if (!existsSync(record)) return false;
   const wanted = packagesOf(join(folder, "package-lock.json"));
   const there = packagesOf(record);
-  // A mirror gives the same bytes under another address.
+  // A mirror has the same bytes at another address.
   const isThere = ([path, { version, integrity, optional }]) =>
     path in there ? there[path].version === version && there[path].integrity === integrity : optional === true;
   return Object.entries(wanted).every(isThere) && Object.keys(there).every((path) => path in wanted);

@@ -1,6 +1,7 @@
-// Writes spec/: the OpenAPI documents of the services that everyone's Portico has, as its gateway serves them to an
-// administrator, and an index of them. Writes src/client/gen/ from these: the services of `portico/client`. Run after every
-// change of a .proto; with --check it writes nothing and fails where one of them is not what it would write.
+// Writes spec/: the OpenAPI documents of the services that every installation of Portico has, as
+// the gateway serves them to an administrator, and an index of the documents. From them it also
+// writes src/client/gen/: the services of `portico/client`. Run it after every change of a .proto
+// file. With --check it writes nothing, and fails if one of the files is out of date.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { register } from "tsx/esm/api";
@@ -14,13 +15,13 @@ const { BUILT_IN_SERVICES } = await import("../cli/roles/built-in-services.ts");
 const { writeCatalogue } = await import("../cli/client/catalogue.ts");
 
 const FOLDERS = ["spec", "src/client/gen"];
-/** Where a gateway listens unless told otherwise. */
+/** The default address of a gateway. */
 const SERVER = "http://127.0.0.1:8080";
 const OTHERS = Object.keys(BUILT_IN_SERVICES).map((name) => [name, name]);
 /** The proto package of each service. */
 const PACKAGES = [["auth", "portico.auth.v1"], ...OTHERS, ["registry", "portico.registry.v1"]];
 
-/** Text by path. */
+/** Texts by path. */
 function filesOf() {
   const types = readDescriptors(descriptorsOf());
   const documents = new Map();

@@ -1,4 +1,5 @@
-// npm start: installs and builds what is missing or stale, then runs `portico server` with the arguments given.
+// npm start: installs and builds what is missing or out of date, then runs `portico server` with
+// the given arguments.
 import { setup } from "./setup.mjs";
 
 await setup();

@@ -1,21 +1,28 @@
-// Runs several test files in one process, one after the other: to start Node and to load what they need takes longer than
-// most of them. Each file's `t` is a test of its own, named by the file, and ends before the next file is loaded.
+// Runs several test files in one process, in order: starting Node and loading the shared modules
+// takes longer than most files. Each file's `t` is a test of its own, named after the file. It ends
+// before the next file is loaded.
 //
-// A file beside the program, `<program>.running`, names the tests that run: where the process hangs and is ended, the
-// reporter (test-reporter.mjs) reads there what it was at.
+// A file next to the program, `<program>.running`, names the tests that run. If the process hangs
+// and is killed, the reporter (test-reporter.mjs) reads there which tests were running.
 import { writeFileSync } from "node:fs";
 import t from "tap";
 
 let current;
-/** The names that lead to each test that runs, from the file's on. */
+/** For each running test: the names from the file's to its own. */
 const running = new Map();
 
-/** The test of the file that is being loaded. scripts/test.mjs has each test file import it as tap's `t`. */
+/**
+ * The test of the file that is being loaded. scripts/test.mjs makes each test file import it as
+ * tap's `t`.
+ */
 export function testOfFile() {
   return current;
 }
 
-/** @param files what loads each file, by its name. Each has as much time as tap gives to a process, TAP_TIMEOUT in seconds. */
+/**
+ * @param files functions that load a file, by its name. Each file gets the time that tap gives to a
+ * process: TAP_TIMEOUT, in seconds.
+ */
 export async function runFiles(files) {
   const timeout = Number(process.env.TAP_TIMEOUT) * 1000;
   t.setTimeout(timeout * Object.keys(files).length);
@@ -28,7 +35,10 @@ export async function runFiles(files) {
   }
 }
 
-/** Notes each test within a test from its start to its end. @param names of the tests that it is within */
+/**
+ * Records each test inside a test, from its start to its end.
+ * @param names the names of the enclosing tests
+ */
 function noteTestsOf(test, names) {
   test.on("subtestStart", (subtest) => {
     running.set(subtest, [...names, subtest.name]);
@@ -41,7 +51,7 @@ function noteTestsOf(test, names) {
   });
 }
 
-/** At once: what hangs may do nothing later. */
+/** Synchronous: a process that hangs may do nothing later. */
 function write() {
   writeFileSync(`${process.argv[1]}.running`, JSON.stringify([...running.values()]));
 }

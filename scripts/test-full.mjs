@@ -1,5 +1,6 @@
-// npm run test:full: everything that .ci/run runs but for the run on a terminal, each to its end, with one total. Explorations
-// of which CI runs a sample run at full length (test/support/full.ts).
+// npm run test:full: everything that .ci/run runs except the run on a terminal. Each part runs to
+// its end, and one total is printed. Explorations that are only sampled in CI run at full length
+// (test/support/full.ts).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -47,7 +48,7 @@ async function run(step) {
   return code;
 }
 
-/** Adds what the test runner's reporter prints at the end of a run. */
+/** Adds the totals that the test runner's reporter prints at the end of a run. */
 function count(line) {
   const [, passed, failures] = /^(\d+) passed, (\d+) failed/.exec(line) ?? [];
   totals.passed += Number(passed ?? 0);

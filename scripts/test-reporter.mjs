@@ -1,27 +1,29 @@
-// What a run of the tests prints: a line for each file as soon as it has ended, then each failure in full with what its
-// process printed, then the totals, on a line that .ci/run adds up. Node's test runner loads it (--test-reporter).
+// What a test run prints: a line for each file as soon as it has ended, then each failure in full
+// with the output of its process, then the totals, on a line that .ci/run adds up. Node's test
+// runner loads it (--test-reporter).
 //
-// The runner knows processes, of which each runs several test files: a file is a test at their outermost level.
+// The runner knows only processes, and each process runs several test files. A file is a test at
+// the outermost level of its process.
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { inspect, stripVTControlCharacters } from "node:util";
 import { nameOfBatch } from "./test-batch.mjs";
 
-/** The test files of each process, as scripts/test.mjs has them. */
+/** The test files of each process, as scripts/test.mjs passes them. */
 const PROCESSES = JSON.parse(process.env.TEST_FILES);
 const FILES = new Set(PROCESSES.flat());
-/** Characters kept of what a process printed; the rest is left out from the beginning. */
+/** Maximum characters of a process's output. Earlier output is omitted. */
 const MAX_OUTPUT = 16_384;
-/** A place in a compiled file, as stacks name it. */
+/** A place in a compiled file, in the form of stacks. */
 const COMPILED = /(?:file:\/\/)?(?:[^\s():]*\/)?(\.tap\/built\/\d+\/[^():]+\.js):(\d+):(\d+)/g;
-/** A line of a stack in tap, which says nothing about the test. */
+/** A stack line inside tap, which says nothing about the test. */
 const IN_TAP = /\n *at [^\n]*\bnode_modules\/(?:@tapjs|tap|async-hook-domain)\/[^\n{]*/g;
-/** Where the lines of the test's source begin in tap's text of a failure. */
+/** The start of the source lines in tap's text of a failure. */
 const SOURCE_LINES = /\n *\| /;
-/** What a test prints on stderr to have it shown also where it passes: a figure, a seed. */
+/** Begins a line on stderr that is shown even if the test passes: a measured value, a seed. */
 const NOTE = "note: ";
-/** Characters of the names that lead to a failed test. */
+/** Maximum characters of the names that lead to a failed test. */
 const MAX_TITLE = 300;
 
 export default async function* report(events) {
@@ -34,18 +36,21 @@ export default async function* report(events) {
 }
 
 class Run {
-  /** Whether it passed, by the file that has ended. */
+  /** Whether each file that has ended passed. */
   #ended = new Map();
   #failures = [];
-  /** Text printed, by the program that printed it. */
+  /** The printed text of each program. */
   #printed = new Map();
   /** Programs that failed. */
   #failed = new Set();
-  /** The names of the tests that the runner is reporting, from the outermost, which is the file's, to the innermost. */
+  /**
+   * The names of the tests that the runner is reporting, from the outermost, which is the file's,
+   * to the innermost.
+   */
   #names = [];
   #totals = {};
 
-  /** Gives the text to print for an event, if any. */
+  /** Returns the text to print for an event, if any. */
   take(type, data) {
     if (type === "test:start") this.#names.splice(data.nesting, Infinity, data.name);
     else if (type === "test:complete" && isProgram(data)) this.#endOfProgram(data);
@@ -70,7 +75,7 @@ class Run {
     );
     const left = skipped + todo > 0 ? `, ${skipped + todo} skipped` : "";
     const totals = `${pass} passed, ${fail + cancelled + missing.length} failed${left}`;
-    if (missing.length > 0) process.exitCode = 1; // The runner may take its process's end for a good one.
+    if (missing.length > 0) process.exitCode = 1; // The runner may treat the process's end as success.
     const failed = missing.length + [...this.#ended.values()].filter((passed) => !passed).length;
     const files = `${FILES.size} files, ${failed} of them failed`;
     const all = [...failures, ...unended, ...output].join("");
@@ -85,7 +90,10 @@ class Run {
     return line + (passed ? "" : this.#reasons(name));
   }
 
-  /** Briefly why a file failed: whoever sees only the beginning of the output, as of a log cut off, learns that much. */
+  /**
+   * The reasons why a file failed, in short. They are enough for a reader who sees only the
+   * beginning of the output, for example in a truncated log.
+   */
   #reasons(name) {
     const own = this.#failures.filter(({ file }) => file === name);
     return own.map(({ title, error }) => `   ${title}: ${shorten(error.split(SOURCE_LINES)[0])}\n`).join("");
@@ -96,7 +104,7 @@ class Run {
   }
 
   #fail({ name, file, line, column, nesting, details: { error } }) {
-    // The failure of a test within it has been told already.
+    // The failure of the inner test has been reported already.
     if (error?.failureType === "subtestsFailed") return;
     const isWhole = isProgram({ name, file, nesting });
     const title = isWhole ? "the process itself" : shorten([...this.#names.slice(1, nesting), name].join(" › "));
@@ -105,7 +113,7 @@ class Run {
   }
 
   #keep({ file, message }) {
-    if (file === undefined) return; // The runner does not know who printed it.
+    if (file === undefined) return; // The runner does not know which process printed it.
     const text = (this.#printed.get(file) ?? "") + stripVTControlCharacters(message);
     this.#printed.set(file, text.slice(-MAX_OUTPUT));
   }
@@ -116,7 +124,10 @@ class Run {
   }
 }
 
-/** Whether an event is about a whole process, which the runner takes for a test of its program's name. */
+/**
+ * Whether an event is about a whole process. The runner treats a process as a test with the
+ * program's name.
+ */
 function isProgram({ name, file, nesting }) {
   return nesting === 0 && file !== undefined && resolve(name) === file;
 }
@@ -130,7 +141,9 @@ function filesOf(program) {
   return PROCESSES[Number(basename(program).replace(/\D/g, ""))] ?? [relative("", program)];
 }
 
-/** The tests of a file that ran when its process ended, as a text that goes on from that. */
+/**
+ * The tests of a file that were running when its process ended, as the continuation of a sentence.
+ */
 function runningIn(file) {
   const batch = PROCESSES.findIndex((files) => files.includes(file));
   const note = join(process.env.TEST_RUN_FOLDER, `${nameOfBatch(batch)}.js.running`);
@@ -143,7 +156,7 @@ function runningIn(file) {
   return `, during\n${innermost.map(([, ...names]) => `   ${shorten(names.join(" › "))}`).join("\n")}`;
 }
 
-/** An assertion may have all that a program printed for its name. */
+/** The name of an assertion may contain all output of a program. */
 function shorten(text) {
   const line = text.replace(/\s+/g, " ");
   return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE)} …` : line;
@@ -154,10 +167,13 @@ function placeOf(file, line, column) {
   return file === undefined || line === undefined ? "?" : toSource(`${resolve(file)}:${line}:${column}`);
 }
 
-/** Maps by compiled file. Only failures need them: a process that loads them for its stacks starts much later. */
+/**
+ * Source maps by compiled file. Only failures need them: a process that loads them for its stacks
+ * starts much later.
+ */
 const maps = new Map();
 
-/** A text with stacks, their places in the sources. */
+/** A text whose stacks refer to places in the sources. */
 function toSource(text) {
   const mapped = text.replace(COMPILED, (place, file, line, column) => {
     const { originalSource, originalLine, originalColumn } = mapOf(file)?.findEntry(line - 1, column - 1) ?? {};

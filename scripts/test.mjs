@@ -1,8 +1,11 @@
-// npm test: installs and builds what is missing or stale, then runs the tests that need nothing but Node.
-// Arguments are test files, or folders for all files of a kind in them. Without any: test/. --kind= is test, slow, outside,
-// postgres or browser: the part of a file's name before .ts. --timeout= is in seconds for each file.
-// --watch runs the files again after each change of what they are made of. --inspect runs those of one process, which waits
-// for a debugger first.
+// npm test: installs and builds what is missing or out of date, then runs the tests that need only
+// Node.
+// Arguments are test files or folders. A folder means all its files of the chosen kind. Default:
+// test/.
+// --kind= is test, slow, outside, postgres or browser: the part of a file's name before .ts.
+// --timeout= is the time for each file in seconds.
+// --watch runs the files again after each change of their sources.
+// --inspect runs the files of one process, which first waits for a debugger.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, rmSync, statSync, watch } from "node:fs";
@@ -12,13 +15,16 @@ import { setup } from "./setup.mjs";
 import { nameOfBatch } from "./test-batch.mjs";
 
 /**
- * How many processes run test files at a time: more than a small machine has processors, since most tests also wait. Tests
- * of the other kinds start large programs, such as browsers.
+ * How many processes run test files at the same time. More than a small computer has processors,
+ * because most tests also wait. Tests of the other kinds start large programs, such as browsers.
  */
 const AT_A_TIME = 5;
 const OTHERS_AT_A_TIME = 3;
 
-/** The files of their kinds that take longest. They begin first, so that no other has ended long before them. */
+/**
+ * The slowest files of their kinds. They begin first, so that the run does not wait for them at its
+ * end.
+ */
 const LONGEST = [
   "test/rpc/http2/silent-handler.outside.ts",
   "test/gateway/web/looks.browser.ts",
@@ -28,21 +34,25 @@ const LONGEST = [
   "test/services/auth/kill.slow.ts",
 ];
 
-/** The folders whose files tests are made of. */
+/** The folders with the sources of the tests. */
 const SOURCES = ["src", "gateway", "services", "cli", "test", "scripts"];
 
-/** What a test names that runs the built program, or that builds. */
+/** A test that contains one of these texts runs the built program, or builds it. */
 const NEEDS_PROGRAM = /\bdist\b|\bnpm\b|scripts\//;
 
-/** How long after its files' time a process is ended, in milliseconds. */
+/**
+ * Time that a process gets in addition to the time for its files, in milliseconds. Then it is
+ * killed.
+ */
 const TIME_TO_REPORT = 30_000;
 
-/** Test files that one process runs, all of one folder. */
+/** The number of test files that one process runs, all from one folder. */
 const FILES_A_PROCESS = 8;
 
 /**
- * Packages with native code or that look for files beside their own. All others are bundled with the tests: to read
- * tap's own 240 modules takes each test file longer than most tests.
+ * Packages with native code, and packages that look for files next to their own. All others are
+ * bundled with the tests: reading tap's 240 modules takes longer for each test file than most
+ * tests.
  */
 const NOT_BUNDLED = [
   ...[
@@ -58,7 +68,7 @@ const NOT_BUNDLED = [
   ],
   ...["@grpc/grpc-js", "@grpc/proto-loader", "protobufjs", "undici"],
 ];
-/** CommonJS packages inside an ESM bundle still call require for Node's own modules. */
+/** CommonJS packages inside an ESM bundle still call `require` for Node's own modules. */
 const REQUIRE =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
@@ -77,7 +87,7 @@ await setup();
 const folder = `.tap/built/${process.pid}`;
 const batches = batchesOf(files);
 if (values.inspect && batches.length > 1) stop("--inspect is for the test files of one process: name one file");
-/** The files that the tests are made of, as far as they are known. */
+/** The sources of the tests, as far as they are known. */
 let inputs = new Set(files);
 let isInterrupted = false;
 if (values.watch) await runAgain();
@@ -110,7 +120,7 @@ function batchesOf(files) {
   return batches;
 }
 
-/** Tests of other kinds take long: there the process is what takes least. */
+/** Tests of other kinds take long, so starting a process for each file costs little there. */
 function filesAProcess() {
   return values.kind === "test" ? FILES_A_PROCESS : 1;
 }
@@ -131,7 +141,7 @@ async function runAgain() {
     const changed = new Promise((resolve) => {
       onChange = resolve;
     });
-    // What does not compile is reported, and may be mended.
+    // A compile error is reported, and the next change may correct it.
     await run().catch(() => undefined);
     if (isInterrupted) break;
     console.log("Waiting for a change. Ctrl-C ends.");
@@ -140,7 +150,10 @@ async function runAgain() {
   for (const watcher of watchers) watcher.close();
 }
 
-/** Gives the exit code. Compiled beforehand, the tests take half the time: a loader would do it anew in each process. */
+/**
+ * Returns the exit code. The tests are compiled first, which halves their time: a loader would
+ * compile them again in each process.
+ */
 async function run() {
   try {
     inputs = await compile();
@@ -155,12 +168,12 @@ async function run() {
   }
 }
 
-/** Whether an input is a file of the tests, and runs the built program. */
+/** Whether an input is a test file that runs the built program. */
 function needsProgram(input) {
   return input.startsWith("test/") && NEEDS_PROGRAM.test(readFileSync(input, "utf8"));
 }
 
-/** Gives the files that the tests are made of. */
+/** Compiles the tests, and returns their source files. */
 async function compile() {
   const { build: bundle, stop } = await import("esbuild");
   const programs = batches.map((_, index) => ({ in: `batch:${index}`, out: nameOfBatch(index) }));
@@ -182,12 +195,12 @@ async function compile() {
     logLevel: "warning",
     metafile: true,
   });
-  // The service would keep what it has read for the next time.
+  // The service would cache what it has read for the next time.
   const { metafile } = await bundled.finally(stop);
   return new Set(Object.keys(metafile.inputs).filter((input) => SOURCES.includes(input.split("/")[0])));
 }
 
-/** The programs that run several files, and for each file a tap whose `t` is the test of the file. */
+/** The programs that run several files each. For each file, `t` of tap is the test of that file. */
 function batching() {
   const resolveDir = process.cwd();
   const setup = (build) => {
@@ -214,10 +227,12 @@ function batching() {
 async function runCompiled() {
   const options = ["--test", `--test-concurrency=${atATime()}`];
   const reporter = ["--test-reporter=./scripts/test-reporter.mjs", "--test-reporter-destination=stdout"];
-  // Each file has its own time, which TAP_TIMEOUT says: tap names what has not ended, and the runner could only end it.
+  // Each file has its own time, TAP_TIMEOUT: then tap names the tests that have not ended. The
+  // runner could only kill the process.
   const timeout = `--test-timeout=${Number(values.timeout) * 1000 * filesAProcess() + TIME_TO_REPORT}`;
   const compiled = batches.map((_, index) => join(folder, `${nameOfBatch(index)}.js`));
-  // Through a pipe: where its own output is a terminal, Node's runner has the tests print colours (FORCE_COLOR).
+  // Through a pipe: if its own output is a terminal, Node's runner makes the tests print colours
+  // (FORCE_COLOR).
   const args = values.inspect ? ["--inspect-brk"] : [...options, ...reporter, timeout];
   const child = spawn(process.execPath, [...args, ...compiled], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -234,13 +249,16 @@ async function runCompiled() {
   return code ?? 1;
 }
 
-/** The same for every run, whatever the terminal and the shell that it was started from, and the user's settings of Portico. */
+/**
+ * The same environment for every run, whatever the terminal, the shell and the user's settings of
+ * Portico are.
+ */
 function plainEnvironment() {
   const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env;
   for (const name of Object.keys(env)) {
     if (name.startsWith("PORTICO_") && name !== "PORTICO_CHROMIUM") delete env[name];
   }
   const variables = { TEST_RUN_FOLDER: folder, TEST_FILES: JSON.stringify(batches) };
-  // Who debugs takes time: 0 stands for no limit.
+  // Debugging takes time: 0 means no limit.
   return { ...env, TAP_TIMEOUT: values.inspect ? "0" : values.timeout, ...variables };
 }

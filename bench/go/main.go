@@ -1,4 +1,5 @@
-// grpc-gateway in front of a gRPC service, both in Go: `gateway <port> <service>` or `service <port>`.
+// grpc-gateway in front of a gRPC service, both in Go: `gateway <port> <service>` or
+// `service <port>`.
 package main
 
 import (

@@ -1,12 +1,13 @@
-// A handler by hand, as one writes it for node:http: JSON.parse reads the body, JSON.stringify writes the answer.
+// A handler written by hand for node:http: JSON.parse reads the body, JSON.stringify writes the
+// response.
 import { createServer } from "node:http";
 
 createServer((request, response) => {
-  const pieces = [];
+  const chunks = [];
   request
-    .on("data", (piece) => pieces.push(piece))
+    .on("data", (chunk) => chunks.push(chunk))
     .on("end", () => {
-      const { name } = JSON.parse(Buffer.concat(pieces).toString());
+      const { name } = JSON.parse(Buffer.concat(chunks).toString());
       const greeting = `Hello ${name}`;
       const answer = JSON.stringify({ message: greeting, msg: greeting });
       response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(answer) });

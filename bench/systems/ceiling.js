@@ -1,5 +1,6 @@
-// The ceiling: node:http alone. It reads a body and answers with what was made beforehand, chosen by the body's length:
-// as text where that is small, since node writes it together with the head, else as bytes, which it need not encode.
+// The ceiling: node:http alone. It reads a body, and responds with a prepared response that it
+// selects by the body's length. A small response is text, because node writes text together with
+// the head. A large one is bytes, which node does not have to encode.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 

@@ -1,4 +1,5 @@
-// Connect for Node as a proxy: it speaks the Connect protocol (JSON over HTTP/1.1) to callers and gRPC to the service.
+// Connect for Node as a proxy: it accepts the Connect protocol (JSON over HTTP/1.1) from callers,
+// and calls the service by gRPC.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";

@@ -1,4 +1,5 @@
-// The contract as the peers written for Node load it, the way grpc-js documents: at run time, by proto-loader.
+// Loads the contract for the peers written for Node in the way that grpc-js documents: at run time,
+// with proto-loader.
 import { credentials, loadPackageDefinition } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 

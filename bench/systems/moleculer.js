@@ -1,4 +1,5 @@
-// A Moleculer node: `gateway` with moleculer-web, or `service`. They know each other's address, so nothing is broadcast.
+// A Moleculer node: `gateway` with moleculer-web, or `service`. Each knows the other's address, so
+// nothing is broadcast.
 import moleculer from "moleculer";
 import ApiService from "moleculer-web";
 

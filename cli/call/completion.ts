@@ -1,10 +1,10 @@
-/** What may follow a service on a command line: its endpoints, and the fields of a request. */
+/** Completion after the name of a service: its endpoints, and the fields of a request. */
 import { type Candidate, type CompletionPoint, firstSentence, type Source, services } from "../command/candidates.js";
 import { FORMATS } from "../terminal/output.js";
 import { type CommandEndpoint, findEndpoint, readContract } from "./contract.js";
 import { isOutput } from "./words.js";
 
-/** Endpoints as `portico call <service>` takes them. */
+/** Endpoint paths in the form that `portico call <service>` accepts. */
 export const endpointPaths: Source = async ({ connect, given: [service = ""] }) => {
   const listed = await services.list(connect());
   const endpoints = listed.find(({ name }) => name === service.toLowerCase())?.endpoints ?? [];
@@ -14,7 +14,7 @@ export const endpointPaths: Source = async ({ connect, given: [service = ""] }) 
   }));
 };
 
-/** What may follow `portico <service>`: words of endpoints, then fields, and `-o`. */
+/** Candidates after `portico <service>`: words of endpoints, then fields, and `-o`. */
 export async function afterService({ connect, given, current }: CompletionPoint): Promise<readonly Candidate[]> {
   const [service = "", ...words] = given;
   if (words.length > 0 && isOutput(words.at(-1) ?? "")) return FORMATS.map((text) => ({ text }));
@@ -32,7 +32,7 @@ export async function afterService({ connect, given, current }: CompletionPoint)
   return words.length === named.length ? nextWords(endpoints, named) : [];
 }
 
-/** The next word of each endpoint whose words begin with those given. */
+/** The next word of each endpoint that begins with the given words. */
 function nextWords(endpoints: readonly CommandEndpoint[], given: readonly string[]): Candidate[] {
   const next = new Map<string, Candidate>();
   for (const { words, comment } of endpoints) {
@@ -44,7 +44,10 @@ function nextWords(endpoints: readonly CommandEndpoint[], given: readonly string
   return [...next.values()];
 }
 
-/** `--name=`; `--gift` for a boolean; each value of an enum once its name is there. */
+/**
+ * `--name=` for a field, `--gift` for a boolean. Once the name of an enum field is typed: each of
+ * its values.
+ */
 function fieldsOf(endpoint: CommandEndpoint | undefined, current: string): Candidate[] {
   if (endpoint?.takesFlags !== true) return [];
   return endpoint.fields.flatMap(({ name, type, comment }): Candidate[] => {

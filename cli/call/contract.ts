@@ -1,20 +1,26 @@
-/** What a service's endpoints take, read from the OpenAPI document that the gateway serves to this caller. */
+/**
+ * What a service's endpoints take, read from the OpenAPI document that the gateway serves to this
+ * caller.
+ */
 import type { GatewayClient } from "../http/client.js";
 
 export interface CommandEndpoint {
   /** `Orders.Get` */
   readonly name: string;
-  /** Its path below the service: `Orders/Get`. */
+  /** The endpoint's path below the service: `Orders/Get`. */
   readonly path: string;
-  /** How it is called on the command line: `orders get`. */
+  /** The endpoint on the command line: `orders get`. */
   readonly words: string;
   readonly comment: string;
   readonly deprecated: boolean;
-  /** Whether it takes a stream of messages, and so no fields. */
+  /** Whether the endpoint takes a stream of messages. Such an endpoint has no fields. */
   readonly takesStream: boolean;
-  /** Whether fields can be given as flags: not where the endpoint takes POST only, or raw bytes. */
+  /**
+   * Whether fields can be given as flags. Not if the endpoint accepts only POST, or takes raw
+   * bytes.
+   */
   readonly takesFlags: boolean;
-  /** Those that can be flags; where there are none, the members of the JSON object. */
+  /** The fields that can be flags. If there are none, the members of the JSON object. */
   readonly fields: readonly CommandField[];
   /** An example of the request, as JSON. */
   readonly example: string | undefined;
@@ -25,7 +31,7 @@ export interface CommandField {
   readonly name: string;
   /** `string`, `int64`, `GRANTED|DENIED`, … */
   readonly type: string;
-  /** Whether it may be given several times. */
+  /** Whether the field may be given several times. */
   readonly repeated: boolean;
   readonly required: boolean;
   readonly comment: string;
@@ -41,7 +47,7 @@ interface Document {
 interface PathItem {
   readonly get?: Operation;
   readonly post?: Operation;
-  /** Whether the path is one of a google.api.http annotation. */
+  /** Whether the path comes from a google.api.http annotation. */
   readonly "x-binding"?: boolean;
   readonly "x-websocket"?: { readonly sends: Schema };
 }
@@ -78,20 +84,23 @@ interface Schema {
 
 /**
  * The endpoints of a service that this caller may call.
- * @throws {CommandError} when there is no such service, or no answer.
+ * @throws {CommandError} when there is no such service, or no response.
  */
 export async function readContract(client: GatewayClient, service: string): Promise<readonly CommandEndpoint[]> {
   const document: Document = JSON.parse(await client.openApi(service));
   const found = new Map<string, CommandEndpoint>();
   for (const [path, item] of Object.entries(document.paths)) {
     const endpoint = endpointOf(path, item, document);
-    // An endpoint `Call` has a short path, too, which comes later in the document.
+    // An endpoint `Call` also has a short path, which comes later in the document.
     if (endpoint !== undefined && !found.has(endpoint.name)) found.set(endpoint.name, endpoint);
   }
   return [...found.values()];
 }
 
-/** The endpoint that `get`, `orders/get` or `Orders.Get` names; undefined where none or several are meant. */
+/**
+ * The endpoint with the name `get`, `orders/get` or `Orders.Get`. Undefined if none matches, or
+ * several do.
+ */
 export function findEndpoint(
   endpoints: readonly CommandEndpoint[],
   given: string | undefined,
@@ -127,7 +136,10 @@ function endpointOf(path: string, item: PathItem, document: Document): CommandEn
   };
 }
 
-/** The summary is the first sentence; the description repeats it only where more sentences follow. */
+/**
+ * Summary and description in one text. The summary is the first sentence. The description repeats
+ * it only if it has more sentences.
+ */
 function commentOf({ summary = "", description = "" }: Operation): string {
   if (description.startsWith(summary)) return description;
   return [`${summary}.`, description].filter((text) => text !== "").join("\n\n");
@@ -146,7 +158,7 @@ function flagOf(parameter: Parameter, request: unknown, document: Document): Com
   };
 }
 
-/** The value at `rule.id` in an example. */
+/** The value at a path such as `rule.id` in an example. */
 function memberAt(value: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value);
 }
@@ -161,7 +173,7 @@ function membersOf(schema: Schema, document: Document): CommandField[] {
   }));
 }
 
-/** Names for people of the schemas that the document has for protobuf's own types. */
+/** Readable names for the schemas of protobuf's well-known types. */
 const TYPE_NAMES: Readonly<Record<string, string>> = {
   "google.protobuf.Duration-input": "duration",
   "google.protobuf.Timestamp-input": "time",
@@ -194,11 +206,12 @@ function wordFor(schema: Schema): string {
 function resolve(schema: Schema, document: Document): Schema {
   const seen = schema.$ref === undefined ? schema : document.components.schemas[nameOf(schema)];
   const [only, ...others] = (seen?.anyOf ?? []).filter((one) => one.type !== "null");
-  // Every field may be `null` in JSON: a schema that is only a reference or null is the reference.
+  // Every field may be `null` in JSON. So a schema that is only a reference or null means the
+  // reference.
   return only?.$ref !== undefined && others.length === 0 ? resolve(only, document) : (seen ?? {});
 }
 
-/** The last segment of a `$ref`; empty for a schema that has none. */
+/** The last segment of a `$ref`, or an empty text for a schema without one. */
 function nameOf({ $ref = "" }: Schema): string {
   return $ref.slice($ref.lastIndexOf("/") + 1);
 }

@@ -1,4 +1,6 @@
-/** `portico helloworld call --help`: the help of an endpoint or a service, made from its contract. */
+/**
+ * `portico helloworld call --help`: the help of an endpoint or a service, made from its contract.
+ */
 import { Help } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
 import type { CommandConnection } from "../command/connection.js";
@@ -9,13 +11,13 @@ import { quoted, visibleLines } from "../terminal/text.js";
 import { type CommandEndpoint, type CommandField, findEndpoint, readContract } from "./contract.js";
 import { describeService } from "./service.js";
 
-/** Endpoints in the examples of a service. */
+/** Maximum number of endpoints in the examples of a service. */
 const MAX_EXAMPLES = 3;
-/** Flags in the example of an endpoint. */
+/** Maximum number of flags in the example of an endpoint. */
 const MAX_FLAGS = 3;
 
 /**
- * @param endpoint as the person typed it; undefined for the help of the service.
+ * @param endpoint as the user typed it, or undefined for the help of the service.
  * @throws {CommandError} when there is no such service or endpoint.
  */
 export async function printCallHelp(
@@ -52,7 +54,10 @@ function examplesOf(service: string, endpoints: readonly CommandEndpoint[]): str
   return `Examples:\n${endpoints.map((endpoint) => `  ${exampleOf(service, endpoint)}\n`).join("")}`;
 }
 
-/** A command line that calls the endpoint: with flags where it takes them, else with JSON. */
+/**
+ * A command line that calls the endpoint: with flags if the endpoint takes flags, otherwise with
+ * JSON.
+ */
 function exampleOf(service: string, endpoint: CommandEndpoint): string {
   const { words, takesFlags, takesStream, fields } = endpoint;
   if (takesStream) return `portico call ${service} ${endpoint.path} < messages.ndjson`;
@@ -90,15 +95,15 @@ function helpOf(service: string, endpoint: CommandEndpoint, width: number): stri
   return paragraphs.join("\n\n");
 }
 
-/** A line for each field: its flag, type and comment. */
+/** One line for each field: its flag, type and comment. */
 function fieldsOf(helper: Help, { fields, takesFlags }: CommandEndpoint, width: number): string {
   const term = ({ name, type }: CommandField) => `${takesFlags ? "--" : ""}${name} <${type}>`;
   // At most half of the width, because a type may be a long list of values.
-  const room = Math.min(Math.max(...fields.map((field) => term(field).length)), Math.floor(width / 2));
+  const termWidth = Math.min(Math.max(...fields.map((field) => term(field).length)), Math.floor(width / 2));
   helper.prepareContext({ helpWidth: width });
   const line = (field: CommandField) => {
     const words = [oneLine(field.comment), ...(field.required ? ["Required."] : []), ...again(field, takesFlags)];
-    return helper.formatItem(term(field), room, words.filter((text) => text !== "").join(" "), helper);
+    return helper.formatItem(term(field), termWidth, words.filter((text) => text !== "").join(" "), helper);
   };
   return fields.map(line).join("\n");
 }
@@ -116,7 +121,7 @@ function wrapped(helper: Help, text: string, width: number): string {
     .join("\n\n");
 }
 
-/** Without the line breaks of the .proto file. */
+/** The text without the line breaks of the .proto file. */
 function oneLine(text: string): string {
   return text.replace(/\s*\n\s*/g, " ");
 }

@@ -1,4 +1,7 @@
-/** A service that can be called: `portico services` lists them, `describe` and `openapi` show the contract of one. */
+/**
+ * Services that can be called: `portico services` lists them, `describe` and `openapi` show the
+ * contract of one.
+ */
 import type { Endpoint, Service } from "../../src/api/types.js";
 import { services as collection, firstSentence, serviceNames, withSuggestion } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
@@ -56,7 +59,7 @@ export async function describeService({ io, client, output }: CommandConnection,
   io.stdout.write(`\n${visibleLines(proto.trimEnd())}\n`);
 }
 
-/** The document as the gateway serves it to the caller. */
+/** The document as the gateway serves it to this caller. */
 export const openapi = gatewayCommand({
   usage: "openapi <service>",
   summary: "print a service's OpenAPI document",
@@ -65,7 +68,7 @@ export const openapi = gatewayCommand({
   completion: [serviceNames],
   async run({ io, client, output }, service: string) {
     const served = await client.openApi(service);
-    // The document names its server relative to its own address, which a file does not have.
+    // The document gives its server relative to its own address. A file has no address.
     const json = served.replace('"servers":[{"url":"/"}]', `"servers":[{"url":${JSON.stringify(client.address)}}]`);
     if (output !== "yaml") return printResponse(io, output, json);
     const { jsonToYaml } = await import("../terminal/yaml.js");

@@ -1,7 +1,7 @@
 /**
- * `portico helloworld call --name=Ada`: a first word that is no command is a service. Options after it are the fields
- * of the request, so Portico's own options stand before it, except `-o`. Fields are sent as query parameters, because the
- * gateway knows their types.
+ * `portico helloworld call --name=Ada`: if the first word is not a command, it is a service.
+ * Options after it are fields of the request. So Portico's own options come before it, except `-o`.
+ * Fields are sent as query parameters, because the gateway knows their types.
  */
 import type { Command } from "commander";
 import { nearest } from "../../src/contract/nearest.js";
@@ -34,7 +34,7 @@ export async function callService(io: Io, program: Command, service: string, wor
 
 /**
  * Fields as query parameters.
- * @throws {CommandError} for one without a value that is no boolean.
+ * @throws {CommandError} for a field without a value that is not a boolean.
  */
 async function queryOf(
   client: GatewayClient,
@@ -53,7 +53,9 @@ async function queryOf(
   return query;
 }
 
-/** Tells which fields are booleans. Where the contract cannot be read, none is known to be one. */
+/**
+ * The names of the boolean fields. If the contract cannot be read, no field is known as a boolean.
+ */
 async function booleansOf(client: GatewayClient, service: string, endpoint: string | undefined) {
   const endpoints = await readContract(client, service).catch((error) => {
     if (error instanceof CallFailure) return [];
@@ -64,7 +66,7 @@ async function booleansOf(client: GatewayClient, service: string, endpoint: stri
   return (name: string) => booleans.has(normalized(name));
 }
 
-/** The same for both forms of a name, `userId` and `user_id`. */
+/** The same result for both forms of a name, `userId` and `user_id`. */
 function normalized(name: string): string {
   return name.replaceAll("_", "").toLowerCase();
 }
@@ -73,14 +75,20 @@ function noValue(name: string): CommandError {
   return new CommandError(`--${name} needs a value: --${name}=…`, EXIT.usage);
 }
 
-/** The error for an endpoint that takes a stream of messages, which cannot be called with fields; else the error as it is. */
+/**
+ * The error for calling an endpoint that takes a stream of messages with fields. Any other error is
+ * returned unchanged.
+ */
 function takesStream(error: unknown, service: string, [endpoint = "Call"]: readonly string[]): unknown {
   if (!(error instanceof CallFailure) || error.status !== TAKES_STREAM) return error;
   const advice = `Give them as JSON, one a line: portico call ${service} ${endpoint} < messages`;
   return new CommandError(`${service} ${endpoint} takes a stream of messages. ${advice}`, EXIT.usage);
 }
 
-/** The error for a word that is no service, or where no gateway answers: it may be a mistyped command. */
+/**
+ * The error for a word that is not a service, and for a gateway that does not respond. The word may
+ * be a mistyped command.
+ */
 function mistypedCommand(error: unknown, word: string, program: Command): unknown {
   const noService = error instanceof CallFailure && error.status === 404 && error.service === "gateway";
   const isUnanswered = error instanceof CommandError && !(error instanceof CallFailure) && error.exit !== EXIT.usage;
@@ -90,7 +98,7 @@ function mistypedCommand(error: unknown, word: string, program: Command): unknow
   const [, suggested = meant] = /; did you mean \/([^/?]+)/.exec(error.message) ?? [];
   const none = `There is no command or service ${word}.`;
   if (meant !== undefined) {
-    // The gateway's message is repeated only where it says something else.
+    // The gateway's error text is repeated only if it says something else.
     const more = isUnanswered || suggested !== meant ? `\n${error.message}` : "";
     return new CommandError(`${none} Did you mean ${meant}?${more}`, EXIT.usage);
   }
@@ -100,7 +108,9 @@ function mistypedCommand(error: unknown, word: string, program: Command): unknow
 
 const OWN_OPTIONS: ReadonlySet<string> = new Set(["url", "profile", "namespace", "output"]);
 
-/** The error for an unknown field that is an option of Portico: the option is in the wrong place. */
+/**
+ * The error for an unknown field that is an option of Portico: the option is at the wrong place.
+ */
 function misplacedOption(error: unknown): unknown {
   if (!(error instanceof CallFailure) || error.status !== 400) return error;
   const [, name = ""] = /^(\w+): .*parameter/.exec(error.message) ?? [];

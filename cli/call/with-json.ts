@@ -1,7 +1,8 @@
 /**
- * `portico call`: calls an endpoint with JSON. What an endpoint streams is printed as it comes. An endpoint that takes a
- * stream is sent each line of standard input; the gateway's answer to a plain call tells that it does. Raw bytes are
- * written as they are.
+ * `portico call`: calls an endpoint with JSON. Responses of a stream are printed as they arrive. If
+ * an endpoint takes a stream, each line of standard input is sent as a message. The gateway's
+ * response to a plain call shows whether the endpoint takes a stream. Raw bytes are printed
+ * unchanged.
  */
 import { isUtf8 } from "node:buffer";
 import { serviceNames } from "../command/candidates.js";
@@ -16,7 +17,7 @@ import { printResponses } from "../terminal/output.js";
 import { endpointPaths } from "./completion.js";
 import { findEndpoint, readContract } from "./contract.js";
 
-/** In bytes: more than a gateway accepts by default. */
+/** Bytes. More than a gateway accepts by default. */
 const MAX_INPUT = 64 * 1024 * 1024;
 
 export const call = gatewayCommand({
@@ -44,7 +45,7 @@ export const call = gatewayCommand({
 });
 
 /**
- * Refuses data on standard input that would not be read.
+ * Rejects data on standard input that the command would not read.
  * @throws {CommandError}
  */
 async function checkInput(io: Io, client: GatewayClient, service: string, endpoint: string, json: string | undefined) {
@@ -52,7 +53,7 @@ async function checkInput(io: Io, client: GatewayClient, service: string, endpoi
   if (json !== undefined) {
     return refuseInput(io, "Standard input is not read where the request is given as JSON. Leave out one of the two");
   }
-  // Where the contract cannot be read, the call fails and says why.
+  // If the contract cannot be read, the call fails later and reports the reason.
   const endpoints = await readContract(client, service).catch(() => []);
   const takesStream = findEndpoint(endpoints, endpoint)?.takesStream;
   if (takesStream !== false) return;
@@ -64,8 +65,8 @@ function tooLarge(): CommandError {
 }
 
 /**
- * Lines that are not blank, as they come.
- * @throws {CommandError} where one is not UTF-8.
+ * Lines that are not blank, as they arrive.
+ * @throws {CommandError} when a line is not UTF-8.
  */
 async function* messagesOf(input: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<string> {
   let number = 0;

@@ -1,11 +1,16 @@
-/** The words after a service: its endpoint, the fields of the request, and Portico's own `-o` and `--help`. */
+/**
+ * The words after a service: its endpoint, the fields of the request, and Portico's own `-o` and
+ * `--help`.
+ */
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { FORMATS, type Format } from "../terminal/output.js";
 
 export interface CallWords {
-  /** `call`, or `orders/get` where the gRPC service is named too; undefined for the endpoint `Call`. */
+  /**
+   * `call`, or `orders/get` if the gRPC service is named too. Undefined means the endpoint `Call`.
+   */
   readonly endpoint: string | undefined;
-  /** By their names as fields, `user_id`. A value is undefined where none was given. */
+  /** Names are field names, such as `user_id`. A value is undefined if none was given. */
   readonly fields: readonly NamedValue[];
   readonly output: Format;
   readonly help: boolean;
@@ -16,8 +21,9 @@ export type NamedValue = readonly [name: string, value: string | undefined];
 const MAX_ENDPOINT_WORDS = 2;
 
 /**
- * Reads `orders get --id=5 -o json`. Fields are `--a.b=1` or `--a.b 1`; `--user-id` is the field `user_id`.
- * @throws {CommandError} for a word that is none of these.
+ * Reads `orders get --id=5 -o json`. Fields are `--a.b=1` or `--a.b 1`. `--user-id` is the field
+ * `user_id`.
+ * @throws {CommandError} for any other word.
  */
 export function readWords(service: string, words: readonly string[]): CallWords {
   const rest = [...words];
@@ -41,7 +47,7 @@ function isHelp(word: string): boolean {
   return word === "--help" || word === "-h";
 }
 
-/** `-o`, `-ojson` and `-o=json`; `--output` may be a field. */
+/** Whether a word is `-o`, `-ojson` or `-o=json`. `--output` may be a field. */
 export function isOutput(word: string): boolean {
   return /^-o(?:$|=|json$|yaml$|name$)/.test(word);
 }
@@ -57,7 +63,7 @@ function formatOf(word: string | undefined): Format {
   throw new CommandError(`-o takes ${FORMATS.join(", ")}, as in -o json`, EXIT.usage);
 }
 
-/** Names of fields have no dash; keys of maps, as in `labels[a-b]`, may. */
+/** Names of fields have no dash. Keys of maps may, as in `labels[a-b]`. */
 function fieldName(option: string): string {
   return option.replace(/\[[^\]]*\]|-/g, (part) => (part === "-" ? "_" : part));
 }

@@ -1,4 +1,7 @@
-/** `portico client`: writes a client of a service from the contract that the gateway serves to this caller. */
+/**
+ * `portico client`: writes a client of a service from the contract that the gateway serves to this
+ * caller.
+ */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Option } from "commander";
@@ -37,8 +40,8 @@ export const client = gatewayCommand({
 });
 
 /**
- * @returns the paths of what it wrote
- * @throws {CommandError} where a file is in the way that is not a generated client
+ * @returns the paths of the written files
+ * @throws {CommandError} when a file exists that is not a generated client
  */
 function writeFiles(folder: string, language: Language, service: string, file: ClientFile): string[] {
   const path = join(folder, file.name);
@@ -55,7 +58,7 @@ function writeFiles(folder: string, language: Language, service: string, file: C
   });
 }
 
-/** Whether a folder belongs to a Go module: then the client is a package of it. */
+/** Whether a folder belongs to a Go module. Then the client is a package of that module. */
 function isInModule(folder: string): boolean {
   const parent = dirname(folder);
   return existsSync(join(folder, "go.mod")) || (parent !== folder && isInModule(parent));

@@ -1,6 +1,7 @@
 /**
- * The contract of a service as client generators need it, read from the OpenAPI document that the gateway serves to the
- * caller. The document may come from anyone: names and comments in it are any text, and generators quote them.
+ * The contract of a service for the client generators, read from the OpenAPI document that the
+ * gateway serves to the caller. Anyone may have written the document: its names and comments are
+ * arbitrary text, so generators must quote them.
  */
 import { CommandError } from "../terminal/exit.js";
 import type { Document, DocumentSchema, Operation, PathItem } from "./document.js";
@@ -10,7 +11,7 @@ export interface ServiceContract {
   /** `helloworld` */
   readonly name: string;
   readonly comment: string;
-  /** The gRPC service whose name paths leave out comes first, if there is one. */
+  /** The gRPC service whose name is omitted in paths comes first, if there is one. */
   readonly groups: readonly GroupContract[];
   readonly messages: readonly MessageContract[];
   readonly enums: readonly EnumContract[];
@@ -18,7 +19,7 @@ export interface ServiceContract {
 
 /** The endpoints of a gRPC service. */
 export interface GroupContract {
-  /** `Rules` of `/auth/Rules/List`; undefined where paths have no such segment. */
+  /** `Rules` of `/auth/Rules/List`, or undefined when paths have no such segment. */
   readonly name: string | undefined;
   readonly comment: string;
   readonly endpoints: readonly EndpointContract[];
@@ -27,14 +28,17 @@ export interface GroupContract {
 export interface EndpointContract {
   /** `Call` */
   readonly name: string;
-  /** Without a version: `/helloworld/Call`. */
+  /** The path without a version: `/helloworld/Call`. */
   readonly path: string;
   readonly comment: string;
   readonly deprecated: boolean;
-  /** Which sides stream. A stream of raw bytes that the client sends is one body, and so no stream here. */
+  /**
+   * Which sides stream. A stream of raw bytes from the client is one body, so it does not count as
+   * a stream here.
+   */
   readonly shape: "unary" | "server" | "client" | "bidi";
   readonly idempotent: boolean;
-  /** `bytes` stands for a body of any content. */
+  /** `bytes` means a body of any content. */
   readonly request: ValueType;
   readonly response: ValueType;
   readonly takesBytes: boolean;
@@ -42,23 +46,26 @@ export interface EndpointContract {
 }
 
 export interface MessageContract {
-  /** With its package: `helloworld.CallRequest`. */
+  /** The name with its package: `helloworld.CallRequest`. */
   readonly name: string;
   readonly comment: string;
   readonly deprecated: boolean;
-  /** As it may be sent; undefined for a message that is only answered. */
+  /** The fields in requests, or undefined for a message that is only in responses. */
   readonly sent: readonly FieldContract[] | undefined;
-  /** As it is answered; undefined for a message that is only sent. */
+  /** The fields in responses, or undefined for a message that is only in requests. */
   readonly received: readonly FieldContract[] | undefined;
 }
 
 export interface FieldContract {
-  /** Its name in JSON. */
+  /** The field's name in JSON. */
   readonly name: string;
   readonly type: FieldType;
-  /** Whether the field can be absent, as messages and `optional` values can: then absent and zero differ. */
+  /** Whether absent and zero differ for the field. They do for messages and `optional` fields. */
   readonly optional: boolean;
-  /** Whether the schema names it as required: in every answer, or needed in every request. */
+  /**
+   * Whether the schema marks the field as required: every response has it, or every request needs
+   * it.
+   */
   readonly required: boolean;
   readonly comment: string;
   readonly deprecated: boolean;
@@ -71,23 +78,26 @@ export interface EnumContract {
   readonly values: readonly string[];
 }
 
-/** Names and paths that a gateway would have: they become names of files, and are called with a token. */
+/**
+ * The names and paths that a gateway can have. Anything else is rejected, because names become file
+ * names, and paths are called with a token.
+ */
 const NAME = /^[a-z0-9][a-z0-9-]*$/;
 const SEGMENTS = /^(?:\/[A-Za-z_][A-Za-z0-9_.]*){0,2}$/;
 
-/** @throws {CommandError} when the text is no document of a Portico service */
+/** @throws {CommandError} when the text is not the document of a Portico service */
 export function readContract(service: string, text: string): ServiceContract {
   if (!NAME.test(service)) throw new CommandError(`There is no service ${JSON.stringify(service)}`);
   const document = JSON.parse(text.toWellFormed()) as Document;
   const groups = new Map<string, EndpointContract[]>();
   const tags = new Map<string, string>();
   for (const [path, item] of Object.entries(document.paths)) {
-    // A path of a google.api.http annotation: clients call endpoints by their names.
+    // A path of a google.api.http annotation is skipped: clients call endpoints by their names.
     if (path.startsWith("/v1/") || item["x-binding"]) continue;
     const isOwn = path.startsWith(`/${service}`) && SEGMENTS.test(path.slice(service.length + 1));
     if (!isOwn) throw new CommandError(`The document of ${service} has a path that is none of Portico's`);
     const segments = path.split("/").length - 1;
-    if (segments === 1) continue; // The short path of an endpoint Call.
+    if (segments === 1) continue; // The short path of an endpoint `Call`.
     const group = segments === 2 ? "" : (path.split("/")[2] ?? "");
     const operation = item.post ?? item.get;
     if (operation === undefined) continue;
@@ -110,12 +120,13 @@ export function readContract(service: string, text: string): ServiceContract {
 function endpointOf(path: string, item: PathItem, operation: Operation, document: Document): EndpointContract {
   const socket = item["x-websocket"];
   const body = operation.requestBody?.content ?? {};
-  const answer = operation.responses?.[200]?.content ?? {};
+  const content = operation.responses?.[200]?.content ?? {};
   const isSocket = item.post === undefined;
   const takesBytes = !isSocket && "*/*" in body;
-  const returnsBytes = !isSocket && "*/*" in answer;
-  const streams = "application/x-ndjson" in answer;
-  const received = answer["application/json"]?.schema ?? answer["application/x-ndjson"]?.["x-item-schema"]?.anyOf?.[0];
+  const returnsBytes = !isSocket && "*/*" in content;
+  const streams = "application/x-ndjson" in content;
+  const received =
+    content["application/json"]?.schema ?? content["application/x-ndjson"]?.["x-item-schema"]?.anyOf?.[0];
   return {
     name: path.slice(path.lastIndexOf("/") + 1),
     path,
@@ -137,15 +148,18 @@ function endpointOf(path: string, item: PathItem, operation: Operation, document
   };
 }
 
-/** An endpoint with a WebSocket only says in words which sides stream. */
+/** Which sides of a WebSocket endpoint stream. Only the text of the description says so. */
 function socketShape({ description = "" }: Operation): "client" | "bidi" {
   return /^Takes and answers streams: /m.test(description) ? "bidi" : "client";
 }
 
-/** Sentences of the gateway about HTTP, which callers of a client need not know. */
+/** The gateway's sentences about HTTP, which callers of a client do not need to know. */
 const ABOUT_HTTP = /^(?:Answers with a stream: |Takes a stream: |Takes and answers streams: |Of parameters of which )/;
 
-/** The summary is the first sentence; the description repeats it only where more sentences follow. */
+/**
+ * Summary and description in one text. The summary is the first sentence. The description repeats
+ * it only if it has more sentences.
+ */
 function commentOf({ summary = "", description = "" }: Operation): string {
   const comment = description.startsWith(summary) ? description : `${summary}.\n\n${description}`;
   return firstParagraphs(comment, ABOUT_HTTP);
@@ -156,7 +170,10 @@ function firstParagraphs(text: string, except: RegExp): string {
   return paragraphs.join("\n\n");
 }
 
-/** Components of messages and enums: names with a package have no hyphen, as those of scalars have. */
+/**
+ * The end of the names of messages and enums. These names have a package and no other hyphen. Names
+ * of scalars have hyphens.
+ */
 const DIRECTION = /(?<=^[^-]+)-(?:input|output)$/;
 
 function typesOf(document: Document): Pick<ServiceContract, "messages" | "enums"> {
@@ -191,7 +208,7 @@ function fieldsOf({ properties = {}, required = [] }: DocumentSchema, document: 
   });
 }
 
-/** Kinds of values that are messages in the contract, and so have presence. */
+/** Kinds of values that are messages in the contract. Fields of these kinds have presence. */
 const IS_MESSAGE: ReadonlySet<ValueType["kind"]> = new Set<ValueType["kind"]>([
   ...(["message", "timestamp", "duration", "mask", "struct", "list", "value", "any"] as const),
 ]);

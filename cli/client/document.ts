@@ -10,7 +10,7 @@ export interface Document {
 export interface PathItem {
   readonly get?: Operation;
   readonly post?: Operation;
-  /** Whether the path is one of a google.api.http annotation. */
+  /** Whether the path comes from a google.api.http annotation. */
   readonly "x-binding"?: boolean;
   readonly "x-websocket"?: { readonly sends: DocumentSchema; readonly receives: DocumentSchema };
 }
@@ -47,7 +47,7 @@ export interface DocumentSchema {
   readonly "x-explicit-presence"?: boolean;
 }
 
-/** The component that a schema refers to: `helloworld.CallRequest-input`; undefined where it refers to none. */
+/** The component that a schema refers to, such as `helloworld.CallRequest-input`, or undefined. */
 export function referredName({ $ref }: DocumentSchema): string | undefined {
   return $ref?.slice($ref.lastIndexOf("/") + 1);
 }

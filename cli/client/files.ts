@@ -1,4 +1,7 @@
-/** The files of a client in each language: the runtime, and after it the messages and endpoints of the service. */
+/**
+ * The files of a client in each language: the runtime, followed by the messages and endpoints of
+ * the service.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ServiceContract } from "./contract.js";
@@ -10,10 +13,10 @@ import { writeTypescript } from "./typescript.js";
 export const LANGUAGES = ["ts", "python", "go"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** Stands in every file that is written here. */
+/** Every generated file contains this text. A file without it is never overwritten. */
 export const MARK = "DO NOT EDIT.";
 
-/** The one file of a client. */
+/** The only file of a client. */
 export interface ClientFile {
   readonly name: string;
   readonly text: string;
@@ -63,19 +66,27 @@ package ${own}`;
   }
 }
 
-/** For Go, which has no WebSocket of its own. */
+/** Go has no WebSocket in its standard library. */
 const WEBSOCKET_MODULE = "github.com/coder/websocket";
 
-/** Whether a service has an endpoint for which a client in Python or Go needs a package of WebSockets. */
+/**
+ * Whether a service has an endpoint for which a client in Python or Go needs a WebSocket package.
+ */
 export function sendsStreams({ groups }: ServiceContract): boolean {
   return groups.some(({ endpoints }) => endpoints.some(({ shape }) => shape === "client" || shape === "bidi"));
 }
 
-/** A runtime in a language: what begins it, the imports of the language's own, those of packages, and the code. */
+/**
+ * The parts of a runtime: its beginning, the imports of the standard library, the imports of
+ * packages, and the code.
+ */
 const PYTHON_PARTS = /^(?<start>.*?\n)(?<own>(?:import [\w.]+\n)+)\n(?<packages>(?:import [\w.]+\n)+)(?<code>.*)$/s;
 const GO_PARTS = /^(?<start>.*?\nimport \(\n)(?<own>(?:\t"[^"]+"\n)+)\n?(?<packages>(?:\t"[^"]+"\n)*)\)\n(?<code>.*)$/s;
 
-/** The runtime, with what sends streams where the service takes some: then their imports stand together. */
+/**
+ * The runtime. For a service that takes streams, the code for sending streams is added, and the
+ * imports of both are merged.
+ */
 function runtimeOf(contract: ServiceContract, base: string, streams: string, language: RegExp): string {
   if (!sendsStreams(contract)) return runtime(base);
   const [first, second] = [base, streams].map((file) => language.exec(runtime(file))?.groups ?? {});
@@ -84,7 +95,7 @@ function runtimeOf(contract: ServiceContract, base: string, streams: string, lan
   return `${first?.start}${lines("own")}\n${lines("packages")}${close}${first?.code}${between}${second?.code}`;
 }
 
-/** What a folder of the package in Go needs to be a module of its own. */
+/** The file that makes the folder of a Go package a module of its own. */
 export function goModule(service: string): ClientFile {
   return { name: "go.mod", text: `module ${packageName(service)}\n\ngo 1.24\n` };
 }

@@ -1,4 +1,7 @@
-/** Writes the messages and endpoints of a service in Go: structs with Go's own types, which the runtime reads by reflection. */
+/**
+ * Writes the messages and endpoints of a service in Go: structs with Go's own types, which the
+ * runtime reads by reflection.
+ */
 import type {
   EndpointContract,
   EnumContract,
@@ -21,7 +24,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The name of the package: letters and digits of the service's name. */
+/** The name of the package: the letters and digits of the service's name. */
 export function packageName(service: string): string {
   const name = service.replace(/[^a-z0-9]/g, "").replace(/^(?=\d|$)/, "p");
   return KEYWORDS.has(name) || name === "main" || name === "init" ? `${name}client` : name;
@@ -34,7 +37,10 @@ export function writeGo(contract: ServiceContract): string {
 interface Group {
   readonly group: GroupContract;
   readonly typeName: string;
-  /** Its name as a member of the service; undefined for the service's own endpoints. */
+  /**
+   * The gRPC service's name as a member of the service, or undefined for the service's own
+   * endpoints.
+   */
   readonly member: string | undefined;
   readonly methods: readonly (readonly [name: string, endpoint: EndpointContract])[];
 }
@@ -159,7 +165,7 @@ func New(options Options) *Client {
   }
 }
 
-/** How an endpoint that takes S and answers A is called in the runtime. */
+/** How the runtime calls an endpoint that takes S and returns A. */
 const SHAPES: Readonly<
   Record<EndpointContract["shape"], (S: string, A: string) => { runtime: string; sends?: true; result: string }>
 > = {
@@ -200,12 +206,12 @@ function words(value: string): string {
   return exported(/[a-z]/.test(value) ? value : value.toLowerCase());
 }
 
-/** A name that other packages see. */
+/** A name that is visible to other packages. */
 function exported(name: string): string {
   return pascal(name).replace(/^(?=[^A-Z])/, "X");
 }
 
-/** JSON's escapes are Go's, too, for characters that are no half of a pair. */
+/** A string literal. JSON's escapes are also Go's, except for halves of surrogate pairs. */
 function quoted(text: string): string {
   return JSON.stringify(text.toWellFormed()).replace(
     /[^\x20-\x7e]/gu,
@@ -213,7 +219,9 @@ function quoted(text: string): string {
   );
 }
 
-/** A comment: every line of the text begins with two slashes and a space, so none is a directive. */
+/**
+ * A comment. Every line of the text begins with two slashes and a space, so no line is a directive.
+ */
 function doc(comment: string, deprecated: boolean, indent = ""): string {
   const lines = [...linesOf(comment), ...(deprecated ? ["", "Deprecated: the contract marks it as deprecated."] : [])];
   const first = lines.findIndex((line) => line !== "");

@@ -1,9 +1,15 @@
-/** Names in generated code: made of any text, valid in the language, and unique in their scope. */
+/**
+ * Names in generated code. They are made from any text, are valid in the language, and unique in
+ * their scope.
+ */
 import type { ServiceContract } from "./contract.js";
 
-/** A text that may stand in a comment: no control characters, none that turn the direction of text. */
+/**
+ * Text that is safe in a comment: without control characters, and without characters that change
+ * the text direction.
+ */
 export function plainText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is they that are removed.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this removes control characters.
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g, "");
 }
 
@@ -33,11 +39,11 @@ export function snake(name: string): string {
   return parted.toLowerCase();
 }
 
-/** Names of one scope. */
+/** The names in one scope. */
 export class Scope {
   readonly #taken: Set<string>;
 
-  /** @param reserved names that mean something else in the scope */
+  /** @param reserved names that have another meaning in the scope */
   constructor(reserved: Iterable<string> = []) {
     this.#taken = new Set(reserved);
   }
@@ -52,8 +58,9 @@ export class Scope {
 }
 
 /**
- * Names of a contract's types by their names with packages: `CallRequest` of `helloworld.CallRequest`, `OuterInner` of
- * `shop.Outer.Inner`; with the package where two types would have the same name.
+ * Names of a contract's types, by the full names with packages: `CallRequest` for
+ * `helloworld.CallRequest`, `OuterInner` for `shop.Outer.Inner`. The name includes the package if
+ * two types would have the same name.
  */
 export function typeNames({ messages, enums }: ServiceContract, scope: Scope): ReadonlyMap<string, string> {
   const all = [...messages, ...enums].map(({ name }) => name);
@@ -66,7 +73,7 @@ export function typeNames({ messages, enums }: ServiceContract, scope: Scope): R
   );
 }
 
-/** Packages are in lower case, and messages are not. */
+/** Packages are in lower case. Messages are not. */
 function withoutPackage(name: string): string {
   const segments = name.split(".");
   const first = segments.findIndex((segment) => /^[^a-z]/.test(segment));

@@ -1,4 +1,7 @@
-/** Writes the messages and endpoints of a service in Python: dataclasses with Python's own types, which the runtime reads. */
+/**
+ * Writes the messages and endpoints of a service in Python: dataclasses with Python's own types,
+ * which the runtime reads.
+ */
 import type {
   EndpointContract,
   EnumContract,
@@ -26,17 +29,20 @@ const KEYWORDS: readonly string[] = [
   ),
   ..."if import in is lambda nonlocal not or pass raise return try while with yield".split(" "),
 ];
-/** A member of a class that has one of these names would be meant by the types that stand in the class. */
+/**
+ * Names of types in type hints. If a class had a member with such a name, a hint in the class would
+ * refer to the member.
+ */
 const TYPES: readonly string[] = "bool bytes contextlib dataclasses datetime dict float int list str typing".split(" ");
 
 export function writePython(contract: ServiceContract): string {
   return new PythonWriter(contract).write();
 }
 
-/** In characters, of the lines that are measured. */
+/** Maximum characters of a line. Applies only to the lines that are measured. */
 const MAX_LINE = 120;
 
-/** The two clients: a call of one waits, a call of the other is awaited. */
+/** The two clients: one blocks during a call, the other is for asyncio. */
 const FORMS = [
   { prefix: "", base: "PorticoClient", define: "def", wait: "", async: "" },
   { prefix: "Async", base: "AsyncPorticoClient", define: "async def", wait: "await ", async: "_async" },
@@ -46,7 +52,10 @@ type Form = (typeof FORMS)[number];
 interface Group {
   readonly group: GroupContract;
   readonly className: string;
-  /** Its name as a member of the service; undefined for the service's own endpoints. */
+  /**
+   * The gRPC service's name as a member of the service, or undefined for the service's own
+   * endpoints.
+   */
   readonly member: string | undefined;
   readonly methods: readonly (readonly [name: string, endpoint: EndpointContract])[];
 }
@@ -88,7 +97,10 @@ class PythonWriter {
     return parts.join("\n\n");
   }
 
-  /** Names that no method may have beside the methods of these groups: keywords, and the types in their declarations. */
+  /**
+   * Names that a method of these groups must not have: keywords, and names of the types in the
+   * methods' declarations.
+   */
   #reserved(groups: readonly GroupContract[]): string[] {
     const methods = groups.flatMap(({ endpoints }) => endpoints);
     const types = methods.flatMap(({ request, response }) => [this.#value(request), this.#value(response)]);
@@ -102,7 +114,8 @@ class PythonWriter {
   }
 
   #message({ name, comment, deprecated, sent, received }: MessageContract): string {
-    // All of them, whatever the other fields are: a new field must not rename another.
+    // All type names are reserved, whatever the other fields are: a new field must not rename
+    // another one.
     const scope = new Scope([...KEYWORDS, ...TYPES]);
     const fields = (sent ?? received ?? []).map((field) => this.#field(scope.add(snake(field.name)), field));
     const body = [doc(comment, deprecated, "    "), ...fields].filter((text) => text !== "").join("\n");
@@ -199,18 +212,18 @@ ${doc(endpoint.comment, endpoint.deprecated, "        ")}${fitted("        call 
   }
 }
 
-/** The names of types in declarations. */
+/** The names of types that occur in declarations. */
 function typesIn(declarations: readonly string[]): string[] {
   const text = declarations.join(" ");
   return TYPES.filter((type) => new RegExp(`\\b${type}\\b`).test(text));
 }
 
-/** A type as an argument: a type checker takes no \`dict[str, typing.Any]\` for a class. */
+/** A type as an argument. A type checker does not accept `dict[str, typing.Any]` as a class. */
 function responseOf(hint: string): string {
   return /^\w+$|^datetime\./.test(hint) ? hint : `typing.cast("type[${hint}]", ${hint})`;
 }
 
-/** Items in parentheses: on one line where they fit, as ruff formats them. */
+/** Items in parentheses: on one line if they fit, as ruff formats them. */
 function fitted(start: string, items: readonly string[], end: string, indent: string): string {
   const one = items.join(", ");
   const forms = [`${start}(${one})${end}`, `${start}(\n${indent}    ${one}\n${indent})${end}`];
@@ -218,7 +231,7 @@ function fitted(start: string, items: readonly string[], end: string, indent: st
   return forms.find(fits) ?? `${start}(\n${items.map((item) => `${indent}    ${item},\n`).join("")}${indent})${end}`;
 }
 
-/** How the method of an endpoint is defined, and which function of the runtime it runs. */
+/** How the method of an endpoint is defined, and which function of the runtime it calls. */
 function shapeOf(
   shape: EndpointContract["shape"],
   { prefix, define, wait, async }: Form,
@@ -275,7 +288,7 @@ function enumNames(values: readonly string[]): string[] {
   return values.map((value) => scope.add(identifier(value)));
 }
 
-/** Without underscores at its ends, where they mean something to an enum. */
+/** Removes underscores at both ends, because they have a special meaning in an enum. */
 function identifier(text: string): string {
   return text
     .replace(/\W+/g, "_")
@@ -283,7 +296,10 @@ function identifier(text: string): string {
     .replace(/^(?=\d|$)/, "VALUE_");
 }
 
-/** JSON's escapes are Python's, too. In the quotes that need fewer of them, as ruff has it. */
+/**
+ * A string literal. JSON's escapes are also Python's. It uses the quotes that need fewer escapes,
+ * like ruff.
+ */
 function quoted(text: string): string {
   const escaped = JSON.stringify(text).replace(
     /[^\x20-\x7e]/g,
@@ -293,7 +309,7 @@ function quoted(text: string): string {
   return `'${escaped.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
-/** A docstring that nothing in its text can end. */
+/** A docstring that no text can end early. */
 function doc(comment: string, deprecated: boolean, indent: string, beforeCode = false): string {
   const lines = [...linesOf(comment), ...(deprecated ? ["Deprecated."] : [])];
   if (lines.length === 0) return "";

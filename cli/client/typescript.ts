@@ -1,4 +1,7 @@
-/** Writes the types and the table of a service's endpoints in TypeScript. Messages are canonical JSON, as they are sent. */
+/**
+ * Writes the types of a service and the table of its endpoints in TypeScript. Messages are plain
+ * objects in canonical JSON.
+ */
 import type {
   EndpointContract,
   EnumContract,
@@ -10,7 +13,10 @@ import type {
 import { camel, linesOf, pascal, Scope, typeNames } from "./names.js";
 import type { FieldType, ValueType } from "./value-type.js";
 
-/** Type names of the runtime (src/client/), and of the language where the runtime or generated code uses them. */
+/**
+ * Type names of the runtime (src/client/), and of the language if the runtime or generated code
+ * uses them.
+ */
 export const RESERVED_TYPES: readonly string[] = [
   ..."AnyMessage Bytes BytesInput CallOptions CallScope Duration EndpointEntry EndpointTable ErrorCircumstances ErrorObject".split(
     " ",
@@ -25,17 +31,17 @@ export const RESERVED_TYPES: readonly string[] = [
     " ",
   ),
   ..."Readonly Record Response ReturnType Uint8Array".split(" "),
-  // To name a type like these would be legal, and misleading.
+  // These names would be legal for a type, but misleading.
   ..."Array Boolean Error Function JSON Map Math Number Object Set String Symbol".split(" "),
 ];
 
-/** Names that a member of an object of methods must not have: objects have them, or promises. */
+/** Names that a method must not have, because objects or promises have members with these names. */
 const RESERVED_MEMBERS: readonly string[] =
   "__proto__ constructor hasOwnProperty isPrototypeOf propertyIsEnumerable prototype then toJSON toLocaleString toString valueOf".split(
     " ",
   );
 
-/** What a generated part exports besides its types. */
+/** What a generated module exports in addition to its types. */
 export interface ServiceModule {
   readonly text: string;
   /** The interface of the service's methods. */
@@ -68,7 +74,7 @@ export function classOf(comment: string, contracts: readonly ServiceContract[]):
   return `/** ${comment} */\nexport class Portico extends PorticoClient {\n${members.join("")}}\n`;
 }
 
-/** All that follows the runtime in the file of a service's client. */
+/** Everything that follows the runtime in the file of a service's client. */
 export function writeTypescript(contract: ServiceContract): string {
   const client = classOf(`A client of Portico with the service ${contract.name}.`, [contract]);
   return `${writeModule(contract).text}\n${client}`;
@@ -77,7 +83,7 @@ export function writeTypescript(contract: ServiceContract): string {
 class TypeWriter {
   readonly #contract: ServiceContract;
   readonly #names: ReadonlyMap<string, string>;
-  /** Of messages that are both sent and answered: the name of the form to send. */
+  /** For each message that is in requests and responses: the name of its type in requests. */
   readonly #inputNames: ReadonlyMap<string, string>;
 
   constructor(contract: ServiceContract, scope: Scope) {
@@ -137,7 +143,8 @@ class TypeWriter {
 
   #field({ name, type, required, comment, deprecated }: FieldContract, toSend: boolean): string {
     const optional = required ? "" : "?";
-    // A field that is not set may be given as undefined, also under exactOptionalPropertyTypes.
+    // A caller may give undefined for a field that is not set, also under
+    // exactOptionalPropertyTypes.
     const absent = required || !toSend ? "" : " | undefined";
     const words = doc(comment, deprecated, "  ");
     return `${words}  readonly ${propertyName(name)}${optional}: ${this.#fieldType(type, toSend)}${absent};\n`;
@@ -186,7 +193,7 @@ const PLAIN: Readonly<
   any: "AnyMessage",
 };
 
-/** The groups of a service and their endpoints, under the names that they have as members. */
+/** The groups of a service and their endpoints, under their names as members. */
 function membersOf({ groups }: ServiceContract) {
   const service = new Scope(RESERVED_MEMBERS);
   return groups.map((group) => {
@@ -227,7 +234,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** A comment that nothing in its text can end. */
+/** A comment that no text can end early. */
 export function doc(comment: string, deprecated: boolean, indent = ""): string {
   const lines = [...linesOf(comment), ...(deprecated ? ["@deprecated"] : [])].map((line) =>
     line.replaceAll("*/", "*\\/"),

@@ -1,4 +1,7 @@
-/** The types of fields, told apart by the schemas that the gateway writes for them (gateway/openapi/). */
+/**
+ * The types of fields. They are recognized by the schemas that the gateway writes for them
+ * (gateway/openapi/).
+ */
 import { type Document, type DocumentSchema, referredName } from "./document.js";
 
 /** The type of one value. */
@@ -6,20 +9,20 @@ export type ValueType =
   | { readonly kind: PlainKind }
   | { readonly kind: "int"; readonly bits: 32 | 64; readonly signed: boolean }
   | { readonly kind: "float"; readonly bits: 32 | 64 }
-  /** `name` has the package: `helloworld.CallRequest`. */
+  /** `name` includes the package: `helloworld.CallRequest`. */
   | { readonly kind: "message" | "enum"; readonly name: string };
 
 type PlainKind = "string" | "bool" | "bytes" | "null" | "none" | WellKnown;
-/** Types of google.protobuf with a JSON form of their own. */
+/** The google.protobuf types with a special JSON form. */
 type WellKnown = "timestamp" | "duration" | "mask" | "struct" | "list" | "value" | "any";
 
 /** The type of a field. */
 export interface FieldType {
   /** Undefined for a single value. */
   readonly many: "list" | "map" | undefined;
-  /** Of a map's keys. */
+  /** The type of a map's keys. */
   readonly key: "string" | "bool" | "int" | "uint";
-  /** Of the value, or of each. */
+  /** The type of the value, or of each value of a list or map. */
   readonly value: ValueType;
 }
 
@@ -47,7 +50,7 @@ export function fieldTypeOf(schema: DocumentSchema, document: Document): FieldTy
   return { many: undefined, key, value: valueTypeOf(given, document) };
 }
 
-/** @param schema undefined, and any unknown one, means a value without a type */
+/** @param schema undefined, or an unknown schema, means a value of any type */
 export function valueTypeOf(schema: DocumentSchema | undefined, document: Document): ValueType {
   if (schema === undefined) return { kind: "none" };
   const given = withoutNull(schema);
@@ -88,7 +91,7 @@ function numberType(format = ""): ValueType {
   return { kind: "int", bits: format.endsWith("64") ? 64 : 32, signed: !format.startsWith("u") };
 }
 
-/** Every field may be `null` in a request, which means that it is not given. */
+/** Every field may be `null` in a request. This means that the field is absent. */
 function withoutNull(schema: DocumentSchema): DocumentSchema {
   const choices = schema.anyOf?.filter(({ type }) => type !== "null") ?? [];
   if (schema.anyOf !== undefined && choices.length === 1) return withoutNull(choices[0] ?? {});

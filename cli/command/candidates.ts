@@ -1,6 +1,7 @@
 /**
- * What may stand at a place of a command line. An argument or option is declared with the source of its candidates, and
- * completion asks that source. A name that Portico does not know is compared with the candidates, too.
+ * Completion of a command line. An argument or option is declared with the source of its
+ * candidates, and completion asks this source. If Portico does not know a name, the name is
+ * compared with the candidates, too.
  */
 import { Argument, Option } from "commander";
 import type { Service } from "../../src/api/types.js";
@@ -8,30 +9,30 @@ import { nearest } from "../../src/contract/nearest.js";
 import type { GatewayClient } from "../http/client.js";
 import { CallFailure } from "../http/failure.js";
 
-/** A word that may stand at a place. */
+/** A word that is possible at a place on the command line. */
 export interface Candidate {
   readonly text: string;
-  /** What it is, for shells that show it. */
+  /** A description, for shells that show it. */
   readonly about?: string;
-  /** Whether the word goes on after it, so that no space follows. */
+  /** Whether more characters follow the word, so that the shell adds no space. */
   readonly open?: boolean;
 }
 
-/** A place on a command line that is being typed. */
+/** The place on a command line where the user is typing. */
 export interface CompletionPoint {
   /**
-   * Gives a client for the gateway.
+   * Returns a client for the gateway.
    * @throws {CommandError} when a setting cannot be used.
    */
   readonly connect: () => GatewayClient;
   readonly env: NodeJS.ProcessEnv;
   /** The arguments before this word. */
   readonly given: readonly string[];
-  /** The word as far as it is typed; of `--option=value`, the value. */
+  /** The part of the word that is typed so far. For `--option=value`, the value. */
   readonly current: string;
 }
 
-/** Gives the candidates for a place. Where it throws, there are none. */
+/** Returns the candidates for a place. If it throws, there are none. */
 export type Source = (place: CompletionPoint) => readonly Candidate[] | Promise<readonly Candidate[]>;
 
 export class CompletedOption extends Option {
@@ -52,12 +53,12 @@ export class CompletedArgument extends Argument {
   }
 }
 
-/** Things that a person names, such as rules. */
+/** Things that a user names, such as rules. */
 export interface NamedItems<T> {
   /** @throws {CommandError} */
   readonly list: (client: GatewayClient) => Promise<readonly T[]>;
   readonly nameOf: (item: T) => string;
-  /** What a shell shows beside the name. */
+  /** The description that a shell shows next to the name. */
   readonly about?: (item: T) => string;
 }
 
@@ -72,7 +73,8 @@ export function namesOf<T>({ list, nameOf, about }: NamedItems<T>): Source {
 
 /**
  * Waits for a call that names an item of a collection.
- * @throws {CommandError} the error of the call; where the item was not found (404), with the nearest name.
+ * @throws {CommandError} the error of the call. If the item was not found (404), the error suggests
+ * the nearest name.
  */
 export async function withSuggestion<T, I>(
   call: Promise<T>,
@@ -84,15 +86,15 @@ export async function withSuggestion<T, I>(
     return await call;
   } catch (error) {
     if (!(error instanceof CallFailure) || error.status !== 404) throw error;
-    // A caller who may not list the names is told what the call answered.
+    // A caller who may not list the names gets the error of the call.
     const items = await collection.list(client).catch(() => []);
     const names = items.map(collection.nameOf);
-    // Where the name is right, another word of the command is not.
+    // If the name exists, another word of the command is wrong.
     throw names.includes(name) ? error : error.with(didYouMean(name, names));
   }
 }
 
-/** `; did you mean default?`, or nothing where no known name is near. */
+/** `; did you mean default?`, or an empty text if no known name is similar. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
   return meant === undefined ? "" : `; did you mean ${meant}?`;
@@ -119,7 +121,7 @@ export const resources: Source = async ({ connect }) => {
   ];
 };
 
-/** `Greets a name.` of a comment that goes on, in one line. */
+/** The first sentence of a comment, such as `Greets a name.`, in one line. */
 export function firstSentence(text: string): string {
   return (/^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text).replace(/\s+/g, " ");
 }

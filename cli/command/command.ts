@@ -1,4 +1,7 @@
-/** A command that calls the gateway: its words, options and examples, and what it does once it is connected. */
+/**
+ * Declares a command that calls the gateway: its words, options and examples, and what it does once
+ * it is connected.
+ */
 import type { Command, Option } from "commander";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
@@ -6,20 +9,22 @@ import { FORMATS, type Format, outputOption } from "../terminal/output.js";
 import { CompletedArgument, type Source } from "./candidates.js";
 import { type CommandConnection, connect, connectionOptions } from "./connection.js";
 
-/** @typeParam A the arguments, and after them the options, as Commander gives them. */
+/** @typeParam A the arguments, followed by the options, as Commander passes them. */
 export interface GatewayCommand<A extends readonly unknown[]> {
   /** Name and arguments, `rule <id>`. */
   readonly usage: string;
-  /** What it does, in a line. */
+  /** What the command does, in one line. */
   readonly summary: string;
-  /** Command lines that stand first in its help. */
+  /** Command lines that are shown first in the command's help. */
   readonly examples: readonly string[];
   readonly options?: readonly Option[];
-  /** What completes the arguments, in their order. */
+  /** The completion of each argument, in order. */
   readonly completion?: readonly Source[];
-  /** What `-o` takes; all by default, none for a command that prints no data. */
+  /** The formats that `-o` accepts. All by default, none for a command that prints no data. */
   readonly formats?: readonly Exclude<Format, undefined>[];
-  /** Whether it reads standard input. Where it does not, data that is redirected to it is refused. */
+  /**
+   * Whether the command reads standard input. If not, data that is redirected to it is rejected.
+   */
   readonly readsInput?: true;
   /** @throws {CommandError} */
   readonly run: (connection: CommandConnection, ...args: A) => Promise<void>;

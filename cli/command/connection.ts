@@ -1,4 +1,7 @@
-/** Where a command finds its gateway and its login: flag, then PORTICO_* variable, then profile, then default. */
+/**
+ * Where a command gets its gateway and its login from: a flag, otherwise a PORTICO_* variable,
+ * otherwise the profile, otherwise a default.
+ */
 import { type Command, Option } from "commander";
 import type { Namespace } from "../../src/api/types.js";
 import { GatewayClient } from "../http/client.js";
@@ -21,14 +24,14 @@ interface Settings {
   readonly output?: Format;
 }
 
-/** What a command that calls the gateway works with. */
+/** What a command needs for calling the gateway. */
 export interface CommandConnection {
   readonly io: Io;
   readonly client: GatewayClient;
   readonly login: StoredLogin;
-  /** What the profile says; undefined before the first login. */
+  /** The content of the profile, or undefined before the first login. */
   readonly stored: ProfileData | undefined;
-  /** The profile and the namespace given by flag or variable. */
+  /** The profile and the namespace, if given by flag or variable. */
   readonly profile: string | undefined;
   readonly namespace: string | undefined;
   readonly output: Format;
@@ -51,7 +54,8 @@ export function connectionOptions(): Option[] {
 }
 
 /**
- * @param readsInput whether the command reads standard input; where it does not, data redirected to it is refused.
+ * @param readsInput whether the command reads standard input. If not, data redirected to it is
+ * rejected.
  * @throws {CommandError} when a setting cannot be used.
  */
 export function connect(io: Io, command: Command, readsInput: boolean): CommandConnection {
@@ -70,7 +74,7 @@ export function connect(io: Io, command: Command, readsInput: boolean): CommandC
 }
 
 /**
- * A client for completion: it neither renews a login nor says anything about one.
+ * A client for completion: it does not renew a login, and prints nothing about it.
  * @throws {CommandError} when a setting cannot be used.
  */
 export function connectQuietly(io: Io, command: Command): GatewayClient {
@@ -88,13 +92,16 @@ function locate({ env }: Io, command: Command) {
   return { given, profile, stored, base: readUrl(given.url || env.PORTICO_URL || stored?.url || DEFAULT_URL) };
 }
 
-/** Logs in where such a command calls. What variables say they say to that command, too. */
+/**
+ * The command that logs in at the same gateway. It reads the same variables, so they are not
+ * repeated.
+ */
 function loginCommandOf({ url, profile }: Settings): string {
   const flags = [url && `--url ${quoted(url)}`, profile && `--profile ${profile}`].filter(Boolean);
   return ["portico login", ...flags].join(" ");
 }
 
-/** Options may also stand before the command, as in `portico --profile work helloworld call`. */
+/** Options may also come before the command, as in `portico --profile work helloworld call`. */
 function settingsOf(command: Command): Settings {
   return { ...(command.parent ? settingsOf(command.parent) : {}), ...command.opts<Settings>() };
 }

@@ -1,10 +1,14 @@
 /**
- * `portico __complete <shell> …`: what may come next on a command line, for the scripts of `portico completion`. It
- * answers within a second, asks no questions, renews no login, and prints nothing where something fails.
+ * `portico __complete <shell> …`: prints the candidates for a place on a command line, for the
+ * scripts of `portico completion`. It ends within a second, asks no questions, renews no login, and
+ * prints nothing if something fails.
  *
- *     __complete bash <line up to the cursor> <COMP_WORDBREAKS>    a candidate a line, escaped, as bash inserts it
- *     __complete zsh  <word> … <current word>                      `open` or `closed`, candidate, description
- *     __complete fish <word> … <current word>                      candidate, description
+ *     __complete bash <line up to the cursor> <COMP_WORDBREAKS>
+ *         prints one candidate in each line, escaped as bash inserts it
+ *     __complete zsh <word> … <current word>
+ *         prints `open` or `closed`, candidate, description
+ *     __complete fish <word> … <current word>
+ *         prints candidate, description
  */
 import type { Argument, Command, Option } from "commander";
 import { type Candidate, CompletedArgument, CompletedOption, type CompletionPoint } from "../command/candidates.js";
@@ -44,14 +48,14 @@ async function candidatesFor(
     const { command, given, option } = findCommand(program, words);
     const place = { connect: () => connectQuietly(io, command), env: io.env, given, current };
     const candidates = await (option === undefined ? nextWords(command, place) : candidatesOf(option, place));
-    // Names come from elsewhere: one with a control character could end a line.
+    // Names come from services and accounts: a name with a control character could end a line.
     return candidates.filter(({ text }) => text.startsWith(current) && visible(text) === text);
   } catch {
     return [];
   }
 }
 
-/** The command that some words name. */
+/** The command that the words name. */
 interface FoundCommand {
   readonly command: Command;
   readonly given: readonly string[];
@@ -59,14 +63,14 @@ interface FoundCommand {
   readonly option: Option | undefined;
 }
 
-/** Follows the words to their command, and sets the options that they set. */
+/** Finds the command that the words name, and sets the options that they contain. */
 function findCommand(program: Command, words: readonly string[]): FoundCommand {
   let command = program;
   let option: Option | undefined;
   const given: string[] = [];
   for (const word of words) {
     if (isServiceCall(command, given)) {
-      given.push(word); // Options after a service are its own.
+      given.push(word); // Options after a service belong to the service.
       continue;
     }
     if (option !== undefined) {
@@ -93,7 +97,7 @@ function isServiceCall(command: Command, given: readonly string[]): boolean {
   return command.parent === null && given.length > 0;
 }
 
-/** `--access=gr` as the option and its value. */
+/** Splits `--access=gr` into the option and its value. */
 function splitOption(word: string): [name: string, value: string | undefined] {
   const at = word.startsWith("--") ? word.indexOf("=") : -1;
   return at < 0 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
@@ -130,7 +134,7 @@ function optionsOf(command: Command): Candidate[] {
   ];
 }
 
-/** Commands below this one, and what its next argument may be. */
+/** Subcommands of this command, and candidates for its next argument. */
 async function nextArguments(command: Command, place: CompletionPoint): Promise<readonly Candidate[]> {
   const below = place.given.length === 0 ? command.commands : [];
   const commands = below.map((sub) => ({ text: sub.name(), about: sub.description() }));
@@ -140,20 +144,23 @@ async function nextArguments(command: Command, place: CompletionPoint): Promise<
   return [...commands, ...candidates];
 }
 
-/** A command line as bash splits it into words. */
+/** A command line, split into words as bash does it. */
 interface BashLine {
   /** The words after the program's name, without their quotes. */
   readonly words: readonly string[];
   readonly current: string;
-  /** Characters of `current` that bash does not replace: for bash a word begins after `=`, `:` and an open quote. */
+  /**
+   * The number of characters of `current` that bash does not replace: for bash a word begins after
+   * `=`, `:` and an open quote.
+   */
   readonly kept: number;
   /** Whether a quote is open at the cursor. */
   readonly quoted: boolean;
 }
 
 /**
- * @param line as far as the cursor.
- * @param breaks COMP_WORDBREAKS, the characters at which a word breaks.
+ * @param line up to the cursor.
+ * @param breaks COMP_WORDBREAKS, the characters at which bash splits words.
  */
 function readBashLine(line: string, breaks: string): BashLine {
   const words: string[] = [];
@@ -187,7 +194,7 @@ function readBashLine(line: string, breaks: string): BashLine {
   return { words: words.slice(1), current: word, kept, quoted: quote !== "" };
 }
 
-/** A candidate as bash inserts it: escaped, and with a space after it unless the word goes on. */
+/** A candidate as bash inserts it: escaped, and followed by a space unless the word continues. */
 function toBash({ text, open }: Candidate, { kept, quoted }: BashLine): string {
   const rest = text.slice(kept);
   if (quoted) return rest;

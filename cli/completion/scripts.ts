@@ -1,6 +1,6 @@
 /**
- * `portico completion`: scripts by which a shell completes. They run `portico __complete` to learn what may come next, so
- * they stay right when the program is updated.
+ * `portico completion`: scripts for completion in a shell. They run `portico __complete` to get the
+ * candidates, so they stay correct when the program is updated.
  */
 import { Argument, type Command } from "commander";
 import { examples, newCommand } from "../terminal/command.js";
@@ -20,7 +20,10 @@ export function completion(io: Io): Command {
   return command.action((shell: keyof typeof SCRIPTS) => void io.stdout.write(SCRIPTS[shell]));
 }
 
-/** Works in bash 3.2, which macOS has. bash adds no space, because `__complete` prints it where one follows. */
+/**
+ * Works in bash 3.2, the version of macOS. bash itself adds no space: `__complete` prints it when
+ * one must follow.
+ */
 function bash(): string {
   return `_portico() {
   local candidate
@@ -33,7 +36,7 @@ complete -o default -o nospace -F _portico portico
 `;
 }
 
-/** Runs compinit where it has not run: without it zsh has no compdef. */
+/** Runs compinit if it has not run yet: without it, zsh has no compdef. */
 function zsh(): string {
   return `#compdef portico
 _portico() {

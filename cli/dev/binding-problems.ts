@@ -1,11 +1,14 @@
-/** What is wrong with the `google.api.http` annotations of a contract, with the places in its .proto files. */
+/**
+ * The problems in the `google.api.http` annotations of a contract, with their places in its .proto
+ * files.
+ */
 import { join } from "node:path";
 import { createFileRegistry, type DescService } from "@bufbuild/protobuf";
 import type { FileDescriptorProto, FileDescriptorSet } from "@bufbuild/protobuf/wkt";
 import { bindingsOf } from "../../src/contract/http-rule.js";
 import type { SourceProblem } from "./problem.js";
 
-/** @param folder of the service, which has a folder `proto` */
+/** @param folder of the service, with a folder `proto` in it */
 export function bindingProblems(descriptors: FileDescriptorSet, folder: string): SourceProblem[] {
   const services = [...createFileRegistry(descriptors).files].flatMap((file) => file.services);
   return services.flatMap((service) => problemsOf(service, folder));
@@ -26,7 +29,7 @@ function problemsOf({ file, proto, methods }: DescService, folder: string): Sour
   );
 }
 
-/** Where an element of a file begins, counted from 1. */
+/** The place where an element of a file begins. Line and column count from 1. */
 function placeOf(
   { sourceCodeInfo }: FileDescriptorProto,
   path: readonly number[],

@@ -1,4 +1,7 @@
-/** `portico build`: what `portico dev` does after each change, once: generated code into `gen/`, bundles into `dist/`. */
+/**
+ * `portico build`: does once what `portico dev` does after each change: writes generated code to
+ * `gen/`, and bundles to `dist/`.
+ */
 import { readdirSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { CommandError } from "../terminal/exit.js";
@@ -11,8 +14,8 @@ import { framed, type SourceProblem } from "./problem.js";
 import { findTools } from "./tools.js";
 
 /**
- * Builds the service of a folder: `main.ts`, and each test beside it.
- * @throws {CommandError} with what is wrong and where.
+ * Builds the service in a folder: `main.ts`, and each test next to it.
+ * @throws {CommandError} with the problems and their places.
  */
 export async function build(folder: string, io: Io): Promise<void> {
   const root = resolve(folder);

@@ -1,23 +1,29 @@
-/** Bundles `main.ts` of a service, with all of its own files, into `dist/main.js`, by esbuild. Packages are not bundled. */
+/**
+ * Bundles `main.ts` of a service with its own files into `dist/main.js`, using esbuild. Packages
+ * are not bundled.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { BuildContext, BuildFailure, Message } from "esbuild";
 import type { SourceProblem } from "./problem.js";
 
-/** What bundling gave. */
+/** The result of bundling. */
 export interface Bundled {
   readonly problems: readonly SourceProblem[];
-  /** Names the code: another one where it is different, places in its sources aside. Empty where there is none. */
+  /**
+   * Identifies the code: it changes when the code changes, but not when only source positions
+   * change. Empty if there is no code.
+   */
   readonly hash: string;
 }
 
-/** The bundler of one service, which keeps what it has read for the next time. */
+/** The bundler of one service. It caches what it has read for the next time. */
 export class Bundler {
   readonly #folder: string;
   readonly #context: Promise<BuildContext<{ metafile: true; write: false }>>;
   #inputs: ReadonlySet<string> = new Set();
 
-  /** @param entries names of files in the folder. */
+  /** @param entries file names in the folder. */
   constructor(esbuild: typeof import("esbuild"), folder: string, entries: readonly string[] = ["main.ts"]) {
     this.#folder = folder;
     this.#context = esbuild.context({
@@ -36,12 +42,12 @@ export class Bundler {
     });
   }
 
-  /** Whether a file is part of the bundle as it was made last. */
+  /** Whether a file is part of the last bundle. */
   includes(file: string): boolean {
     return this.#inputs.has(file);
   }
 
-  /** Writes the bundle, unless something is wrong. */
+  /** Writes the bundle, unless there are problems. */
   async bundle(): Promise<Bundled> {
     const context = await this.#context;
     try {

@@ -1,4 +1,7 @@
-/** `portico dev` and `portico build`. What they run is loaded only when they start, so that other commands start fast. */
+/**
+ * `portico dev` and `portico build`. Their code is loaded only when they start, so that other
+ * commands start fast.
+ */
 import type { Command } from "commander";
 import { type Flags, SETTINGS } from "../../src/config/config.js";
 import { CompletedArgument, CompletedOption } from "../command/candidates.js";
@@ -9,7 +12,7 @@ import type { Io } from "../terminal/io.js";
 /** Completes the names of folders. */
 const folders = completionOf(SETTINGS.data);
 
-/** @param onExit is called with the exit code when `portico dev` has ended. */
+/** @param onExit receives the exit code when `portico dev` has ended. */
 export function dev(io: Io, onExit: (code: number) => void): Command {
   const command = newCommand("dev", "run the services below a folder, and reload what is saved");
   const { http } = SETTINGS;

@@ -1,4 +1,7 @@
-/** Compiles the .proto files of a service by buf, which names the place of each error and keeps the comments. */
+/**
+ * Compiles the .proto files of a service with buf. buf reports the place of each error and keeps
+ * the comments.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -9,22 +12,22 @@ import { bindingProblems } from "./binding-problems.js";
 import { inWorkspace, lacksGoogleApi, SERVICE_MODULE } from "./google-api.js";
 import type { SourceProblem } from "./problem.js";
 
-/** How long buf may take, in milliseconds. */
+/** Maximum time of a run of buf, in milliseconds. */
 const BUF_MS = 30_000;
 
-/** What compiling gave: descriptors with all imports, or what is wrong. */
+/** The result of compiling: descriptors with all imports, or the problems. */
 export type Compiled = { readonly descriptors: FileDescriptorSet } | { readonly problems: readonly SourceProblem[] };
 
 /**
- * @param buf the program.
- * @param folder of the service, which has a folder `proto`.
+ * @param buf the path of the program.
+ * @param folder of the service, with a folder `proto` in it.
  */
 export function compileContract(buf: string, folder: string): Promise<Compiled> {
   if (!lacksGoogleApi(folder)) return compile(buf, folder, "proto", folder);
   return inWorkspace(folder, (workspace) => compile(buf, workspace, SERVICE_MODULE, folder));
 }
 
-/** @param module folder of the .proto files, from `cwd`: the service's folder `proto` */
+/** @param module folder of the .proto files, relative to `cwd`: the service's folder `proto` */
 async function compile(buf: string, cwd: string, module: string, folder: string): Promise<Compiled> {
   const args = ["build", module, "--as-file-descriptor-set", "--error-format=json", "-o", "-"];
   const child = spawn(buf, args, { cwd, stdio: ["ignore", "pipe", "pipe"], timeout: BUF_MS });
@@ -34,22 +37,23 @@ async function compile(buf: string, cwd: string, module: string, folder: string)
   const problems = bindingProblems(descriptors, folder);
   if (problems.length > 0) return { problems };
   for (const { sourceCodeInfo: info } of descriptors.file) {
-    // Where things without a comment stand is of no use, and would make another contract of each empty line.
+    // Locations of elements without a comment are not used. With them, an empty line in the file
+    // would change the contract.
     if (info) info.location = info.location.filter((one) => one.leadingComments || one.trailingComments);
   }
   return { descriptors };
 }
 
 /**
- * The names under which a service may register: the first part of each package that declares a gRPC service, such as
- * `greeter` of `greeter.v1`.
+ * The names under which a service may register: the first part of each package that declares a gRPC
+ * service, such as `greeter` of `greeter.v1`.
  */
 export function serviceNamesOf({ file }: FileDescriptorSet): string[] {
   const packages = file.filter(({ service }) => service.length > 0).map((one) => one.package);
   return [...new Set(packages.map((name) => name.split(".")[0] ?? "").filter((name) => name !== ""))];
 }
 
-/** Whether an endpoint has the name `Call`, which `GET /<service>` calls. */
+/** Whether an endpoint has the name `Call`. `GET /<service>` calls this endpoint. */
 export function hasCall({ file }: FileDescriptorSet): boolean {
   return file.some(({ service }) => service.some(({ method }) => method.some(({ name }) => name === "Call")));
 }

@@ -1,4 +1,7 @@
-/** The door that `portico dev` opens: `portico server` in this process, and the instances that register at it. */
+/**
+ * The gateway that `portico dev` starts: `portico server` in this process, and the instances that
+ * register at it.
+ */
 
 import { formatGrpcTarget } from "../../src/address/address.js";
 import { SYSTEM } from "../../src/call/admission.js";
@@ -13,17 +16,17 @@ import { type OpenServer, openServer } from "../roles/server.js";
 import { processOf } from "../roles/start.js";
 
 export interface DevGateway {
-  /** Where callers reach it. */
+  /** The address for callers. */
   readonly url: string;
-  /** Where services reach it. */
+  /** The address for services. */
   readonly grpc: string;
   readonly instances: RegisteredInstances;
-  /** Makes sure that a service of this name may register. */
+  /** Allows a service of this name to register. Returns its enrolment token. */
   enrol(name: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** @throws {CommandError} when it cannot start, such as for a port that is in use. */
+/** @throws {CommandError} when it cannot start, for example because a port is in use. */
 export async function openDevGateway(config: Config, log: Logger, signal: AbortSignal): Promise<DevGateway> {
   let server: OpenServer | undefined;
   const start = processOf(async (opening) => {
@@ -42,7 +45,7 @@ export async function openDevGateway(config: Config, log: Logger, signal: AbortS
 
 /** The instances that are registered now. */
 export class RegisteredInstances {
-  /** Their ids, by service. */
+  /** IDs of instances, by service. */
   readonly #ids = new Map<string, Set<string>>();
   readonly #closing = new AbortController();
   #changed: () => void = () => {};
@@ -51,15 +54,15 @@ export class RegisteredInstances {
   /** @param channel to the registry. */
   constructor(channel: Channel) {
     this.#change = this.#nextChange();
-    void this.#follow(channel).catch(() => {}); // It ends when the registry closes.
+    void this.#follow(channel).catch(() => {}); // The stream ends when the registry closes.
   }
 
-  /** The ids of a service's instances. */
+  /** The IDs of a service's instances. */
   of(service: string): ReadonlySet<string> {
     return this.#ids.get(service) ?? new Set();
   }
 
-  /** Resolves when an instance has joined or left. */
+  /** Resolves when an instance joins or leaves. */
   get change(): Promise<void> {
     return this.#change;
   }

@@ -1,10 +1,12 @@
 /**
- * A service that `portico dev` runs. After each change of its files it is built, and its new version is started beside the
- * old one, which serves until the new one has registered:
+ * A service that `portico dev` runs. After each change of its files the service is built, and its
+ * new version is started. The old version serves until the new one has registered:
  *
- *     change → contract (buf) → generated code (ts-proto) → bundle (esbuild) → new version registers → old version stops
+ *     change → contract (buf) → generated code (ts-proto) → bundle (esbuild)
+ *            → new version registers → old version stops
  *
- * Where a step fails, its problems are shown, and the old version serves on. Types are checked meanwhile.
+ * If a step fails, its problems are shown, and the old version continues to serve. Types are
+ * checked in parallel.
  */
 import { basename, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -19,8 +21,8 @@ import type { Tools } from "./tools.js";
 import { TypeChecker } from "./type-checker.js";
 
 /**
- * How long further changes are waited for, in milliseconds: editors write a file in several steps. chokidar says nothing of a
- * change that comes less than 50 ms after another one of the same file.
+ * How long to wait for further changes, in milliseconds: editors write a file in several steps.
+ * chokidar does not report a change less than 50 ms after another change of the same file.
  */
 const SETTLE_MS = 60;
 
@@ -29,7 +31,7 @@ export interface DevServiceOptions {
   readonly tools: Tools;
   readonly gateway: DevGateway;
   readonly printer: Printer;
-  /** Of each version. */
+  /** The environment of each version. */
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -38,19 +40,25 @@ export class DevService {
   readonly #name: string;
   readonly #bundler: Bundler;
   readonly #generator: CodeGenerator;
-  /** Runs from when there is generated code: without it, it would find errors that are none. */
+  /**
+   * Created when there is generated code. Without generated code it would report errors that are
+   * not real.
+   */
   #checker: TypeChecker | undefined;
   readonly #running: RunningService;
-  /** Names under which it may register. */
+  /** Names under which the service may register. */
   #names: readonly string[] = [];
-  /** Before its name in the URL that is shown: a service without an endpoint `Call` has only its page there. */
+  /**
+   * Precedes the service's name in the URL that is shown. A service without an endpoint `Call` has
+   * only its page at this URL.
+   */
   #path = "";
-  /** The code of the version that serves, as the bundler names it. */
+  /** The hash of the code of the version that serves (see `Bundled.hash`). */
   #served = "";
   #contractChanged = true;
-  /** As they were shown last. */
+  /** The type problems that were shown last. */
   #typeProblems: readonly SourceProblem[] = [];
-  /** Aborted by the next change, which makes what is being done out of date. */
+  /** Aborted by the next change, because the work in progress is then out of date. */
   #reload = new AbortController();
   #reloading: Promise<void> = Promise.resolve();
   #closed = false;
@@ -77,18 +85,21 @@ export class DevService {
     return file.startsWith(join(this.#options.folder, "/")) || this.#bundler.includes(file);
   }
 
-  /** Builds the service and starts its first version; resolves when it serves, or its problems were shown. */
+  /**
+   * Builds the service and starts its first version. Resolves when the version serves, or when its
+   * problems were shown.
+   */
   start(): Promise<void> {
     return this.#schedule();
   }
 
-  /** Takes up a change of one of its files. */
+  /** Reacts to a change of one of the service's files. */
   onChange(file: string): void {
     if (file.endsWith(".proto")) this.#contractChanged = true;
     void this.#schedule();
   }
 
-  /** Stops its version, and what builds and checks it. */
+  /** Stops the running version, the bundler and the type checker. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#reload.abort();
@@ -115,14 +126,20 @@ export class DevService {
     return this.#reloading;
   }
 
-  /** Starts the processes that the next reload takes, now that they do not slow down this one. */
+  /**
+   * Starts the processes that the next reload needs. Now they no longer slow down the current
+   * reload.
+   */
   #prepare(): void {
     if (this.#closed) return;
     this.#generator.prepare();
     this.#running.prepare();
   }
 
-  /** Builds the service, and replaces its version if the code is another; gives the problems that prevented that. */
+  /**
+   * Builds the service, and replaces the running version if the code has changed. Returns the
+   * problems that prevented this.
+   */
   async #build(signal: AbortSignal, since: number): Promise<readonly SourceProblem[]> {
     if (this.#contractChanged) {
       const problems = await this.#compile();
@@ -143,7 +160,10 @@ export class DevService {
     return [];
   }
 
-  /** Compiles the contract, and writes the code that is generated from it; gives what is wrong with it. */
+  /**
+   * Compiles the contract, and writes the code generated from it. Returns the problems of the
+   * contract.
+   */
   async #compile(): Promise<readonly SourceProblem[]> {
     const { folder, tools, gateway } = this.#options;
     const compiled = await compileContract(tools.buf, folder);
@@ -168,7 +188,7 @@ export class DevService {
   }
 }
 
-/** What a process printed before it ended, without what only concerns Node. */
+/** What a process printed before it ended, without the lines that concern only Node. */
 function printedBy(lines: readonly string[]): SourceProblem[] {
   const own = lines.filter((line) => !/^(?:Node\.js v|\s+at .*\(?node:)/.test(line));
   return [{ message: own.join("\n").trim() }];

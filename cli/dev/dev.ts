@@ -1,4 +1,7 @@
-/** `portico dev`: runs the door and every service below a folder, and reloads what is saved, until it is told to stop. */
+/**
+ * `portico dev`: runs the gateway and every service below a folder, and reloads a service when its
+ * files are saved. Runs until it is stopped.
+ */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
@@ -14,16 +17,19 @@ import { findServices, isIgnored } from "./folders.js";
 import { Printer } from "./printer.js";
 import { findTools } from "./tools.js";
 
-/** How often services are looked for while there is none, or one whose tools are not installed, in milliseconds. */
+/**
+ * How often to look for services, in milliseconds, while there is none, or while the tools of one
+ * are not installed.
+ */
 const LOOK_MS = 1_000;
 
 /** A free port. */
 const ANY_PORT = "127.0.0.1:0";
 
 /**
- * @param folder below which the services are.
+ * @param folder the services are below it.
  * @returns the exit code.
- * @throws {ConfigError|CommandError} when the door cannot be opened.
+ * @throws {ConfigError|CommandError} when the gateway cannot start.
  */
 export async function runDev(folder: string, flags: Flags, io: Io): Promise<number> {
   const root = resolve(folder);
@@ -52,8 +58,9 @@ async function close(watcher: FSWatcher, services: Services, gateway: DevGateway
 }
 
 /**
- * The settings of the door. What it keeps is in `.portico` in the folder, and its configuration file is the folder's own.
- * Its gRPC and admin ports are free ones, so that it can run beside another Portico.
+ * The settings of the gateway. Its data is in `.portico` in the folder, and its configuration file
+ * is the folder's own. Its gRPC and admin ports are free ports, so that it can run next to another
+ * Portico.
  */
 function devConfig(root: string, flags: Flags, io: Io): Config {
   const { env } = io;
@@ -69,13 +76,13 @@ function devConfig(root: string, flags: Flags, io: Io): Config {
   return flags.config || env.PORTICO_CONFIG ? config : { ...config, configFile: file };
 }
 
-/** Keeps a folder out of git. */
+/** Makes git ignore a folder. */
 function hide(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, ".gitignore"), "*\n");
 }
 
-/** What all services share. */
+/** Options that are the same for all services. */
 type Common = Pick<DevServiceOptions, "gateway" | "printer" | "env">;
 
 /** The services below a folder. */
@@ -84,13 +91,13 @@ class Services {
   readonly #common: Common;
   /** By folder. */
   readonly #services = new Map<string, DevService>();
-  /** Folders whose tools were missing when they were looked for. */
+  /** Folders whose tools were missing at the last look. */
   readonly #unusable = new Set<string>();
   readonly #looking: NodeJS.Timeout;
 
   constructor(root: string, config: Config, { gateway, printer, env }: Common) {
     this.#root = root;
-    // Each takes a free port, and joins by the enrolment token in the data folder.
+    // Each service uses a free port, and joins with the enrolment token in the data folder.
     const own = {
       PORTICO_AUTHORITY: gateway.grpc,
       PORTICO_DATA: config.data,
@@ -101,7 +108,7 @@ class Services {
     this.#looking = setInterval(() => void (this.#isLacking() && this.#find()), LOOK_MS);
   }
 
-  /** Resolves when each serves, or its problems were shown. */
+  /** Resolves when each service serves, or its problems were shown. */
   async start(): Promise<void> {
     await this.#find();
     const { printer } = this.#common;
@@ -123,7 +130,7 @@ class Services {
     return this.#services.size === 0 || this.#unusable.size > 0;
   }
 
-  /** Starts the services that are not known yet. */
+  /** Starts the services that were not found before. */
   async #find(): Promise<void> {
     const { printer } = this.#common;
     const found = findServices(this.#root).filter((folder) => !this.#services.has(folder));

@@ -2,17 +2,20 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 
-/** What is never a service's own: packages, what is built, and hidden folders such as `.git`. */
+/**
+ * Folders that never contain a service's own source: packages, build results, and hidden folders
+ * such as `.git`.
+ */
 const OTHERS = /^(?:node_modules|dist|gen|\..+)$/;
-/** How many folders deep services are looked for. */
+/** Maximum depth of the folders in which services are searched. */
 const MAX_DEPTH = 4;
 
-/** Whether nothing in a folder or file of this path is to be looked at. */
+/** Whether a file or folder with this path is ignored, with everything in it. */
 export function isIgnored(path: string): boolean {
   return OTHERS.test(basename(path));
 }
 
-/** The folders, this one or below it, that have a `main.ts` and a folder `proto`. */
+/** All folders with a `main.ts` and a folder `proto`: this one and those below it. */
 export function findServices(root: string, depth = 0): string[] {
   if (existsSync(join(root, "main.ts")) && existsSync(join(root, "proto"))) return [root];
   if (depth === MAX_DEPTH) return [];

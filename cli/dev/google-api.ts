@@ -1,6 +1,7 @@
 /**
- * The files of google/api/ that Portico brings along: annotations.proto, http.proto and httpbody.proto. A service may import
- * them without having them in its own folder `proto`, and without a network.
+ * The files of google/api/ that are part of Portico: annotations.proto, http.proto and
+ * httpbody.proto. A service may import them without having them in its own folder `proto`, and
+ * without a network.
  */
 import {
   existsSync,
@@ -20,10 +21,12 @@ import { packageFolder } from "../terminal/package-folder.js";
 export const SERVICE_MODULE = "service";
 
 const IMPORT = /^\s*import\s+(?:public\s+|weak\s+)?"(google\/api\/(?:annotations|http|httpbody)\.proto)"/gm;
-/** Of a project that has this file buf knows where imports are. */
+/** In a project with one of these files, buf itself knows where to find imports. */
 const OWN_CONFIG = ["buf.yaml", "buf.work.yaml", "proto/buf.yaml"] as const;
 
-/** Whether the .proto files of a service import files of google/api/ that it does not have. */
+/**
+ * Whether the .proto files of a service import files of google/api/ that the service does not have.
+ */
 export function lacksGoogleApi(folder: string): boolean {
   if (OWN_CONFIG.some((name) => existsSync(join(folder, name)))) return false;
   const proto = join(folder, "proto");
@@ -35,7 +38,10 @@ export function lacksGoogleApi(folder: string): boolean {
   );
 }
 
-/** Makes a workspace of buf in which the service's folder `proto` stands beside those files, runs `use` in it, and removes it. */
+/**
+ * Creates a buf workspace with the service's folder `proto` and Portico's files of google/api/,
+ * runs `use` in it, and removes it.
+ */
 export async function inWorkspace<T>(folder: string, use: (workspace: string) => Promise<T>): Promise<T> {
   const workspace = mkdtempSync(join(tmpdir(), "portico-proto-"));
   try {

@@ -1,4 +1,4 @@
-/** What `portico dev` prints: a line for each reload, and each problem with its place. */
+/** What `portico dev` prints: one line for each reload, and each problem with its place. */
 
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
@@ -10,7 +10,9 @@ import { aligned } from "../terminal/output.js";
 import { type Paint, paintFor, visible } from "../terminal/text.js";
 import { framed, type SourceProblem } from "./problem.js";
 
-/** Problems of one kind that are shown; of the others, only how many there are. */
+/**
+ * Maximum number of problems of one kind that are shown. For the rest, only their number is shown.
+ */
 const MAX_SHOWN = 5;
 
 export class Printer {
@@ -18,14 +20,14 @@ export class Printer {
   readonly #root: string;
   readonly #paint: Paint;
 
-  /** @param root the folder from which files are named. */
+  /** @param root paths are shown relative to this folder. */
   constructor(io: Io, root: string) {
     this.#io = io;
     this.#root = root;
     this.#paint = paintFor(io.stdout, io.env);
   }
 
-  /** Where the door is. */
+  /** The address of the gateway. */
   banner(url: string, data: string): void {
     const rows: [string, string][] = [
       ["HTTP", url],
@@ -50,13 +52,13 @@ export class Printer {
     this.#print([text]);
   }
 
-  /** A service that can be called in a new version. */
+  /** A new version of a service is ready for calls. */
   serving(name: string, what: "started" | "reloaded", ms: number, url: string): void {
     const where = what === "started" ? `   ${url}` : "";
     this.#print([`${this.#paint("green", "✓")} ${name} ${what} in ${Math.round(ms)} ms${where}`]);
   }
 
-  /** Why a service was not reloaded, or what is wrong with it. */
+  /** Why a service was not reloaded, or what its problems are. */
   failure(headline: string, problems: readonly SourceProblem[]): void {
     const shown = problems.slice(0, MAX_SHOWN).flatMap((problem) => framed(problem, this.#root, this.#paint));
     const more = problems.length > MAX_SHOWN ? [`and ${problems.length - MAX_SHOWN} more`] : [];
@@ -64,13 +66,16 @@ export class Printer {
     this.#print([`${this.#paint("red", "✗")} ${headline}`, ...(lines.at(-1) === "" ? lines.slice(0, -1) : lines), ""]);
   }
 
-  /** A line that a service has printed. Its log is JSON, which is shown in words. */
+  /** A line that a service has printed. Its log is in JSON, and is shown as text. */
   output(name: string, line: string): void {
     const text = line.startsWith("{") ? logged(line) : line;
     if (text !== undefined) this.#print([`${this.#paint("dim", `${name} │`)} ${visible(text)}`]);
   }
 
-  /** A line of the door's own log, but for what is so at each reload: two versions side by side. */
+  /**
+   * A line of the gateway's own log. The warning about instances with different contracts is
+   * omitted: at each reload two versions run at the same time.
+   */
   log(line: string): void {
     if (line.includes('"msg":"instances differ in their contract')) return;
     this.#io.stdout.write(inWords(line, this.#io.stdout, this.#io.env));
@@ -88,12 +93,12 @@ export class Printer {
   }
 }
 
-/** What everybody may skip of a line that a handler has logged. */
+/** Members of a log line that are not shown for a line that a handler has logged. */
 const COMMON = new Set(["level", "time", "msg", "err", "requestId", "endpoint"]);
 
 /**
- * A line of a service's log in words. Lines of handlers and warnings are shown; those about each call and the start are
- * not, because they would hide them.
+ * A line of a service's log as text. Warnings, and lines of handlers, are shown. Lines about each
+ * call and about the start are not shown, because there are too many of them.
  */
 function logged(line: string): string | undefined {
   let entry: Record<string, unknown>;

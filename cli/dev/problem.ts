@@ -1,17 +1,20 @@
-/** Something wrong at a place in a file of a service, and how it is shown: the place, what is wrong, and the lines there. */
+/**
+ * A problem at a place in a file of a service, and how it is shown: the place, the problem, and the
+ * lines around it.
+ */
 import { readFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { type Paint, visible } from "../terminal/text.js";
 
-/** What is wrong, and where. */
+/** A problem and its place. */
 export interface SourceProblem {
-  /** An absolute path; undefined where no file is to blame. */
+  /** An absolute path, or undefined when the problem has no file. */
   readonly file?: string | undefined;
-  /** From 1. */
+  /** Counts from 1. */
   readonly line?: number | undefined;
-  /** From 1. */
+  /** Counts from 1. */
   readonly column?: number | undefined;
-  /** How many characters it takes up. */
+  /** The number of characters that are marked. */
   readonly length?: number | undefined;
   readonly message: string;
 }
@@ -37,7 +40,7 @@ export function framed(problem: SourceProblem, root: string, paint: Paint): stri
   return [`${paint("bold", visible(place))}: ${first}`, ...more.map((text) => `  ${text}`), ...excerpt];
 }
 
-/** The line with the one before and the one after it; nothing where the file cannot be read. */
+/** The line with the lines before and after it, or nothing if the file cannot be read. */
 function excerptOf({ file = "", column, length = 1 }: SourceProblem, line: number, paint: Paint): string[] {
   let lines: string[];
   try {

@@ -1,22 +1,34 @@
-/** The version of a service that serves, and how the next one takes its place: the old one stops when the new one has registered. */
+/**
+ * The running version of a service, and its replacement: the old version stops when the new one has
+ * registered.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import type { DevGateway } from "./dev-gateway.js";
 import { Version, type VersionOptions } from "./version.js";
 
-/** How long a new version may take to register, in milliseconds. */
+/** Maximum time in which a new version must register, in milliseconds. */
 const START_MS = 15_000;
-/** How long an old version may take to leave the registry, in milliseconds. Its calls may go on for longer. */
+/**
+ * Maximum time that an old version has to leave the registry, in milliseconds. Its calls may take
+ * longer.
+ */
 const LEAVE_MS = 2_000;
 
 export interface RunningOptions extends Omit<VersionOptions, "onLine"> {
   readonly instances: DevGateway["instances"];
-  /** Told of each line that a version prints. What it prints before it serves comes when it does. */
+  /**
+   * Called with each line that a version prints. Lines that are printed before the version serves
+   * are passed once it serves.
+   */
   readonly onLine: (line: string) => void;
-  /** Told when the version that serves has ended by itself. */
+  /** Called when the running version has ended by itself. */
   readonly onEnded: (how: string, printed: readonly string[]) => void;
 }
 
-/** What became of a new version: it serves under a name, or it ended or never registered, or was given up for a newer one. */
+/**
+ * The result of starting a new version: it serves under a name, or it ended or never registered, or
+ * it was abandoned for a newer version.
+ */
 export type RunOutcome =
   | { readonly service: string }
   | { readonly failure: string; readonly printed: readonly string[] }
@@ -31,9 +43,9 @@ interface Registered {
 /** A version whose process was started. */
 interface Started {
   readonly version: Version;
-  /** What it has printed last. */
+  /** The last lines that it has printed. */
   readonly printed: readonly string[];
-  /** Passes on what it has printed, and each line from then on. */
+  /** Passes on the lines printed so far, and then each further line. */
   show(): void;
 }
 
@@ -53,9 +65,9 @@ export class RunningService {
   }
 
   /**
-   * Starts a version of what was built.
-   * @param names under which it may register.
-   * @param signal gives it up when aborted.
+   * Starts a version from the last build.
+   * @param names names under which it may register.
+   * @param signal abandons the version when aborted.
    */
   async replace(names: readonly string[], signal: AbortSignal): Promise<RunOutcome> {
     const { instances } = this.#options;
@@ -87,7 +99,7 @@ export class RunningService {
     return { service: instance.service };
   }
 
-  /** Starts the process of the next version, unless it waits already. */
+  /** Starts the process of the next version, unless it has been started already. */
   prepare(): void {
     if (this.#next === undefined || this.#next.version.how !== undefined) this.#next = this.#start();
   }
@@ -118,7 +130,10 @@ export class RunningService {
     return { version, printed, show };
   }
 
-  /** Resolves with the instance that `find` finds; undefined where the version ends first, or too much time passes. */
+  /**
+   * Resolves with the instance that `find` returns, or with undefined if the version ends first or
+   * too much time passes.
+   */
   async #first(
     find: () => Registered | undefined,
     version: Version,
@@ -142,7 +157,7 @@ export class RunningService {
     }
   }
 
-  /** Stops a version; resolves when it takes no new calls. */
+  /** Stops a version. Resolves when it takes no new calls. */
   async #retire({ version, instance }: { version: Version; instance: Registered }): Promise<void> {
     const { instances } = this.#options;
     const stopped = this.#stop(version);
@@ -163,5 +178,5 @@ export class RunningService {
   }
 }
 
-/** Lines that are kept of a version, for when it ends. */
+/** The number of printed lines that are stored for each version. They are shown if it ends. */
 const MAX_PRINTED = 100;

@@ -1,6 +1,7 @@
 /**
- * The tools that build a service: buf, ts-proto, esbuild and TypeScript. They are devDependencies of the service's own
- * project, which so has them in the versions that it names, and a server on which nothing is built carries none of them.
+ * The tools that build a service: buf, ts-proto, esbuild and TypeScript. They are devDependencies
+ * of the service's own project. So the project chooses their versions, and a server on which
+ * nothing is built does not have them.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -10,18 +11,18 @@ import { CommandError } from "../terminal/exit.js";
 
 /** Where the tools of a project are. */
 export interface Tools {
-  /** The program buf. */
+  /** The path of the program buf. */
   readonly buf: string;
-  /** The module of ts-proto that protoc and buf run as a plugin. */
+  /** The path of the ts-proto module that protoc and buf run as a plugin. */
   readonly tsProto: string;
   readonly esbuild: typeof import("esbuild");
-  /** The module of TypeScript's compiler. */
+  /** The path of the TypeScript compiler's module. */
   readonly tsc: string;
 }
 
 /**
- * Finds the tools from the folder of a service.
- * @throws {CommandError} naming what is not installed.
+ * Finds the tools, starting from the folder of a service.
+ * @throws {CommandError} with the names of the packages that are not installed.
  */
 export function findTools(folder: string): Tools {
   const packages = ["@bufbuild/buf", "ts-proto", "esbuild", "typescript", "portico"] as const;
@@ -40,8 +41,8 @@ export function findTools(folder: string): Tools {
 }
 
 /**
- * Where a package is installed for the modules of a folder. Node's own resolution would remember for good that a package
- * was not there.
+ * The folder of a package for modules in `from`. Node's own resolution is not used, because it
+ * would cache for the whole run that a package is missing.
  */
 function packageFolder(name: string, from: string): string | undefined {
   const folder = join(from, "node_modules", name);
@@ -49,7 +50,7 @@ function packageFolder(name: string, from: string): string | undefined {
   return from === dirname(from) ? undefined : packageFolder(name, dirname(from));
 }
 
-/** The program of this machine, without the script that looks for it. */
+/** buf's program for this platform, without the script that searches it. */
 function bufProgram(buf: string): string {
   const system = `@bufbuild/buf-${platform}-${platform === "linux" && arch === "arm64" ? "aarch64" : arch}`;
   const folder = packageFolder(system, buf);

@@ -1,28 +1,37 @@
-/** Checks the types of a service by TypeScript's compiler in another process, again after each change of its files. */
+/**
+ * Checks the types of a service with TypeScript's compiler in another process. It checks again
+ * after each change of the service's files.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { setPriority } from "node:os";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import type { SourceProblem } from "./problem.js";
 
-/** Lower than that of what serves calls: types may be known later. */
+/** A lower priority than processes that serve calls: the result of a type check can wait. */
 const NICENESS = 10;
 
-/** A check as the compiler prints it: `main.ts(3,7): error TS2322: Type …`, then indented lines. */
+/**
+ * A problem as the compiler prints it: `main.ts(3,7): error TS2322: Type …`, followed by indented
+ * lines.
+ */
 const PROBLEM = /^(.+?)\((\d+),(\d+)\): error (TS\d+: .*)$/;
 const GLOBAL_PROBLEM = /^error (TS\d+: .*)$/;
 const DONE = /Found \d+ errors?\. Watching for file changes\.$/;
 
-/** Ends the compiler when the process that started it is gone, however that ended: one that waits for changes does not notice. */
+/**
+ * Ends the compiler when its parent process has ended for any reason. A compiler that waits for
+ * changes does not notice that itself.
+ */
 const END_WITH_PARENT = "--import=data:text/javascript,process.once('disconnect',()=>process.exit())";
 
 export class TypeChecker {
   readonly #child: ChildProcess;
 
   /**
-   * @param tsc the module of the compiler.
+   * @param tsc the path of the compiler's module.
    * @param folder of the service, with its tsconfig.json.
-   * @param onChecked told of all problems after each check.
+   * @param onChecked called with all problems after each check.
    */
   constructor(tsc: string, folder: string, onChecked: (problems: readonly SourceProblem[]) => void) {
     const args = [END_WITH_PARENT, tsc, "--watch", "--noEmit", "--pretty", "false", "--preserveWatchOutput"];
@@ -56,7 +65,7 @@ function problemIn(line: string, folder: string): SourceProblem[] {
   return text === undefined ? [] : [{ message: text }];
 }
 
-/** Types that are written out in a message are cut off: those of a contract are long. */
+/** Shortens types that are written out in an error: types of a contract are long. */
 function shortened(message: string): string {
   return message.replace(/'([^']{60})[^']+'/g, "'$1…'");
 }

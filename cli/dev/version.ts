@@ -1,16 +1,16 @@
 /**
- * One version of a service, which runs in a process of its own. The process is started before there is a version: it loads
- * the kit, which takes longer than the rest of a start, and waits.
+ * One version of a service, in a process of its own. The process is started before the version is
+ * built. It loads the kit, which takes longer than the rest of a start, and then waits.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** How long a version may take to finish its calls, in milliseconds; then it is killed. */
+/** Maximum time that a version has to finish its calls, in milliseconds. Then it is killed. */
 const STOP_MS = 12_000;
 
 /**
- * What the process runs: the bundle, once it is told to. It ends when the process that started it is gone, however that
- * ended.
+ * The program of the process: it runs the bundle when it receives a message. It ends when its
+ * parent process has ended for any reason.
  */
 const PROGRAM = `
   process.once("disconnect", () => process.exit());
@@ -22,17 +22,17 @@ const PROGRAM = `
 `;
 
 export interface VersionOptions {
-  /** Of the service: it has `dist/main.js`. */
+  /** The folder of the service, with `dist/main.js` in it. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Told of each line that it prints. */
+  /** Called with each line that the version prints. */
   readonly onLine: (line: string) => void;
 }
 
 export class Version {
   readonly #child: ChildProcess;
   #how: string | undefined;
-  /** Resolves when the process has ended, with how, such as `ended with exit code 1`. */
+  /** Resolves when the process has ended, with a text such as `ended with exit code 1`. */
   readonly ended: Promise<string>;
 
   constructor({ folder, env, onLine }: VersionOptions) {
@@ -51,17 +51,19 @@ export class Version {
     for (const stream of [child.stdout!, child.stderr!]) createInterface({ input: stream }).on("line", onLine);
   }
 
-  /** Runs what was built, `dist/main.js` of the folder. */
+  /** Runs the build result, `dist/main.js` in the folder. */
   run(): void {
-    this.#child.send("run", () => {}); // A process that has ended says so by `ended`.
+    this.#child.send("run", () => {}); // If the process has ended, `ended` reports it.
   }
 
-  /** How the process has ended; undefined while it runs. */
+  /** How the process has ended, or undefined while it runs. */
   get how(): string | undefined {
     return this.#how;
   }
 
-  /** Has it leave the registry and finish its calls; resolves when it has ended. */
+  /**
+   * Makes the version leave the registry and finish its calls. Resolves when the process has ended.
+   */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
     const late = setTimeout(() => this.kill(), STOP_MS);

@@ -1,4 +1,4 @@
-/** Calls through the gateway, by the same HTTP API that anyone can use, as the caller that the session stands for. */
+/** Calls the gateway with the HTTP API that any client can use, as the session's caller. */
 import type { Endpoints } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { RawBytes } from "../terminal/output.js";
@@ -9,17 +9,17 @@ import type { Session } from "./session.js";
 export interface ClientOptions {
   readonly base: URL;
   readonly session: Session;
-  /** The namespace to call; undefined means the session's own. */
+  /** The namespace to call in. Undefined means the session's own. */
   readonly namespace: string | undefined;
-  /** Logs in where the client calls, for messages. */
+  /** The command that logs in at the gateway of this client, for error texts. */
   readonly loginCommand: string;
   readonly signal: AbortSignal;
 }
 
-/** A little more than the longest call that a gateway allows by default. */
+/** A little longer than the longest call that a gateway allows by default. */
 const CALL_TIMEOUT_MS = 100_000;
 
-/** Members of a request. JSON leaves out those that are undefined. */
+/** The members of a request. JSON omits members that are undefined. */
 type Members<T> = { readonly [K in keyof T]: T[K] | undefined };
 
 export class GatewayClient {
@@ -34,20 +34,20 @@ export class GatewayClient {
     return this.#options.base.origin;
   }
 
-  /** Logs in where the client calls, for messages. */
+  /** The command that logs in at the gateway of this client, for error texts. */
   get loginCommand(): string {
     return this.#options.loginCommand;
   }
 
-  /** Whether what is sent can be read on the way: plain HTTP to another host. */
+  /** Whether others can read what is sent: plain HTTP to another host. */
   get exposed(): boolean {
     const { protocol, hostname } = this.#options.base;
     return protocol === "http:" && !LOOPBACK.includes(hostname);
   }
 
   /**
-   * The token that calls carry.
-   * @throws {CommandError} with exit 4 when not logged in.
+   * The token of the calls.
+   * @throws {CommandError} with exit code 4 when not logged in.
    */
   async token(): Promise<string> {
     const token = await this.#options.session.token();
@@ -56,8 +56,8 @@ export class GatewayClient {
   }
 
   /**
-   * Calls an endpoint of Portico itself. Those of the authority, `auth/…`, need a login; the registry lists to a caller
-   * without a token what everyone may call.
+   * Calls an endpoint of Portico itself. Endpoints of the authority, `auth/…`, need a login.
+   * Without a token, the registry lists what every caller may call.
    * @throws {CommandError}
    */
   async ask<E extends keyof Endpoints>(
@@ -79,8 +79,9 @@ export class GatewayClient {
   }
 
   /**
-   * Calls an endpoint with JSON, or what else it takes, and gives its answer as JSON text: each of them where it streams;
-   * or its raw bytes. With a token, the token must be valid; without one the rules alone decide.
+   * Calls an endpoint with JSON, or with raw bytes if it takes them. Yields its response as JSON
+   * text, or each response of a stream, or raw bytes. A token, if there is one, must be valid.
+   * Without a token, the rules decide.
    * @throws {CommandError}
    */
   post(service: string, endpoint: string, body?: string | Uint8Array): AsyncIterable<string | RawBytes> {
@@ -88,7 +89,8 @@ export class GatewayClient {
   }
 
   /**
-   * The same with fields as query parameters, so that the gateway gives each the type that its message says.
+   * Like `post`, with fields as query parameters. The gateway converts each to the type of its
+   * field.
    * @throws {CommandError}
    */
   get(service: string, endpoint: string | undefined, fields: URLSearchParams): AsyncIterable<string | RawBytes> {
@@ -96,7 +98,8 @@ export class GatewayClient {
   }
 
   /**
-   * Sends an endpoint that takes a stream one message after the other, and gives each answer as it comes.
+   * Sends messages in order to an endpoint that takes a stream, and yields each response as it
+   * arrives.
    * @throws {CommandError}
    */
   async *converse(service: string, endpoint: string, messages: AsyncIterable<string>): AsyncGenerator<string> {
@@ -109,7 +112,7 @@ export class GatewayClient {
 
   /**
    * Sends a message of the Model Context Protocol.
-   * @returns the response, or where it is a stream of events, their lines
+   * @returns the response, or the lines of a stream of events
    * @throws {CommandError}
    */
   async sendMcp(
@@ -123,8 +126,8 @@ export class GatewayClient {
   }
 
   /**
-   * `/v1`, where a token must be valid. Not where a namespace was asked for: the token may be one of another namespace,
-   * and so not valid there.
+   * `/v1`, where a token must be valid. Not if a namespace was given: the token may belong to
+   * another namespace, and would not be valid in this one.
    */
   #versioned(token: string | undefined): string {
     return token !== undefined && this.#options.namespace === undefined ? "/v1" : "";
@@ -160,7 +163,7 @@ export class GatewayClient {
     return { response, hint: isUnauthorized(response) ? this.#hint(token) : undefined };
   }
 
-  /** Once: a command may call several endpoints. */
+  /** Checks the token only once: a command may call several endpoints. */
   #check(): Promise<void> {
     this.#checked ??= this.#options.session.check();
     return this.#checked;
@@ -180,7 +183,7 @@ export class GatewayClient {
   }
 }
 
-/** Makes the request for a token, which may be renewed between two tries. */
+/** Creates the request for a token. The token may be renewed between two attempts. */
 type RequestFor = (token: string | undefined) => Pick<HttpRequest, "method" | "path" | "body" | "headers" | "signal">;
 
 type Sender<T> = (base: URL, request: HttpRequest) => Promise<T>;

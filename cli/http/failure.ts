@@ -1,14 +1,14 @@
 /**
- * Calls that failed: the gateway's answer, for people and as JSON for programs; or an address that cannot be reached, or
- * where something else than Portico answers.
+ * Failed calls: the gateway's error, as text for people and as JSON for programs. Also addresses
+ * that cannot be reached, or where another server than Portico responds.
  */
 import { type ErrorObject, readError, readStreamError } from "../../src/api/errors.js";
 import { CommandError, type Exit } from "../terminal/exit.js";
 
-/** HTTP status of an endpoint that takes a stream of messages, and so is not called by plain HTTP. */
+/** The HTTP status when an endpoint that takes a stream of messages is called by plain HTTP. */
 export const TAKES_STREAM = 426;
 
-/** What may help where a call failed. */
+/** A hint for the user after a failed call. */
 export interface Hint {
   readonly text: string;
   readonly exit: Exit;
@@ -18,18 +18,24 @@ interface FailedResponse {
   /** HTTP status. */
   readonly status: number;
   readonly body: string;
-  /** `X-Request-Id` of the response, by which the operator finds the call in the log. */
+  /** `X-Request-Id` of the response. With it an operator finds the call in the log. */
   readonly requestId: string | undefined;
 }
 
-/** An error object, or what stands in for it where something else than Portico answered. */
+/** An error object, or the members that replace it if another server than Portico responded. */
 type ErrorMembers = Partial<ErrorObject> & Pick<ErrorObject, "Code" | "Detail">;
 
-/** The gateway's answer to a call that failed. The message is its `Detail`, and the `Details` where there are any. */
+/**
+ * The gateway's error response to a call. The message is its `Detail`, and the `Details` if there
+ * are any.
+ */
 export class CallFailure extends CommandError {
   /** HTTP status. */
   readonly status: number;
-  /** The service that the call was directed to; `gateway` when none was found, undefined when it was not Portico. */
+  /**
+   * The service that was called. `gateway` if none was found, undefined if the response was not
+   * from Portico.
+   */
   readonly service: string | undefined;
   readonly #object: ErrorMembers;
   readonly #requestId: string | undefined;
@@ -49,7 +55,7 @@ export class CallFailure extends CommandError {
     this.#hint = hint;
   }
 
-  /** The same failure with words after its detail. */
+  /** The same failure with a text added to its detail. */
   with(more: string): CallFailure {
     const body = JSON.stringify({ ...this.#object, Detail: this.#object.Detail + more });
     return new CallFailure({ status: this.status, body, requestId: this.#requestId }, this.#hint);
@@ -70,12 +76,15 @@ export class CallFailure extends CommandError {
   }
 }
 
-/** The failure in the last line of a stream (docs/streams.md); undefined for a message. */
+/** The failure in the last line of a stream (docs/streams.md), or undefined for a message. */
 export function failureOfLine(line: string, requestId: string | undefined): CallFailure | undefined {
   return failureOf(readStreamError(line), requestId);
 }
 
-/** The same for the last frame of a WebSocket, which is the error object itself. */
+/**
+ * The failure in the last frame of a WebSocket, which is the error object itself, or undefined for
+ * a message.
+ */
 export function failureOfFrame(frame: string, requestId: string | undefined): CallFailure | undefined {
   return failureOf(frame.startsWith('{"Id":') ? readError(frame) : undefined, requestId);
 }
@@ -85,10 +94,10 @@ function failureOf(error: ErrorObject | undefined, requestId: string | undefined
   return new CallFailure({ status: error.Code, body: JSON.stringify(error), requestId });
 }
 
-/** Names of this computer. */
+/** Host names of this computer. */
 export const LOOPBACK: readonly string[] = ["127.0.0.1", "[::1]", "localhost"];
 
-/** How long the handshake may take, in milliseconds. */
+/** Maximum time of the handshake, in milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 /** The error of a connection, with the bytes that could not be parsed as HTTP/1.1. */
@@ -97,8 +106,9 @@ interface ConnectionError extends NodeJS.ErrnoException {
 }
 
 /**
- * Converts the error of a connection to one for the person who gave the address. Where the other end closed a plain
- * connection without an answer, a TLS handshake is tried.
+ * Converts the error of a connection to an error for the user. If the other end closed a plain
+ * connection without a response, a TLS handshake is tried, to find out whether the server expects
+ * TLS.
  */
 export async function toCommandError(base: URL, error: ConnectionError): Promise<CommandError> {
   const { code = "" } = error;
@@ -117,7 +127,7 @@ export async function toCommandError(base: URL, error: ConnectionError): Promise
   return new CommandError(`The call to ${base.origin} broke off: ${error.message}`);
 }
 
-/** OpenSSL's names for an answer that was no TLS record. */
+/** OpenSSL's error codes for a response that was not a TLS record. */
 const NOT_TLS: ReadonlySet<string> = new Set([
   "EPROTO",
   "ERR_SSL_WRONG_VERSION_NUMBER",
@@ -144,7 +154,10 @@ function notTrusted(base: URL, { code, message }: ConnectionError): CommandError
   return new CommandError(`The certificate of ${base.host} is not trusted: ${message}.${advice}`);
 }
 
-/** OpenSSL's name for the alert of a server that no certificate was shown (RFC 8446, section 6.2). */
+/**
+ * OpenSSL's code for the alert of a server that requires a client certificate (RFC 8446, section
+ * 6.2).
+ */
 const CERTIFICATE_REQUIRED = "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED";
 
 function wantsCertificate(base: URL): CommandError {
@@ -153,7 +166,10 @@ function wantsCertificate(base: URL): CommandError {
   );
 }
 
-/** The first frame of an HTTP/2 server, SETTINGS on stream 0, such as Portico's gRPC port sends. */
+/**
+ * The first frame of an HTTP/2 server: SETTINGS on stream 0. Portico's gRPC port sends it, for
+ * example.
+ */
 const HTTP2_SETTINGS = /^00....04..00000000/;
 
 function notHttp(base: URL, { rawPacket }: ConnectionError): CommandError {
@@ -164,13 +180,13 @@ function notHttp(base: URL, { rawPacket }: ConnectionError): CommandError {
 
 const TLS_ALERT = 0x15;
 
-/** Some servers answer plain HTTP with a TLS alert, most just close. */
+/** Some servers respond to plain HTTP with a TLS alert, but most just close the connection. */
 async function speaksTls({ hostname, port }: URL, { code, rawPacket }: ConnectionError): Promise<boolean> {
   if (rawPacket?.[0] === TLS_ALERT) return true;
   if (code !== "ECONNRESET") return false;
   const { connect } = await import("node:tls");
   return new Promise((resolve) => {
-    // The certificate is not checked, because nothing is sent but the handshake.
+    // The certificate is not checked, because nothing but the handshake is sent.
     const host = hostname.replace(/^\[|\]$/g, "");
     const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false });
     const end = (result: boolean) => {

@@ -1,11 +1,12 @@
 /**
- * Profiles: the gateway that a person uses, and the tokens of their login there, under `$XDG_CONFIG_HOME/portico`.
+ * Profiles: a user's gateway, and the tokens of the login at it, under `$XDG_CONFIG_HOME/portico`.
  *
  *     profiles/default.json      address, namespace, account, access token
  *     profiles/default.refresh   refresh token
  *
- * A refresh token is valid once, and using it twice revokes the login. So it has a file of its own, and a process that
- * uses it renames that file first: a rename succeeds for one process only. The file is its own lock.
+ * A refresh token is valid once, and using it twice revokes the login. So it is in a file of its
+ * own, and a process renames this file before it uses the token. Only one process can rename the
+ * file, so the file is its own lock.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -28,12 +29,12 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 export interface Login {
   /** The access token, `pta_…`. */
   readonly token: string;
-  /** When it expires, RFC 3339. */
+  /** Expiry of the access token, RFC 3339. */
   readonly expires: string;
 }
 
 export interface ProfileData {
-  /** Base address of the gateway. The tokens are never sent to another one. */
+  /** Base address of the gateway. The tokens are never sent to another address. */
   readonly url: string;
   readonly namespace: string;
   readonly account: string;
@@ -44,16 +45,19 @@ export interface ProfileData {
 /** A refresh token that no other process can use until it is released. */
 export interface TakenToken {
   readonly token: string;
-  /** Keeps the next token in place of this one. */
+  /** Stores the next token instead of this one. */
   replace(next: string): void;
-  /** Lets other processes take it again. */
+  /** Allows other processes to take the token again. */
   release(): void;
   delete(): void;
 }
 
-/** A process that took the token this long ago has died: its call of `Refresh` would have timed out. */
+/**
+ * After this time, the process that took the token must have died: its call of `Refresh` would have
+ * timed out.
+ */
 const ABANDONED_MS = 15_000;
-/** How long a command waits for another one that has taken the token. */
+/** Maximum time that a command waits for another process that has taken the token. */
 const TAKE_TIMEOUT_MS = 20_000;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
@@ -73,7 +77,7 @@ export class Profile {
   readonly #file: string;
   readonly #refreshFile: string;
 
-  /** @throws {CommandError} when the name cannot be one. */
+  /** @throws {CommandError} when the name is not valid. */
   constructor(name: string, env: NodeJS.ProcessEnv) {
     if (!NAME.test(name)) {
       throw new CommandError(`The profile "${name}" must be 1 to 64 letters, digits, . _ or -`, EXIT.usage);
@@ -85,8 +89,8 @@ export class Profile {
   }
 
   /**
-   * What the profile's file says; undefined where there is none.
-   * @throws {CommandError} when the file is no profile.
+   * The content of the profile's file, or undefined when there is no file.
+   * @throws {CommandError} when the file is not a profile.
    */
   read(): ProfileData | undefined {
     const text = ifExists(() => readFileSync(this.#file, "utf8"));
@@ -107,8 +111,8 @@ export class Profile {
   }
 
   /**
-   * Takes the refresh token, after any process that has it now; undefined when there is none.
-   * @throws {CommandError} when another process keeps it for too long.
+   * Takes the refresh token. Waits if another process has it. Returns undefined if there is none.
+   * @throws {CommandError} when another process has it for too long.
    */
   async take(): Promise<TakenToken | undefined> {
     for (const end = performance.now() + TAKE_TIMEOUT_MS; performance.now() < end; await wait(25)) {
@@ -130,7 +134,10 @@ export class Profile {
     };
   }
 
-  /** The refresh token's file, under its own name or under that of a process that took it. */
+  /**
+   * The refresh token's file, under its own name or under the name that a process gave it by taking
+   * it.
+   */
   #refreshFiles(): string[] {
     const suffix = /^(?:\.[0-9a-f]{16})?$/;
     const own = (file: string) =>
@@ -139,14 +146,14 @@ export class Profile {
   }
 
   /**
-   * Writes a file so that readers see the old text or the new one, never a part.
-   * @throws {CommandError} where it cannot be written; then nothing has changed.
+   * Writes a file atomically: readers see the old text or the new one, never a part.
+   * @throws {CommandError} when it cannot be written. Then nothing has changed.
    */
   #replace(file: string, text: string): void {
     const temporary = `${file}.${randomBytes(4).toString("hex")}.tmp`;
     try {
       makeFolder(this.#folder);
-      chmodSync(join(this.#folder, ".."), 0o700); // it may have existed before, readable by others
+      chmodSync(join(this.#folder, ".."), 0o700); // The folder may have existed, readable by others.
       writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
       renameSync(temporary, file);
     } catch (error) {
@@ -164,7 +171,7 @@ function isAbandoned(file: string): boolean {
 function moved(from: string, to: string): boolean {
   const done = ifExists(() => {
     const now = new Date();
-    utimesSync(from, now, now); // first: under its new name the file is never seen with an old time
+    utimesSync(from, now, now); // Before the rename, so that the file never has an old time under its new name.
     renameSync(from, to);
     return true;
   });

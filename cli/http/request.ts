@@ -1,6 +1,7 @@
 /**
- * One HTTP request to the gateway. Plain node:http, because loading undici would take longer than most commands run,
- * and `fetch` refuses some ports. Redirects are not followed, so that the token goes to no other address.
+ * One HTTP request to the gateway. It uses plain node:http: loading undici would take longer than
+ * most commands run, and `fetch` rejects some ports. Redirects are not followed, so the token is
+ * sent to no other address.
  */
 
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
@@ -14,15 +15,15 @@ import { CallFailure, type Hint, toCommandError } from "./failure.js";
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
-  /** Path and query, below the base address. */
+  /** Path and query, relative to the base address. */
   readonly path: string;
   readonly token?: string | undefined;
   readonly namespace?: string | undefined;
-  /** JSON, or what else the endpoint takes. */
+  /** JSON, or raw bytes if the endpoint takes them. */
   readonly body?: string | Uint8Array | undefined;
   /** Further headers, by name in lower case. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** How long the request and its response may take; of a stream, the time until it begins. */
+  /** Maximum time of the request and its response. For a stream, the time until it begins. */
   readonly timeoutMs: number;
   /** Ends the request early. */
   readonly signal?: AbortSignal | undefined;
@@ -39,22 +40,23 @@ export interface HttpResponse {
 /** The response of an endpoint that streams. */
 export interface StreamResponse {
   readonly requestId: string | undefined;
-  /** Lines that are not empty, as they come. */
+  /** Lines that are not empty, as they arrive. */
   readonly lines: AsyncIterable<string>;
 }
 
-/** In bytes: more than any message that the gateway passes on. */
+/** Bytes. More than any message that the gateway forwards. */
 const MAX_RESPONSE = 64 * 1024 * 1024;
 
-/** @throws {CommandError} when no answer came. */
+/** @throws {CommandError} when there was no response. */
 export async function send(base: URL, request: HttpRequest): Promise<HttpResponse> {
   return receive(base, request, readResponse);
 }
 
 /**
- * The same for an endpoint that may stream: then the response is its lines, as they come, for as long as they do; or that
- * may answer with raw bytes.
- * @throws {CommandError} when no answer came, or (of the lines and bytes) when it broke off.
+ * Like `send`, for an endpoint that may respond with a stream or with raw bytes. The lines of a
+ * stream, or the bytes, are yielded as they arrive, without a time limit.
+ * @throws {CommandError} when there was no response. Reading lines or bytes throws it when the
+ * response breaks off.
  */
 export function sendStreaming(base: URL, request: HttpRequest): Promise<HttpResponse | StreamResponse | RawBytes> {
   return receive<HttpResponse | StreamResponse | RawBytes>(base, request, (response) => {
@@ -65,7 +67,10 @@ export function sendStreaming(base: URL, request: HttpRequest): Promise<HttpResp
   });
 }
 
-/** By the header that the gateway gives to bytes that a service sent (docs/streams.md). */
+/**
+ * Whether a response is raw bytes of a service: the gateway marks them with a header
+ * (docs/streams.md).
+ */
 function isRaw({ statusCode, headers }: IncomingMessage): boolean {
   return statusCode === 200 && headers["content-security-policy"] === "sandbox";
 }
@@ -115,7 +120,7 @@ async function* chunksOf(base: URL, request: HttpRequest, response: IncomingMess
   }
 }
 
-/** Lines that are not empty: the gateway sends empty ones as heartbeats. */
+/** Lines that are not empty. The gateway sends empty lines as heartbeats. */
 async function* messagesOf(base: URL, request: HttpRequest, response: IncomingMessage): AsyncGenerator<string> {
   try {
     for await (const line of linesOf(response)) if (line.length > 0) yield line.toString();
@@ -156,7 +161,7 @@ export function headersOf({
   };
 }
 
-/** The body of a response, of 64 MiB at most. */
+/** The body of a response, at most 64 MiB. */
 export async function readText(response: IncomingMessage): Promise<string> {
   const tooLarge = () => new Error(`the answer is larger than ${MAX_RESPONSE / 1024 / 1024} MiB`);
   return (await readAll(response, MAX_RESPONSE, tooLarge)).toString();
@@ -164,18 +169,18 @@ export async function readText(response: IncomingMessage): Promise<string> {
 
 /**
  * The JSON of a response.
- * @throws {CallFailure} when the call failed, or it was not Portico that answered.
+ * @throws {CallFailure} when the call failed, or when the response was not from Portico.
  */
 export function jsonOf(response: HttpResponse, hint?: Hint): string {
   if (response.status === 200 && response.contentType.startsWith("application/json")) return response.body;
   throw new CallFailure(response, hint);
 }
 
-/** In bytes: more than a gateway takes or answers with by default. */
+/** Bytes. More than a gateway takes or returns by default. */
 const MAX_LINE = 64 * 1024 * 1024;
 
 /**
- * Lines, without their line feeds, as they come.
+ * Lines without their line feeds, as they arrive.
  * @throws {CommandError} when one is longer than 64 MiB.
  */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Buffer> {

@@ -1,6 +1,6 @@
 /**
- * The token that a command's calls carry: the one given by PORTICO_TOKEN, else that of the login kept in the profile.
- * An access token lives for an hour; a login renews it by itself for 30 days.
+ * The token of a command's calls: the one in PORTICO_TOKEN, otherwise the one of the login in the
+ * profile. An access token is valid for an hour. A login renews it by itself for 30 days.
  */
 import type { Tokens } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -8,25 +8,29 @@ import type { Login, Profile, ProfileData } from "./profile.js";
 import { type HttpRequest, type HttpResponse, jsonOf, send } from "./request.js";
 
 export interface Session {
-  /** The token to call with, valid for a minute more by this machine's clock; undefined when not logged in. */
+  /**
+   * The token for the next call. It is valid for at least one more minute by this computer's clock.
+   * Undefined when not logged in.
+   */
   token(): Promise<string | undefined>;
 
   /**
-   * Checks the token before a call on which one that is not valid counts as none.
-   * @throws {CommandError} with exit 4 when it is not valid.
+   * Checks the token before a call in which an invalid token would be ignored.
+   * @throws {CommandError} with exit code 4 when it is not valid.
    */
   check(): Promise<void>;
 
   /**
-   * A token in place of one that was answered 401; undefined when that one is valid, and so the rules refused the call.
-   * @throws {CommandError} with exit 4 when there is no other one.
+   * A token to replace one that was refused with 401. Undefined when that token is valid: then the
+   * rules refused the call.
+   * @throws {CommandError} with exit code 4 when there is no other token.
    */
   renew(refused: string): Promise<string | undefined>;
 }
 
-/** Less than the 15 s after which another process takes the refresh token as abandoned. */
+/** Less than 15 s, because then another process treats the refresh token as abandoned. */
 const TIMEOUT_MS = 10_000;
-/** A token that expires sooner is renewed before it is used. */
+/** A token that expires in less than this time is renewed before it is used. */
 const MARGIN_MS = 60_000;
 
 /** The token in PORTICO_TOKEN. */
@@ -53,7 +57,7 @@ export class GivenToken implements Session {
   }
 }
 
-/** A token that is neither checked nor renewed, or none: for completion. */
+/** A fixed token that is neither checked nor renewed, or no token: for completion. */
 export class FixedToken implements Session {
   readonly #token: string | undefined;
 
@@ -72,13 +76,13 @@ export class FixedToken implements Session {
   }
 }
 
-/** The login kept in a profile. */
+/** The login that is stored in a profile. */
 export class StoredLogin implements Session {
   readonly #base: URL;
   readonly #profile: Profile;
   readonly #loginCommand: string;
 
-  /** @param loginCommand logs in anew, for messages */
+  /** @param loginCommand the command that logs in again, for error texts */
   constructor(base: URL, profile: Profile, loginCommand: string) {
     this.#base = base;
     this.#profile = profile;
@@ -91,7 +95,10 @@ export class StoredLogin implements Session {
     return isFresh(login) ? login.token : this.#refresh(login.token);
   }
 
-  /** Not needed: `token` renews it. Where it was revoked meanwhile, rules that grant to everyone still hold. */
+  /**
+   * Not needed, because `token` renews the token. If the login was revoked, rules that grant to all
+   * callers still apply.
+   */
   async check(): Promise<void> {}
 
   async renew(refused: string): Promise<string | undefined> {
@@ -111,13 +118,16 @@ export class StoredLogin implements Session {
     return data;
   }
 
-  /** Revokes the login's tokens and forgets them, also when they cannot be revoked. False when there was no login. */
+  /**
+   * Revokes the login's tokens, and deletes them even if they cannot be revoked. Returns false when
+   * there was no login.
+   */
   async logout(): Promise<boolean> {
     const data = this.#profile.read();
     if (data === undefined || this.#login(data) === undefined) return false;
     try {
       const response = await post(this.#base, "/v1/auth/Logout", { token: await this.token() });
-      if (response.status !== 401) jsonOf(response); // 401: it was no longer valid
+      if (response.status !== 401) jsonOf(response); // 401: it was not valid any more
     } finally {
       (await this.#profile.take())?.delete();
       this.#profile.write(loggedOut(data));
@@ -125,7 +135,9 @@ export class StoredLogin implements Session {
     return true;
   }
 
-  /** Exchanges the refresh token for new tokens, unless another process has done so meanwhile. */
+  /**
+   * Exchanges the refresh token for new tokens, unless another process has done so in the meantime.
+   */
   async #refresh(stale: string): Promise<string> {
     const taken = await this.#profile.take();
     if (taken === undefined) throw this.#ended();
@@ -134,7 +146,8 @@ export class StoredLogin implements Session {
       const login = this.#login(data);
       if (data === undefined || login === undefined) throw this.#ended();
       if (login.token !== stale) return login.token;
-      // No Ctrl-C here: the answer holds the only copy of the next refresh token.
+      // Ctrl-C must not end this request: its response contains the only copy of the next refresh
+      // token.
       const response = await post(this.#base, "/auth/Auth/Refresh", {
         body: JSON.stringify({ refreshToken: taken.token }),
       });
@@ -161,13 +174,13 @@ export class StoredLogin implements Session {
     return data;
   }
 
-  /** The profile's login, if it is one at this address: a token is never shown to another Portico. */
+  /** The profile's login, if it is for this address. A token is never sent to another Portico. */
   #login(data: ProfileData | undefined): Login | undefined {
     return data?.url === this.#base.href ? data.login : undefined;
   }
 }
 
-/** Whether a token is valid for a minute more by this machine's clock. */
+/** Whether a token is valid for at least one more minute by this computer's clock. */
 export function isFresh({ expires }: Login): boolean {
   return Date.parse(expires) - Date.now() > MARGIN_MS;
 }

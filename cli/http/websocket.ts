@@ -1,6 +1,6 @@
 /**
- * Calls an endpoint that takes a stream of messages, over a WebSocket (docs/streams.md): each message is a frame, and an
- * empty frame ends them.
+ * Calls an endpoint that takes a stream of messages, over a WebSocket (docs/streams.md): each
+ * message is a frame, and an empty frame ends the messages.
  */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
@@ -14,7 +14,7 @@ const OK = 1000;
 const TOO_LARGE = 1009;
 
 /**
- * Sends messages, and gives each answer as it comes.
+ * Sends messages, and yields each response as it arrives.
  * @throws {CommandError}
  */
 export async function* converse(
@@ -33,7 +33,8 @@ export async function* converse(
       stop();
     });
     const responses = createWebSocketStream(socket, { encoding: "utf8", readableObjectMode: true });
-    // A message may look like an error. It is one only if the gateway then closes with an error code.
+    // A message may look like an error. It is one only if the gateway then closes with an error
+    // code.
     let held: string | undefined;
     for await (const frame of responses as AsyncIterable<string>) {
       if (held !== undefined) yield held;
@@ -76,7 +77,7 @@ async function refusal(response: IncomingMessage): Promise<CallFailure> {
   return new CallFailure({ status: response.statusCode ?? 0, body: await readText(response), requestId });
 }
 
-/** Sends one after the other, each when the one before has been written. */
+/** Sends messages in order. Each is sent after the one before has been written. */
 async function sendAll(socket: WebSocket, messages: AsyncIterable<string>): Promise<void> {
   for await (const message of messages) {
     if (socket.readyState !== WebSocket.OPEN) return;

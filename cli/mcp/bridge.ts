@@ -1,14 +1,15 @@
 /**
- * Carries messages of the Model Context Protocol between lines and HTTP. It adds the headers that repeat what the body says
- * (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http), and cancels a request by
- * closing its HTTP request, since over HTTP that is how a request is cancelled.
+ * Transfers messages of the Model Context Protocol between lines and HTTP. It adds the headers that
+ * repeat parts of the body
+ * (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http). It
+ * cancels a request by closing its HTTP request, which is how MCP cancels requests over HTTP.
  */
 
 import type { HttpResponse, StreamResponse } from "../http/request.js";
 import { CommandError } from "../terminal/exit.js";
 
 export interface BridgeOptions {
-  /** @throws {CommandError} (rejects) when no answer came */
+  /** @throws {CommandError} (rejects) when there was no response */
   readonly send: (
     body: string,
     headers: Readonly<Record<string, string>>,
@@ -23,7 +24,9 @@ export interface BridgeOptions {
 type Id = string | number;
 type Message = { readonly id?: Id; readonly method?: string; readonly params?: Readonly<Record<string, unknown>> };
 
-/** Requests that wait for their answers; the next line is read when there is room. */
+/**
+ * Maximum number of requests that wait for a response. The next line is read when there are fewer.
+ */
 const MAX_WAITING = 100;
 const LISTEN = "subscriptions/listen";
 const INTERNAL_ERROR = -32603;
@@ -32,14 +35,14 @@ const PARSE_ERROR = -32700;
 export class Bridge {
   readonly #options: BridgeOptions;
   readonly #waiting = new Map<Promise<void>, { readonly message: Message; readonly abort: AbortController }>();
-  /** As the answer to `initialize` named it. */
+  /** The protocol version in the response to `initialize`. */
   #negotiated: string | undefined;
 
   constructor(options: BridgeOptions) {
     this.#options = options;
   }
 
-  /** Sends a message on. Resolves when the next one may come; the answer is written later. */
+  /** Forwards a message. Resolves when the next message may come. The response is written later. */
   async receive(line: string): Promise<void> {
     let message: Message;
     try {
@@ -51,12 +54,12 @@ export class Bridge {
     const abort = new AbortController();
     const done: Promise<void> = this.#exchange(line, message, abort.signal).finally(() => this.#waiting.delete(done));
     this.#waiting.set(done, { message, abort });
-    // Later requests are sent with the revision that this one agrees on.
+    // Later requests are sent with the protocol version that this request negotiates.
     if (message.method === "initialize") await done;
     while (this.#waiting.size >= MAX_WAITING) await Promise.race(this.#waiting.keys());
   }
 
-  /** No more messages come. Resolves when all requests have been answered; subscriptions are ended. */
+  /** Ends the input. Resolves when all requests have a response. Subscriptions are ended. */
   async end(): Promise<void> {
     for (const { message, abort } of this.#waiting.values()) if (message.method === LISTEN) abort.abort();
     await Promise.all(this.#waiting.keys());
@@ -100,7 +103,7 @@ export class Bridge {
   }
 }
 
-/** A header's value; in base64, marked so, where it could not be sent as it is. */
+/** A header's value. If it cannot be sent unchanged, it is sent in base64 with a marker. */
 function headerValue(text: string): string {
   const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text);
   return plain ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`;
@@ -112,14 +115,17 @@ async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const line of lines) if (line.startsWith(DATA)) yield line.slice(DATA.length);
 }
 
-/** The answer to a request; of another server than the gateway, such as a proxy, an error made of what it says. */
+/**
+ * The response to a request. If it comes from another server, such as a proxy, an error made from
+ * its text.
+ */
 async function* bodyOf({ status, body }: HttpResponse, id: Id | undefined): AsyncGenerator<string> {
   if (id === undefined || body === "") return;
   let response: { readonly jsonrpc?: unknown; readonly Detail?: unknown } = {};
   try {
     response = JSON.parse(body);
   } catch {
-    // Told below.
+    // Handled below.
   }
   if (response?.jsonrpc === "2.0") yield body.includes("\n") ? JSON.stringify(response) : body;
   else

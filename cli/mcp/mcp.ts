@@ -1,7 +1,8 @@
 /**
- * `portico mcp`: the Model Context Protocol on standard input and output, for agents that start a program instead of connecting
- * to an address. Each line is a message, sent on to the gateway's `/mcp` with the login's token. `portico mcp config` prints how
- * to tell an agent of it.
+ * `portico mcp`: the Model Context Protocol on standard input and output, for agents that start a
+ * program instead of connecting to an address. Each line is a message. It is forwarded to the
+ * gateway's `/mcp` with the login's token. `portico mcp config` prints the configuration for an
+ * agent.
  */
 import { gatewayCommand } from "../command/command.js";
 import { linesOf } from "../http/request.js";

@@ -2,7 +2,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { packageFolder } from "../terminal/package-folder.js";
 
-/** What builds and checks a service: in the versions with which Portico itself is built. */
+/** The packages that build and check a service, in the versions that Portico itself uses. */
 const TOOLS = ["@bufbuild/buf", "@types/node", "esbuild", "ts-proto", "typescript"] as const;
 
 const COMPILER_OPTIONS = {
@@ -16,7 +16,7 @@ const COMPILER_OPTIONS = {
 
 /**
  * @param name lower-case letters and digits, starting with a letter.
- * @returns text by path.
+ * @returns texts by path.
  */
 export function filesOf(name: string): ReadonlyMap<string, string> {
   const grpcService = name[0]?.toUpperCase() + name.slice(1);
@@ -116,7 +116,7 @@ function manifest(name: string): object {
       test: `portico build && node --test dist/${name}.test.js`,
       check: "portico build && tsc",
     },
-    // The package is not published, so a service depends on the one that made it.
+    // The package is not published, so a service depends on the installation that created it.
     dependencies: { portico: `file:${packageFolder()}` },
     devDependencies: Object.fromEntries(TOOLS.map((tool) => [tool, devDependencies[tool]])),
     allowScripts: { "@bufbuild/buf": true, esbuild: true },

@@ -1,4 +1,4 @@
-/** `portico new`: makes a folder with a minimal service in TypeScript. */
+/** `portico new`: creates a folder with a minimal service in TypeScript. */
 import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -9,7 +9,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { filesOf } from "./files.js";
 
-/** The name is a package in a .proto file, too. */
+/** The name is also a package in a .proto file. */
 const NAME = /^[a-z][a-z0-9]{0,62}$/;
 /** Names of Portico's own services and paths. */
 const TAKEN: ReadonlySet<string> = new Set([...RESERVED_NAMES, ...SELF_GOVERNED, ...Object.keys(BUILT_IN_SERVICES)]);
@@ -37,8 +37,8 @@ function checkName(name: string): void {
 }
 
 /**
- * Makes the folder with all its files, or nothing.
- * @throws {CommandError} when it exists.
+ * Creates the folder with all its files, or nothing.
+ * @throws {CommandError} when the folder exists.
  */
 function create(folder: string, files: ReadonlyMap<string, string>): void {
   if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) {

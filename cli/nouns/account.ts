@@ -1,4 +1,4 @@
-/** An account: who logs in, and the scopes that it holds. */
+/** An account: a person or program that logs in, and its scopes. */
 import { Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { Account } from "../../src/api/types.js";
@@ -27,7 +27,7 @@ const accounts: NamedItems<Account> = {
 
 export const accountNames: Source = namesOf(accounts);
 
-/** `<public>`, `*`, and those that accounts hold. */
+/** `<public>`, `*`, and the scopes that accounts have. */
 export const scopes: Source = async ({ connect }) => {
   const listed = await accounts.list(connect()).catch(() => []);
   const held = [...new Set(listed.flatMap(({ scopes }) => scopes))];
@@ -53,7 +53,7 @@ const setScopes = gatewayCommand({
   },
 });
 
-/** For an account whose owner has lost the password. */
+/** For an account whose owner has forgotten the password. */
 const setPassword = gatewayCommand({
   usage: "password <account>",
   summary: "set an account's password, and log it out everywhere",

@@ -1,4 +1,7 @@
-/** `portico auth <verb> <noun>`: rules, accounts, keys and the like. A new noun is a file and a line in NOUNS. */
+/**
+ * `portico auth <verb> <noun>`: rules, accounts, keys and others. To add a noun, add a file and an
+ * entry in NOUNS.
+ */
 import type { Command } from "commander";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
@@ -10,7 +13,7 @@ import { namespace } from "./namespace.js";
 import type { Noun, Verb } from "./noun.js";
 import { explain, rule } from "./rule.js";
 
-/** In the order in which help lists them. */
+/** In the order in which the help lists them. */
 const NOUNS: readonly Noun[] = [rule, account, key, namespace, enrolment, audit];
 
 const VERBS: Readonly<Record<Verb, { readonly summary: string; readonly example: string }>> = {

@@ -1,4 +1,4 @@
-/** An enrolment: the token by which a gateway or a service joins the authority. */
+/** An enrolment: the token with which a gateway or a service joins the authority. */
 import { Option } from "commander";
 import type { Enrolment } from "../../src/api/types.js";
 import { GATEWAY } from "../../src/contract/names.js";

@@ -1,4 +1,7 @@
-/** A gRPC name: the full name of a gRPC service, which belongs to the service that registered with it first. */
+/**
+ * A gRPC name: the full name of a gRPC service. It belongs to the first service that registered
+ * with it.
+ */
 import type { ServiceNames } from "../../src/api/types.js";
 import { type NamedItems, namesOf, type Source } from "../command/candidates.js";
 import { deleteCommand } from "./noun.js";
@@ -9,7 +12,7 @@ const owners: NamedItems<ServiceNames> = {
   about: ({ names }) => names.join(", "),
 };
 
-/** The names of the service that is given before. */
+/** The names of the service that is the argument before. */
 const namesOfGiven: Source = async ({ connect, given }) => {
   const listed = await owners.list(connect());
   const owner = listed.find(({ service }) => given.includes(service));

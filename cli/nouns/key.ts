@@ -1,4 +1,6 @@
-/** An API key. A command names it by its prefix, or by its name where only one key has that name. */
+/**
+ * An API key. A command identifies it by its prefix, or by its name if only one key has that name.
+ */
 import { Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { CreateKeyResponse, Key } from "../../src/api/types.js";
@@ -28,7 +30,7 @@ function list(client: GatewayClient): Promise<readonly Key[]> {
   });
 }
 
-/** Completes a key by its prefix, or by its name where only one has it. */
+/** Completes a key by its prefix, or by its name if only one key has that name. */
 export const namesAndPrefixes: Source = async ({ connect }) => {
   const keys = await list(connect());
   const counts = new Map<string, number>();
@@ -40,7 +42,7 @@ export const namesAndPrefixes: Source = async ({ connect }) => {
   ];
 };
 
-/** @throws {CommandError} when no key has the name, or several have. */
+/** @throws {CommandError} when no key has the name, or when several have it. */
 async function prefixOf(client: GatewayClient, given: string): Promise<string> {
   if (given.startsWith("ptk_")) return given;
   const keys = await list(client);

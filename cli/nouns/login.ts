@@ -1,4 +1,7 @@
-/** `portico login` and `portico logout`: a login is tokens, kept in the profile. */
+/**
+ * `portico login` and `portico logout`. A login consists of tokens, which are stored in the
+ * profile.
+ */
 import { Option } from "commander";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { CompletedOption } from "../command/candidates.js";

@@ -1,4 +1,4 @@
-/** A namespace: accounts, keys and rules apart from those of others. */
+/** A namespace: a separate set of accounts, keys and rules. */
 import type { Namespace } from "../../src/api/types.js";
 import { namesOf } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";

@@ -1,4 +1,7 @@
-/** What the nouns of `portico auth` have in common: a table of items, deletion by name, a secret that is shown once. */
+/**
+ * What the nouns of `portico auth` have in common: a table of items, deletion by name, and a secret
+ * that is shown once.
+ */
 import { type NamedItems, withSuggestion } from "../command/candidates.js";
 import { type CommandFactory, type GatewayCommand, gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
@@ -6,7 +9,10 @@ import { CommandError } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 
-/** What can be done to a noun. Each is a command; some, such as `set scopes` and `set password`, are two. */
+/**
+ * The verbs for a noun. Each is a command. Some, such as `set scopes` and `set password`, are two
+ * commands.
+ */
 export type Verb = "list" | "create" | "delete" | "set" | "rotate";
 export type Noun = { readonly [V in Verb]?: CommandFactory | readonly CommandFactory[] };
 
@@ -15,7 +21,7 @@ interface List<T> extends Pick<NamedItems<T>, "list"> {
   readonly plural: string;
   readonly summary: string;
   readonly columns: readonly Column<T>[];
-  /** What is said on stderr where there is nothing to list. */
+  /** Printed on stderr if there is nothing to list. */
   readonly ifEmpty?: string;
 }
 
@@ -35,11 +41,14 @@ export function listCommand<T>({ plural, summary, list, columns, ifEmpty }: List
 
 interface Delete<T, A extends readonly unknown[]>
   extends Pick<GatewayCommand<[name: string, ...A]>, "usage" | "summary" | "examples" | "options" | "completion"> {
-  /** Where the name is looked for: the error for an unknown one suggests the nearest. */
+  /**
+   * The items among which the name is searched. The error for an unknown name suggests the nearest
+   * one.
+   */
   readonly collection: NamedItems<T>;
-  /** Said when it is done. */
+  /** Printed after the deletion. */
   readonly done: string;
-  /** Gives the answer to print; undefined where something else has been printed. */
+  /** Returns the response to print, or undefined if it has printed something itself. */
   readonly request: (connection: CommandConnection, name: string, ...rest: A) => Promise<unknown>;
 }
 
@@ -58,17 +67,18 @@ export function deleteCommand<T, A extends readonly unknown[]>({ collection, don
 /** A secret that cannot be shown again. */
 interface Secret {
   readonly secret: string;
-  /** What has been created with it. */
+  /** What was created with the secret. */
   readonly response: unknown;
-  /** What else there is to know. */
+  /** Further text for the user. */
   readonly words: string;
-  /** The command that deletes what has been created. */
+  /** The command that deletes what was created. */
   readonly deletion: string;
 }
 
 /**
- * Prints a secret alone on stdout, so that `KEY=$(portico auth create key ci)` works, and the words on stderr.
- * @throws {CommandError} when stdout does not take it
+ * Prints only the secret on stdout, so that `KEY=$(portico auth create key ci)` works. Prints the
+ * text on stderr.
+ * @throws {CommandError} when writing to stdout fails
  */
 export async function printSecret({ io, output }: CommandConnection, { secret, response, words, deletion }: Secret) {
   const error = await errorOf(io, () => printItem(io, output, { name: secret, value: response, text: [secret] }));
@@ -79,14 +89,14 @@ export async function printSecret({ io, output }: CommandConnection, { secret, r
   io.stderr.write(`${words} Keep it: it cannot be shown again.\n`);
 }
 
-/** Why stdout did not take what was printed; undefined where it did. */
+/** The error of writing to stdout, or undefined if it succeeded. */
 async function errorOf({ stdout }: Io, print: () => Promise<void>): Promise<Error | undefined> {
-  let fault: Error | undefined;
-  // Otherwise the program ends at the first error.
+  let failure: Error | undefined;
+  // Without this listener, the program would end at the first error.
   stdout.removeAllListeners("error").on("error", (error) => {
-    fault ??= error;
+    failure ??= error;
   });
   await print();
   await new Promise((resolve) => stdout.write("", resolve));
-  return fault;
+  return failure;
 }

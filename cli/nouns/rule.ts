@@ -1,5 +1,6 @@
 /**
- * A rule: who may call what, and with `--dry-run` whose calls a change would answer otherwise. Also `portico auth explain`, which tells the rule that decides.
+ * A rule: who may call what. With `--dry-run`: for which callers a change would lead to another
+ * decision. Also `portico auth explain`, which shows the rule that decides.
  *
  * A noun knows no socket: it asks the gateway by cli/http.
  */
@@ -34,7 +35,7 @@ const rules: NamedItems<Rule> = {
   about: ({ access, scope, resource }) => `${access} ${scope} ${resource}`,
 };
 
-/** An effect at one of its resources. */
+/** An effect on one of its resources. */
 type Row = Omit<Effect, "resources"> & { readonly resource: string };
 
 const EFFECT_COLUMNS: readonly Column<Row>[] = [
@@ -89,7 +90,7 @@ export const rule: Noun = {
     ],
     async run(connection, id: string, { access, scope, resource, priority, dryRun }: CreateOptions) {
       const { io, client, output } = connection;
-      // The priority is sent as it was typed: the authority says what is wrong with it.
+      // The priority is sent as it was typed: the authority reports what is wrong with it.
       const rule = {
         id,
         access: access.toUpperCase() as Access,
@@ -153,7 +154,10 @@ function decision({ code, decidedBy, key, limited }: ExplainResponse): string {
   return decidedBy === undefined ? `${what}: no rule matches` : `${what} by rule ${visible(decidedBy.id)}`;
 }
 
-/** Prints the callers who would get another answer. Asks about every endpoint that the registry lists. */
+/**
+ * Prints the callers for whom the decision would change. Asks about every endpoint that the
+ * registry lists.
+ */
 async function printPreview({ io, client, output }: CommandConnection, change: PreviewRequest): Promise<void> {
   const listed = await services.list(client);
   const resources = listed.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));

@@ -1,12 +1,15 @@
-/** A warning for a pattern that matches no endpoint now: it may be mistyped. */
+/** A warning for a pattern that matches no endpoint at present: it may be mistyped. */
 import { matches, parsePattern, type Resource } from "../../src/contract/resource.js";
 import { didYouMean, services } from "../command/candidates.js";
 import type { CommandConnection } from "../command/connection.js";
 import { paintFor, visible } from "../terminal/text.js";
 
-/** Warns on stderr of each pattern that nothing matches. It may be meant for later, so it is no error. */
+/**
+ * Warns on stderr about each pattern that matches nothing. It is not an error, because the pattern
+ * may be meant for a later endpoint.
+ */
 export async function warnUnserved({ io, client }: CommandConnection, patterns: readonly string[]): Promise<void> {
-  // A caller who may not list the services is not warned.
+  // There is no warning for a caller who may not list the services.
   const listed = await services.list(client).catch(() => undefined);
   if (listed === undefined) return;
   const served = listed.flatMap(({ endpoints }) => endpoints.map(({ resource }) => parsePattern(resource)));
@@ -18,7 +21,7 @@ export async function warnUnserved({ io, client }: CommandConnection, patterns: 
   }
 }
 
-/** Names the first segment that nothing matches. */
+/** A text that names the first segment that matches nothing. */
 function warningFor(pattern: Resource, served: readonly Resource[]): string | undefined {
   if (served.some((resource) => matches(pattern, resource))) return undefined;
   const { type, name, endpoint } = pattern;

@@ -1,4 +1,4 @@
-/** Usage, `portico usage`: how much each endpoint is called. */
+/** Usage, `portico usage`: how many calls each endpoint gets. */
 import { Option } from "commander";
 import type { EndpointUsage } from "../../src/api/types.js";
 import { serviceNames } from "../command/candidates.js";
@@ -6,7 +6,10 @@ import { gatewayCommand } from "../command/command.js";
 import { parseDuration } from "../terminal/command.js";
 import { type Column, printList } from "../terminal/output.js";
 
-/** Calls of the endpoints that were called too little to be listed apart have no service and no endpoint. */
+/**
+ * An entry without service and endpoint counts the calls of all endpoints that have too few calls
+ * for an entry of their own.
+ */
 const COLUMNS: readonly Column<EndpointUsage>[] = [
   ["Service", ({ service }) => service || "all others"],
   ["Endpoint", ({ endpoint }) => endpoint],

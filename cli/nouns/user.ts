@@ -1,4 +1,7 @@
-/** `portico user`: who is logged in, with which token and namespace; and one's own password. */
+/**
+ * `portico user`: who is logged in, with which token and namespace. Also changes the user's own
+ * password.
+ */
 import { type Command, Option } from "commander";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { gatewayCommand } from "../command/command.js";
@@ -30,7 +33,7 @@ const whoAmI = gatewayCommand({
   },
 });
 
-/** Prints the token and nothing else, for `$(portico user token)`. */
+/** Prints only the token, for `$(portico user token)`. */
 const token = gatewayCommand({
   usage: "token",
   summary: "print the token to call with, good for a minute at least",

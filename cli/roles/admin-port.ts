@@ -9,14 +9,15 @@ import { listening } from "../../src/process/listen.js";
 import type { Process, ProcessPart } from "../../src/process/process.js";
 
 /**
- * Opens the admin port: metrics and health. It is closed last.
+ * Opens the admin port: metrics and health. The process closes it last.
  * @throws {ListenError} when it cannot listen.
  */
 export async function openAdminPort(
   health: HealthRoutes,
   { config, metrics, budget }: Pick<Process, "config" | "metrics" | "budget">,
 ): Promise<ProcessPart & { readonly address: Address }> {
-  // Worker processes share a port that they listen on, unless told otherwise: then port 0 is a free one for each.
+  // By default, worker processes share a port that they listen on. With `exclusive`, port 0 is a
+  // different free port for each.
   const address = { ...config.admin, exclusive: true };
   const hosts = await Hosts.of(config.admin, config.httpHosts);
   const handler = createAdminHandler({ metrics, health, hosts });

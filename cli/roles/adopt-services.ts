@@ -1,6 +1,6 @@
 /**
- * `portico services adopt`: gives a store of services that belongs to no installation, a copy by `portico store copy --services
- * --as-copy`, to one.
+ * `portico services adopt`: assigns a services' store without an installation to an installation.
+ * Such a store is a copy made with `portico store copy --services --as-copy`.
  */
 
 import type { Command } from "commander";
@@ -32,7 +32,7 @@ export function adoptServices(io: Io): Command {
   return command.action((store: string | undefined, flags: AdoptFlags) => adopt(store, flags, io));
 }
 
-/** @throws {CommandError} where the store cannot be used, or belongs to another installation. */
+/** @throws {CommandError} when the store cannot be used, or belongs to another installation. */
 async function adopt(given: string | undefined, { installation, data }: AdoptFlags, io: Io): Promise<void> {
   const config = loadConfig(data === undefined ? {} : { data }, io.env);
   const id = installation ?? readInstallationId(config.data);
@@ -56,7 +56,7 @@ async function adopt(given: string | undefined, { installation, data }: AdoptFla
   }
 }
 
-/** What was done, for people. */
+/** Claims the store, and returns a text about it for the user. */
 async function claim(store: KeyValueStore, id: string): Promise<string> {
   const before = await store.owner();
   const owner = await store.claim(id, { withEntries: true });

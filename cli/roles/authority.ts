@@ -1,4 +1,7 @@
-/** `portico authority`: the store, the authority and the registry, on the gRPC port. `portico server` has the same parts. */
+/**
+ * `portico authority`: the store, the authority and the registry, on the gRPC port. `portico
+ * server` has the same parts.
+ */
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../services/auth/authority.js";
@@ -23,17 +26,20 @@ import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";
 
-/** How long a start waits for the contracts of services that join by configuration, in milliseconds. */
+/**
+ * Maximum time that a start waits for the contracts of services that join by configuration, in
+ * milliseconds.
+ */
 const CONFIGURED_WAIT_MS = 1_000;
 
-/** Options of the command line that are no settings: they hold for one start. */
+/** Options of the command line that are not settings: they apply to one start. */
 export interface StoreOptions {
-  /** Whether the machine's clock is right, whatever the store says. */
+  /** Whether this computer's clock is right, whatever the store contains. */
   readonly acceptTime?: boolean | undefined;
 }
 
 /**
- * Runs until the process is told to stop.
+ * Runs until the process is stopped.
  * @returns the exit code.
  */
 export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<number> {
@@ -41,20 +47,21 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
   return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }
 
-/** Opens all parts of an authority, one after the other. The process closes them in the opposite order. */
+/** Opens all parts of an authority, in order. The process closes them in reverse order. */
 export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const transport = await openTransport({ config, log, budget, closed });
-  // The registry is opened later: until then nobody deletes an enrolment.
+  // The registry is opened later. No enrolment can be deleted before that.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
   const authority = own(await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, own }));
   const guard = own(new OpenGuard({ ...accessTo(authority, { config, log }), log }));
-  // Before the port is open: gateways that know its address from before call as soon as they are connected.
+  // Before the port is open: gateways that know the address from before send calls as soon as they
+  // are connected.
   await guard.ready();
   const registry = own(await openRegistry({ authority, guard, transport, services: [] }, { config, log, budget }));
   const served = [authority.service, registry.service];
   const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
-  own(registry); // Again, before the port: its streams would never end by themselves.
+  own(registry); // Again, to close it before the port: the registry's streams would never end by themselves.
   await joinOwn(served, { grpc, registry }, { config, log });
   own(keepGrpcHealth(grpc.dispatcher, guard));
   const { firstStart, errors } = authority;
@@ -63,10 +70,13 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
   return { grpc: grpc.target, admin: admin.address, firstStart, notReady };
 }
 
-/** What the authority of this process is opened with, beside the settings. */
+/** The options for opening the authority of this process, in addition to the settings. */
 interface OwnAuthorityOptions extends StoreOptions, Pick<AuthorityOptions, "joinsOtherwise"> {}
 
-/** Opens the store, which the process owns from then on, and the authority on it. @throws {ConfigError|StoreError} */
+/**
+ * Opens the store, and the authority on it. The process owns the store from then on.
+ * @throws {ConfigError|StoreError}
+ */
 export async function openOwnAuthority(
   options: OwnAuthorityOptions,
   { config, log, metrics, own }: Pick<Process, "config" | "log" | "metrics" | "own">,
@@ -84,33 +94,34 @@ export async function openOwnAuthority(
 }
 
 /**
- * How this process asks its own authority. The guard asks it, and calls on the gRPC port pass the guard: so this access has
- * a dispatcher of its own.
+ * The access of this process to its own authority. It has a dispatcher of its own. Calls on the
+ * gRPC port pass the guard, and the guard itself calls the authority.
  */
 export function accessTo({ service }: Authority, { config, log }: Pick<Process, "config" | "log">) {
   const toAuthority = new Dispatcher({ services: [service], guard: REFUSE_ALL, limits: messageLimits(config), log });
   return { channel: new InProcessChannel(toAuthority), admission: SYSTEM } as const;
 }
 
-/** What a registry is opened with, beside the settings. */
+/** What the registry needs, in addition to the settings. */
 interface RegistryParts {
   readonly authority: Authority;
   readonly guard: OpenGuard;
   readonly transport: Pick<Transport, "connect">;
-  /** Own services that this process is about to serve. */
+  /** Built-in services that this process is about to serve. */
   readonly services: readonly Service[];
 }
 
 /**
- * Opens the registry. It follows the services that the configuration file names, and resolves when they were tried, so that
- * gateways find them from their first look on.
+ * Opens the registry. The registry follows the services that the configuration file names. Resolves
+ * when each of them was tried once, so that gateways find them at their first look.
  */
 export async function openRegistry(
   { authority, guard, transport, services }: RegistryParts,
   { config, log, budget }: Pick<Process, "config" | "log" | "budget">,
 ): Promise<Registry> {
   const { grpcNames: owners } = authority;
-  // What this process serves has its own gRPC names, unless others had them at an earlier start. Before others join.
+  // The services of this process get their own gRPC names before others join, unless others got
+  // these names at an earlier start.
   for (const { name, parts } of [authority.service, ...services]) await owners.claim(name, parts.map(grpcServiceOf));
   const authorities = (): number => authority.count();
   const { connect } = transport;
@@ -124,7 +135,10 @@ export async function openRegistry(
   return { ...registry, close };
 }
 
-/** Enters the services of this process in its registry. @returns their instances */
+/**
+ * Adds the services of this process to its registry.
+ * @returns their instances
+ */
 export async function joinOwn(
   services: readonly Service[],
   { grpc, registry }: { readonly grpc: GrpcPort; readonly registry: Registry },
@@ -138,7 +152,10 @@ export async function joinOwn(
   return instances;
 }
 
-/** For a dispatcher that only this process calls, with an admission of its own. */
+/**
+ * The guard of a dispatcher that only this process calls. Such calls bring an admission of their
+ * own.
+ */
 const REFUSE_ALL: Guard = {
   admit(_credentials, endpoint) {
     throw new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);

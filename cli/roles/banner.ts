@@ -1,4 +1,7 @@
-/** What a server prints when it is ready: where it is reached, and what to do next. At most 80 columns, but for long values. */
+/**
+ * What a server prints when it is ready: its addresses, and what to do next. At most 80 columns,
+ * except for long values.
+ */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -9,20 +12,20 @@ import { aligned } from "../terminal/output.js";
 import { quoted } from "../terminal/text.js";
 import type { Running } from "./start.js";
 
-/** A row of the table: a word and what stands behind it. */
+/** A row of the table: a word and its value. */
 type Row = readonly [word: string, value: string];
 
 export interface BannerOptions {
-  /** What runs, after `Portico 1.2.3`. */
+  /** The title after `Portico 1.2.3`. */
   readonly title: string;
   readonly running: Running;
   readonly config: Config;
-  /** Whether the store is in this process; else the authority is another one. */
+  /** Whether the store is in this process. Otherwise the authority is another process. */
   readonly hasStore: boolean;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The banner as text. It ends with `Ready`, or with what is missing. */
+/** The banner as text. It ends with `Ready`, or with the reason why the process is not ready. */
 export function banner({ title, running, config, hasStore, env }: BannerOptions): string {
   const table = aligned(rowsOf(running, config, hasStore, env), "   ").map((row) => `  ${row}`);
   const commands = running.http && hasStore ? commandsToTry(httpUrl(config, running.http), config) : [];
@@ -40,7 +43,7 @@ export function banner({ title, running, config, hasStore, env }: BannerOptions)
   ].join("\n");
 }
 
-/** Whether the process can serve, in words; also printed on its own, when that changes. */
+/** A text that says whether the process can serve. Also printed alone, when that changes. */
 export function readiness(notReady: string | undefined): string {
   if (notReady === undefined) return "  Ready. Ctrl-C stops it.";
   return `  Not ready: ${notReady}.\n  Calls are refused with 503 until it is. Ctrl-C stops it.`;
@@ -74,7 +77,10 @@ function rowsOf(
   ];
 }
 
-/** The first start may have ended before it showed the password. Its file is deleted when another password is set. */
+/**
+ * The row about the first password is shown as long as the password's file exists: the first start
+ * may have ended before it showed the password. The file is deleted when another password is set.
+ */
 function storeOf({ data }: Config, env: NodeJS.ProcessEnv, firstStart: Running["firstStart"]): Row[] {
   const folder = ["Data", shorten(data, env)] as const;
   const password = join(data, "admin-password");
@@ -99,7 +105,7 @@ function shorten(path: string, env: NodeJS.ProcessEnv): string {
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
-/** Where callers reach the HTTP port. */
+/** The address of the HTTP port for callers. */
 export function httpUrl({ httpTlsCert }: Config, http: Address): string {
   return `${httpTlsCert === undefined ? "http" : "https"}://${formatAddress(http)}`;
 }
@@ -112,7 +118,10 @@ function commandsToTry(http: string, { ownServices }: Config): string[] {
   return [...first, `${program} login${url}`, `${program} auth list rules`];
 }
 
-/** What to type for this program: its name where it was found by that, else its absolute path, which works in any folder. */
+/**
+ * The command that starts this program: its name if the program was found by name, otherwise its
+ * absolute path, which works in any folder.
+ */
 function programName(path: string): string {
   if (basename(path) === "portico") return "portico";
   return quoted(resolve(path));

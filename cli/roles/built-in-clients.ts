@@ -1,4 +1,7 @@
-/** The clients of the services that run in one process with the authority: their calls stay in the process where they can. */
+/**
+ * The clients of services that run in one process with the authority. Their calls stay in the
+ * process if possible.
+ */
 import type { Caller } from "../../src/call/caller.js";
 import { NO_METADATA } from "../../src/call/metadata.js";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
@@ -9,10 +12,11 @@ import type { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import type { Transport } from "../../src/rpc/transport.js";
 
 /**
- * The clients of a service of this process. The authority judges the service and its caller as those of any other process,
- * and the contexts that it gives pass the same guard.
- * @param dispatcher answers the calls to every service of this process
- * @param inProcess leads to it
+ * The clients of a service of this process. The authority authorizes the service and its caller as
+ * if the service were in another process, and the caller assertions that it issues pass the same
+ * guard.
+ * @param dispatcher handles the calls to every service of this process
+ * @param inProcess a channel to the dispatcher
  */
 export function clientsWithin(
   service: string,
@@ -29,7 +33,10 @@ export function clientsWithin(
   });
 }
 
-/** A channel to the authority and the registry whose calls are those of an enrolled service, without a token of its own. */
+/**
+ * A channel to the authority and the registry. Its calls are the calls of an enrolled service,
+ * without a token.
+ */
 class EnrolledChannel implements Channel {
   readonly #service: string;
   readonly #dispatcher: Dispatcher;
@@ -55,7 +62,7 @@ class EnrolledChannel implements Channel {
   close(): void {}
 }
 
-/** The caller that an enrolment token of the service would stand for. */
+/** The caller that the service would be with an enrolment token. */
 function callerOf(enrolment: string): Caller {
   const expires = Number.POSITIVE_INFINITY;
   return { enrolment, account: "", namespace: DEFAULT_NAMESPACE, scopes: [], resources: [], expires };

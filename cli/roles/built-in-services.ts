@@ -1,10 +1,13 @@
-/** The table of Portico's own services, but for the authority and the registry. The code of each is loaded for its first call. */
+/**
+ * The table of Portico's built-in services, without the authority and the registry. The code of
+ * each is loaded at its first call.
+ */
 import type { Part } from "../../src/kit/index.js";
 
-/** Those that keep what callers give them. A test looks which of them use the store. */
+/** The services that store what callers give them. A test checks which of them use the store. */
 export const KEEPING: ReadonlySet<string> = new Set(["cache", "db", "event", "lists", "notes", "otp", "url", "wallet"]);
 
-/** By name; its gRPC services are those of the proto package of that name. */
+/** By name. The gRPC services of an entry are all those in the proto package with this name. */
 export const BUILT_IN_SERVICES: Readonly<Record<string, () => Promise<readonly Part[]>>> = {
   cache: async () => (await import("../../services/cache/cache.js")).parts,
   db: async () => (await import("../../services/db/db.js")).parts,

@@ -1,4 +1,7 @@
-/** `portico server`, and its parts alone. Their code is loaded only when they start, so that other commands start fast. */
+/**
+ * `portico server`, and its parts as separate commands. Their code is loaded only when they start,
+ * so that other commands start fast.
+ */
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +15,7 @@ import { BUILT_IN_SERVICES } from "./built-in-services.js";
 import type { CopyFlags } from "./copy-store.js";
 import type { RecoverFlags } from "./recover.js";
 
-/** @param onExit is called with the exit code when the role has ended. */
+/** @param onExit receives the exit code when the role has ended. */
 export function roles(io: Io, onExit: (code: number) => void): Command[] {
   const server = role("server", "run everything in one process");
   examples(server, "portico server", "portico server --http 127.0.0.1:0 --data ./data");
@@ -45,7 +48,7 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
   return [server, gateway, authority, service, enrol, recover(io), store(io)];
 }
 
-/** What helps whoever has the store, and cannot log in. */
+/** Commands for an operator who has the store but cannot log in. */
 function recover(io: Io): Command {
   const admin = newCommand("admin", "set the administrator's password, in the store itself");
   for (const key of ["data", "store"] as const) admin.addOption(optionOf(key));
@@ -60,7 +63,7 @@ function recover(io: Io): Command {
   return examples(command, "portico recover admin");
 }
 
-/** What is done to a store while no process runs on it. */
+/** Commands for a store while no process runs on it. */
 function store(io: Io): Command {
   const copy = newCommand("copy <from> <to>", "copy a store to another, which must be absent or empty");
   copy.addOption(optionOf("data"));
@@ -85,7 +88,9 @@ function store(io: Io): Command {
 
 const ownServices: Source = () => Object.keys(BUILT_IN_SERVICES).map((text) => ({ text }));
 
-/** A command with every setting that has an effect in this role and may stand on a command line. */
+/**
+ * A command with every setting that has an effect in this role and is allowed on a command line.
+ */
 function role(name: RoleName, summary: string): Command {
   const command = newCommand(name, summary);
   for (const [key, setting] of Object.entries(SETTINGS)) {
@@ -110,7 +115,10 @@ function optionOf(key: keyof typeof SETTINGS): Option {
   return option;
 }
 
-/** An option of other roles: not listed, and known only so that the error can name them. */
+/**
+ * An option of other roles. It is not listed in the help. It is known only so that the error can
+ * name these roles.
+ */
 function refused(option: Option, name: RoleName, roles: readonly RoleName[]): Option {
   const fits = roles.map((role) => `portico ${role}`).join(", ");
   return option.hideHelp().argParser(() => {
@@ -118,14 +126,18 @@ function refused(option: Option, name: RoleName, roles: readonly RoleName[]): Op
   });
 }
 
-/** What completes the value of a setting: the words that it takes, or the names of files and folders. */
+/**
+ * The completion for the value of a setting: its possible words, or the names of files and folders.
+ */
 export function completionOf({ values }: (typeof SETTINGS)[keyof typeof SETTINGS]): Source | undefined {
   if (values === "file") return ({ current }) => pathsAt(current);
   if (values === "folder") return ({ current }) => pathsAt(current).filter(({ open }) => open);
   return values && (() => values.map((text) => ({ text })));
 }
 
-/** Files and folders whose path begins with the text. Hidden ones only where their dot is typed. */
+/**
+ * Files and folders whose path begins with the typed text. Hidden ones only if their dot is typed.
+ */
 function pathsAt(typed: string): (Candidate & { open: boolean })[] {
   const end = typed.lastIndexOf("/") + 1;
   const [folder, start] = [typed.slice(0, end), typed.slice(end)];

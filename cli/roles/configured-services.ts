@@ -1,6 +1,6 @@
 /**
- * `portico services add` and `portico services remove`: the services that the configuration file names. A server that runs
- * with the file takes up the change (follow-services.ts).
+ * `portico services add` and `portico services remove`: the services that the configuration file
+ * names. A server that runs with the file applies the change (follow-services.ts).
  */
 import {
   chmodSync,
@@ -26,7 +26,7 @@ import { visibleLines } from "../terminal/text.js";
 import { completionOf } from "./commands.js";
 import { problemsIn, UnreadContractError } from "./contract-problems.js";
 
-/** The configuration file; what else it has is kept as it is. */
+/** The configuration file. Its other members are preserved. */
 interface File {
   services?: { name?: unknown }[];
 }
@@ -62,7 +62,7 @@ export function addService(io: Io): Command {
   });
 }
 
-/** @throws {CommandError} where its contract is none that Portico serves */
+/** @throws {CommandError} when Portico cannot serve the contract */
 async function warningsOf(service: ExternalService, config: Config): Promise<string[]> {
   const { name } = service;
   try {
@@ -95,9 +95,9 @@ function fileOption(): CompletedOption {
 }
 
 /**
- * Replaces the services of the configuration file, which appears at once as a whole.
- * @returns the file.
- * @throws {CommandError} for services that cannot be; then nothing has changed.
+ * Replaces the services of the configuration file. The file is replaced atomically.
+ * @returns the path of the file.
+ * @throws {CommandError} for services that are not valid. Then nothing has changed.
  */
 function changeServices(
   flags: Flags,
@@ -113,7 +113,7 @@ function changeServices(
   makeFolder(dirname(path));
   try {
     writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
-    // Set apart: from the mode of a new file the umask is taken.
+    // A separate call, because the umask is subtracted from the mode of a new file.
     if (isThere) chmodSync(draft, statSync(path).mode);
     checkServices(draft);
     renameSync(draft, path);
@@ -123,7 +123,10 @@ function changeServices(
   return configFile;
 }
 
-/** @throws {CommandError} where the arguments cannot be a service, before its file is spoken of. */
+/**
+ * @throws {CommandError} when the arguments are not a valid service. Checked first, so that the
+ * error does not mention the file.
+ */
 function checkService(entry: object): ExternalService {
   try {
     return parseExternalService(entry, ".");

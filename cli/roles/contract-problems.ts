@@ -1,4 +1,7 @@
-/** What of a service that is added will not be served as its contract declares it. Its contract is read for that, once. */
+/**
+ * What a server will not serve as the contract of an added service declares it. To find out, the
+ * contract is read once.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
 import { readOnce } from "../../services/registry/external.js";
@@ -11,16 +14,18 @@ import { createLog } from "../../src/log.js";
 import { openTransport, Process } from "../../src/process/process.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 
-/** How long the targets may take to tell the contract, in milliseconds. */
+/** Maximum time for reading the contract from the targets, in milliseconds. */
 const READ_MS = 2_000;
 
-/** The server of a service does not tell its contract, or not yet. */
+/** The server of a service does not return its contract, or not yet. */
 export class UnreadContractError extends Error {}
 
 /**
- * A descriptor file that is not there yet is read when it is.
+ * The problems of a service's contract. A descriptor file that does not exist yet is no problem:
+ * the server reads it later.
  * @throws {UnreadContractError}
- * @throws {CommandError} where it is no contract of a service, such as one with a reserved name
+ * @throws {CommandError} when it is not the contract of a service, for example because it has a
+ * reserved name
  */
 export async function problemsIn(service: ExternalService, config: Config): Promise<readonly string[]> {
   const { descriptors: file, name, targets, bindingPrefix = "" } = service;

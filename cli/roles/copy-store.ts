@@ -1,4 +1,4 @@
-/** `portico store copy FROM TO`: copies a store, such as that of a file to a database. */
+/** `portico store copy FROM TO`: copies a store, for example from a file to a database. */
 
 import { makeOwnInstallation } from "../../services/auth/change-store.js";
 import { loadConfig } from "../../src/config/config.js";
@@ -11,7 +11,7 @@ import { CommandError } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";
 
-/** What an entry of each collection is, for people. */
+/** A name for the entries of each collection, for the user. */
 const CONTENTS: Readonly<Record<CollectionName, string>> = {
   log: "changes",
   snapshots: "parts of snapshots",
@@ -23,11 +23,14 @@ const CONTENTS: Readonly<Record<CollectionName, string>> = {
 
 export interface CopyFlags {
   readonly data?: string;
-  /** Whether the stores are those of services, not of the authority. */
+  /** Whether the stores belong to services, not to the authority. */
   readonly services?: boolean;
-  /** Whether no authority runs on the store, although one left a claim there, as it does when it is killed. */
+  /**
+   * Whether no authority runs on the store although it has a lease record. An authority that is
+   * killed leaves its lease record.
+   */
   readonly stopped?: boolean;
-  /** Whether the copy is to be of another installation; else it takes the place of the original. */
+  /** Whether the copy is for another installation. Otherwise it replaces the original. */
   readonly asCopy?: boolean;
 }
 
@@ -40,7 +43,9 @@ interface Places {
   readonly warn: (message: string) => void;
 }
 
-/** @throws {CommandError} where TO is not a complete copy. Then no authority, and no service, opens it. */
+/**
+ * @throws {CommandError} when TO is not a complete copy. Then no authority and no service opens it.
+ */
 export async function copy(from: string, to: string, flags: CopyFlags, io: Io): Promise<void> {
   const { services = false, stopped = false, asCopy = false, data } = flags;
   const { data: dataFolder } = loadConfig(data === undefined ? {} : { data }, io.env);
@@ -53,7 +58,7 @@ export async function copy(from: string, to: string, flags: CopyFlags, io: Io): 
   }
 }
 
-/** Copies the authority's store; gives what was copied, for people. */
+/** Copies the authority's store. Returns a text for the user about what was copied. */
 async function copyOfAuthority(places: Places, stopped: boolean, io: Io): Promise<string> {
   const { from, to, dataFolder, asCopy, warn } = places;
   const source = await openStore(from, dataFolder, { mustExist: true });
@@ -76,7 +81,7 @@ async function copyOfAuthority(places: Places, stopped: boolean, io: Io): Promis
   return done;
 }
 
-/** Copies the store of services; gives what was copied, for people. */
+/** Copies the store of services. Returns a text for the user about what was copied. */
 async function copyOfServices({ from, to, dataFolder, asCopy, warn }: Places): Promise<string> {
   const source = await openServiceStore(from, dataFolder, { mustExist: true });
   let done = "";
@@ -125,7 +130,7 @@ function summary(
   return copied(source, target, rows, then);
 }
 
-/** What is done next with a copy of the authority's store that is an installation of its own. */
+/** The next steps with a copy of the authority's store that is an installation of its own. */
 function ownInstallation(source: Named, target: Named, rows: Rows, id: string): string {
   const then =
     `The copy is an installation of its own, ${id}. Start it with a data folder of its own\n` +
@@ -134,7 +139,7 @@ function ownInstallation(source: Named, target: Named, rows: Rows, id: string): 
   return copied(source, target, rows, then);
 }
 
-/** What is done next with a copy of the store of services for another installation. */
+/** The next steps with a copy of the store of services for another installation. */
 function ownServices(source: Named, target: Named, rows: Rows): string {
   const then =
     "The copy belongs to no installation yet. As services.sqlite in the data folder of an installation it is taken\n" +

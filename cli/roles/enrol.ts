@@ -1,4 +1,7 @@
-/** `portico enrol <name>`: makes an enrolment token in the store itself, for whoever has the store. */
+/**
+ * `portico enrol <name>`: creates an enrolment token in the store directly, for an operator who has
+ * the store.
+ */
 
 import { enrolInStore } from "../../services/auth/local-enrolment.js";
 import { type Flags, loadConfig } from "../../src/config/config.js";
@@ -11,8 +14,10 @@ import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";
 
 /**
- * Prints the token of a name that the data folder keeps; where it keeps none, or one that was revoked, makes one.
- * @throws {ConfigError|CommandError} where the store cannot be used, or takes no more enrolments.
+ * Prints the token for a name from the data folder. If there is none, or if it was revoked, it
+ * creates one.
+ * @throws {ConfigError|CommandError} when the store cannot be used, or the maximum number of
+ * enrolments is reached.
  */
 export async function enrol(name: string, flags: Flags, io: Io): Promise<void> {
   const { store: url, data: dataFolder, logLevel } = loadConfig(flags, io.env);

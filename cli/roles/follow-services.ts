@@ -1,4 +1,4 @@
-/** Takes up changes of the services that the configuration file names, while the process runs. */
+/** Applies changes of the services that the configuration file names, while the process runs. */
 import type { Registry } from "../../services/registry/registry.js";
 import { ConfigError, readServices } from "../../src/config/config.js";
 import { onFileChange } from "../../src/file-changes.js";
@@ -6,15 +6,15 @@ import type { Logger } from "../../src/log.js";
 import type { ProcessPart } from "../../src/process/process.js";
 
 export interface FollowServicesOptions {
-  /** The configuration file, which may be created later. */
+  /** The configuration file. It may be created later. */
   readonly file: string;
   readonly registry: Pick<Registry, "configure">;
   readonly log: Logger;
 }
 
 /**
- * Has the registry follow the services of the file, as it is after each change. A file that cannot be used is logged, and
- * the services before stay.
+ * Passes the services of the file to the registry after each change. A file that cannot be used is
+ * logged, and the previous services stay.
  */
 export function followServices({ file, registry, log }: FollowServicesOptions): ProcessPart {
   const closing = new AbortController();

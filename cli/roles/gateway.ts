@@ -1,6 +1,6 @@
 /**
- * `portico gateway` in one process: the catalog, the handler, and the HTTP port. `portico server` has the same parts, and
- * makes them with the same functions.
+ * `portico gateway` in one process: the catalog, the handler, and the HTTP port. `portico server`
+ * has the same parts, and creates them with the same functions.
  */
 import { join } from "node:path";
 import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
@@ -46,10 +46,13 @@ export const startGateway = processOf(async (opening) => {
   return { http: http.address, admin: admin.address, notReady };
 });
 
-/** How a catalog follows the registry, in this process or in another, and reaches what is registered. */
+/**
+ * How a catalog follows the registry in this process or in another one, and how it reaches
+ * registered services.
+ */
 export type RegistrySource = Omit<CatalogOptions, "readContract" | "readTypes" | "omitZeros" | "maxMessage">;
 
-/** Opens the catalog, which follows the registry. */
+/** Opens the catalog. It follows the registry. */
 export function openCatalog(
   registry: RegistrySource,
   { config, log, budget }: Pick<Process, "config" | "log" | "budget">,
@@ -60,20 +63,21 @@ export function openCatalog(
   return new Catalog({ ...registry, readContract, readTypes, omitZeros: config.omitZeros, maxMessage });
 }
 
-/** What answers the requests on the HTTP port. */
+/** The parts that handle requests on the HTTP port. */
 interface HttpPortParts {
   readonly catalog: Catalog;
   readonly guard: OpenGuard;
   readonly health: HealthRoutes;
   readonly usage: Usage;
   readonly callQueue: OpenCallQueue["callQueue"];
-  /** The gateway's enrolment token, where the authority is another process. */
+  /** The gateway's enrolment token, if the authority is another process. */
   readonly enrolment?: string;
 }
 
 /**
- * Opens the HTTP port, with all that is served on it.
- * @throws {ListenError|ConfigError} when it cannot listen, or its settings contradict each other.
+ * Opens the HTTP port.
+ * @throws {ListenError|ConfigError} when it cannot listen, or when its settings contradict each
+ * other.
  */
 export async function openHttpPort(
   { catalog, guard, health, usage, callQueue, enrolment }: HttpPortParts,
@@ -88,12 +92,16 @@ export async function openHttpPort(
   const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage, callQueue });
   checkProxies(config);
   const tls = followHttpCertificates({ config, log, closed });
-  // A port that is open before the gateway can answer refuses calls that another gateway on it would have answered.
+  // Another gateway may listen on the same port. If this one opened the port before it is ready, it
+  // would refuse calls that the other one can serve.
   await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
   return listening("http", config, () => listen(handler, config.http, { ...config, budget, callQueue, tls, log }));
 }
 
-/** The certificate of the HTTP port; undefined where it speaks plain text. @throws {ConfigError} */
+/**
+ * The certificate of the HTTP port, or undefined when the port has no TLS.
+ * @throws {ConfigError}
+ */
 function followHttpCertificates({
   config,
   log,
@@ -107,7 +115,10 @@ function followHttpCertificates({
   throw new ConfigError(`${httpTlsClientCa.variable} is set without ${httpTlsCert.variable}: ${reason}`);
 }
 
-/** Anyone could name himself by a PROXY header that is taken from anyone. @throws {ConfigError} */
+/**
+ * A PROXY header must come from a trusted proxy. Otherwise any client could claim any address.
+ * @throws {ConfigError}
+ */
 function checkProxies({ proxyProtocol, trustedProxies }: Config): void {
   if (proxyProtocol === "none" || !trustedProxies.empty) return;
   const [mode, proxies] = [SETTINGS.proxyProtocol.variable, SETTINGS.trustedProxies.variable];

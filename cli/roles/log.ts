@@ -1,6 +1,6 @@
 /**
- * The log of a role: JSON lines for a program, lines of words on a terminal. On a terminal nothing is shown before the
- * banner; what is logged until then follows it.
+ * The log of a role: JSON lines for a program, text lines on a terminal. On a terminal nothing is
+ * shown before the banner. Lines that are logged earlier are shown after it.
  */
 import { createLog, type Logger } from "../../src/log.js";
 import type { Io, TerminalOutput } from "../terminal/io.js";
@@ -8,14 +8,16 @@ import { paintFor, visible } from "../terminal/text.js";
 
 export interface RoleLog {
   readonly log: Logger;
-  /** Shows on a terminal what was held back, and from then on each line as it comes. */
+  /**
+   * On a terminal: shows the lines that were held back, and from then on each line as it arrives.
+   */
   show(): void;
 }
 
-/** Lines held back until the banner; more of them are dropped. */
+/** Maximum number of lines that are held back until the banner. Further lines are dropped. */
 const MAX_HELD = 1_000;
 
-/** @param level `info` for instance; `silent` turns logs off. */
+/** @param level for example `info`. `silent` turns logs off. */
 export function openRoleLog(level: string, { stderr, env }: Io): RoleLog {
   if (stderr.isTTY !== true) return { log: createLog(level), show: () => {} };
   const terminal = new TerminalLog(stderr, env);
@@ -44,7 +46,7 @@ class TerminalLog {
   }
 }
 
-/** A line of a log, which is JSON, in words: `  12:34:56 warn  what happened name=value`. */
+/** A log line in JSON as text: `  12:34:56 warn  what happened name=value`. */
 export function inWords(line: string, output: TerminalOutput, env: NodeJS.ProcessEnv): string {
   const { level, time, msg = "", err, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const fields = Object.entries(rest).map(([name, value]) => `${name}=${wordOf(value)}`);

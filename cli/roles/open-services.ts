@@ -1,4 +1,4 @@
-/** Makes own services ready to be served by this process, with what their calls share. */
+/** Prepares built-in services to be served by this process, with what their calls share. */
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import type { Clients } from "../../src/kit/clients.js";
 import { createLazyService } from "../../src/kit/service.js";
@@ -7,18 +7,18 @@ import type { Logger } from "../../src/log.js";
 import type { Service } from "../../src/rpc/service.js";
 import { BUILT_IN_SERVICES, KEEPING } from "./built-in-services.js";
 
-/** How own services are made. */
+/** Options for built-in services. */
 export interface OpenServicesOptions {
   readonly store: SharedStore;
-  /** Makes the clients of a service, when it first calls another. */
+  /** Creates the clients of a service, when the service makes its first call. */
   readonly clientsOf: (service: string) => Clients;
   readonly log: Logger;
 }
 
 /**
- * Makes services whose code is loaded for their first call. Those that keep anything open one store before they register, so
- * that no two keep their data in different ones.
- * @param names keys of OWN_SERVICES
+ * Creates services whose code is loaded at their first call. Services that store something open one
+ * shared store before they register, so that all of them use the same store.
+ * @param names keys of BUILT_IN_SERVICES
  */
 export function openServices(names: readonly string[], { store, clientsOf, log }: OpenServicesOptions): Service[] {
   return names.map((service) => {

@@ -1,4 +1,4 @@
-/** Why a process cannot serve calls, in words for its operator. */
+/** Why a process cannot serve calls, as a text for the operator. */
 
 import { HealthRoutes } from "../../gateway/built-in/health.js";
 import type { Catalog } from "../../gateway/catalog/catalog.js";
@@ -8,34 +8,34 @@ import { Code, StatusError } from "../../src/errors.js";
 
 /** A part of a process that follows authorities. */
 interface Follower {
-  /** By the authority's name, why it cannot be followed. */
+  /** By the authority's name: the error for which it cannot be followed. */
   readonly errors: ReadonlyMap<string, unknown>;
 }
 
-/** The parts on which it depends whether a process can answer calls. */
+/** The parts that determine whether a process can serve calls. */
 interface HealthOptions {
   readonly guard: OpenGuard;
-  /** Of a gateway. */
+  /** Only in a gateway. */
   readonly catalog?: Catalog;
-  /** Where they are other processes. */
+  /** Set if the authorities are other processes. */
   readonly authorities?: Authorities | undefined;
-  /** What is wrong with the authority of this process, where it has one. */
+  /** The errors of the authority of this process, if it has one. */
   readonly errors?: () => readonly string[];
 }
 
 /** The health of a process, and why it is not ready. */
-export function healthOf({ guard, catalog, authorities, errors: faults }: HealthOptions) {
+export function healthOf({ guard, catalog, authorities, errors: ownErrors }: HealthOptions) {
   const needs = { guard: () => guard.state === "ready", ...(catalog && { catalog: () => catalog.ready }) };
   const notReady = () => whyNotReady(health.missing, { guard, ...(catalog && { catalog }) }, authorities?.all);
-  const health: HealthRoutes = new HealthRoutes(needs, { why: notReady, errors: faults });
+  const health: HealthRoutes = new HealthRoutes(needs, { why: notReady, errors: ownErrors });
   return { health, notReady };
 }
 
 /**
  * Why a process refuses calls.
  * @param missing names of the parts that are not ready
- * @param authorities where they are other processes
- * @returns undefined where calls are not refused
+ * @param authorities set if they are other processes
+ * @returns undefined if calls are not refused
  */
 export function whyNotReady(
   missing: readonly string[],
@@ -45,7 +45,7 @@ export function whyNotReady(
   const [first] = missing;
   if (first === undefined) return undefined;
   const { errors } = first === "catalog" ? (parts.catalog as Follower) : parts.guard;
-  // What the guard has from an authority the catalog is still to get.
+  // The guard is ready, so the authority can be reached. Only the catalog is still missing.
   if (first === "catalog" && errors.size === 0) return "the catalog has not arrived yet";
   if (authorities.length === 0) return `the authority ${describeError([...errors.values()][0])}`;
   const each = authorities.map(({ name }) => `${name} ${describeError(errors.get(name))}`);
@@ -59,9 +59,9 @@ function describeError(error: unknown): string {
   if (code === Code.UNAUTHENTICATED || code === Code.PERMISSION_DENIED) {
     return `does not accept the enrolment token of this process (${message})`;
   }
-  // This side cancels a stream on which pings were not answered.
+  // This side cancels a stream on which pings get no response.
   if (code === Code.CANCELLED || code === Code.DEADLINE_EXCEEDED) return "does not answer";
-  // Messages of OpenSSL have line ends.
+  // OpenSSL's error texts contain line breaks.
   if (code === Code.UNAVAILABLE && cause instanceof Error) {
     return `cannot be reached: ${cause.message.replace(/\s+/g, " ").trim()}`;
   }

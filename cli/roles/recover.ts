@@ -1,4 +1,7 @@
-/** `portico recover admin`: a new password for the administrator, set in the store itself, for whoever has the store. */
+/**
+ * `portico recover admin`: sets a new password for the administrator in the store directly, for an
+ * operator who has the store.
+ */
 
 import { recoverAdmin } from "../../services/auth/recover.js";
 import { type Flags, loadConfig } from "../../src/config/config.js";
@@ -16,8 +19,9 @@ export interface RecoverFlags extends Flags {
 }
 
 /**
- * Sets the password that standard input holds, or makes one up and prints it.
- * @throws {ConfigError|CommandError} where the store cannot be used, or the password not be set.
+ * Sets the password from standard input, or generates one and prints it.
+ * @throws {ConfigError|CommandError} when the store cannot be used, or when the password cannot be
+ * set.
  */
 export async function recover({ passwordStdin, ...flags }: RecoverFlags, io: Io): Promise<void> {
   const { store: url, data: dataFolder, logLevel } = loadConfig(flags, io.env);
@@ -25,7 +29,7 @@ export async function recover({ passwordStdin, ...flags }: RecoverFlags, io: Io)
   const { log, show } = openRoleLog(logLevel, io);
   show();
   const onWritten = (password: string): void => {
-    // At once: it is set, also where the command is stopped while it waits.
+    // Printed at once: the password is set, even if the command is stopped while it waits.
     if (given === undefined) io.stdout.write(`${password}\n`);
     io.stderr.write("The password of admin is set. Waiting until every gateway knows it, at most a lease …\n");
   };

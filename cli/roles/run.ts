@@ -11,19 +11,20 @@ import { openRoleLog } from "./log.js";
 import type { StartRole } from "./start.js";
 import { aborted } from "./stop.js";
 
-/** What distinguishes a role. */
+/** The differences between roles. */
 export interface Role {
-  /** What it is, after `Portico 1.2.3`. */
+  /** The title after `Portico 1.2.3`. */
   readonly title: string;
   readonly start: StartRole;
-  /** Whether the store is in its process. */
+  /** Whether the store is in the process of this role. */
   readonly hasStore: boolean;
-  /** Whether it can run in several processes. */
+  /** Whether the role can run in several processes. */
   readonly hasWorkers?: true;
 }
 
 /**
- * Runs until SIGINT or SIGTERM. Soon after it has returned or thrown the process exits, whatever may still be open.
+ * Runs until SIGINT or SIGTERM. Soon after it has returned or thrown, the process exits, even if
+ * something is still open.
  * @returns the exit code.
  * @throws {ConfigError|CommandError} when it cannot start.
  */
@@ -34,11 +35,12 @@ export async function runRole({ title, start, hasStore, hasWorkers }: Role, flag
   const running = await start(config, log, io.signal).catch((error) => {
     show();
     exitSoon();
-    // The operator can mend a store that cannot be used, and a wrong clock while a start has
-    // to write, like a wrong setting.
+    // The operator can repair a store that cannot be used, or correct a clock that prevents a start
+    // from writing. So these errors are reported like wrong settings.
     throw error instanceof StoreError || error instanceof RefusedError ? new CommandError(error.message) : error;
   });
-  // The banner is for a person: a process that serves goes on where its reader has gone, or the disk below it is full.
+  // The banner is for people. A process that serves must continue if its reader has ended, or if
+  // the disk is full.
   io.stdout.removeAllListeners("error").on("error", () => undefined);
   const notReady = running.notReady();
   io.stdout.write(banner({ title, running, config, hasStore, env: io.env }));
@@ -53,7 +55,8 @@ export async function runRole({ title, start, hasStore, hasWorkers }: Role, flag
 }
 
 /**
- * The settings of a role. The notice before a stop is for load balancers: a person at a terminal does not wait for it.
+ * The settings of a role. The notice before a stop is for load balancers, so a process on a
+ * terminal does not wait for it.
  * @throws {ConfigError}
  */
 export function loadRoleConfig(flags: Flags, { env, stdin, stdout }: Io): Config {
@@ -62,10 +65,10 @@ export function loadRoleConfig(flags: Flags, { env, stdin, stdout }: Io): Config
   return { ...config, drainNotice: isTerminal ? 0 : Math.min(config.drainNotice, config.drain / 2) };
 }
 
-/** How long a process may go on that has nothing more to do, in milliseconds. */
+/** How long a process that has nothing more to do may continue, in milliseconds. */
 const EXIT_MS = 250;
 
-/** Ends the process also where something was left open that would keep it running. */
+/** Ends the process soon, even if something is open that would keep it running. */
 export function exitSoon(): void {
   setTimeout(() => process.exit(), EXIT_MS).unref();
 }
@@ -77,10 +80,13 @@ function onlyGateways(workers: number): ConfigError {
   );
 }
 
-/** How often the readiness of the process is read, in milliseconds. */
+/** The interval in which the readiness of the process is read, in milliseconds. */
 const READINESS_INTERVAL_MS = 500;
 
-/** Calls the listener whenever `state` gives another value than before; the returned function ends that. */
+/**
+ * Calls the listener whenever `state` returns another value than before. The returned function ends
+ * this.
+ */
 export function onChange<T>(state: () => T, initial: T, listener: (now: T) => void): () => void {
   let last = initial;
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** `portico server`: everything in one process. Calls between its parts go through in-process channels. */
+/** `portico server`: everything in one process. Calls between its parts use in-process channels. */
 
 import { forwardTo } from "../../gateway/built-in/forward.js";
 import { Usage } from "../../gateway/built-in/usage.js";
@@ -26,7 +26,7 @@ import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";
 
 /**
- * Runs until the process is told to stop.
+ * Runs until the process is stopped.
  * @returns the exit code.
  */
 export function runServer(flags: Flags & StoreOptions, io: Io): Promise<number> {
@@ -34,45 +34,46 @@ export function runServer(flags: Flags & StoreOptions, io: Io): Promise<number> 
   return runRole({ title: "everything in one process", start, hasStore: true }, flags, io);
 }
 
-/** A server, and what else a command may do with it that runs it in its own process. */
+/** A server, with further parts for a command that runs it in its own process. */
 export interface OpenServer extends Opened {
   readonly http: Address;
-  /** Answers calls of this process to any of its services. */
+  /** Handles calls of this process to any of its services. */
   readonly dispatcher: GrpcPort["dispatcher"];
   readonly enrol: Authority["enrol"];
 }
 
-/** Opens all parts of a server, one after the other. The process closes them in the opposite order. */
+/** Opens all parts of a server, in order. The process closes them in reverse order. */
 export async function openServer(opening: Process, { acceptTime }: StoreOptions): Promise<OpenServer> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const { data: dataFolder, serviceStore: url } = config;
   const names = builtInServicesOf(config);
   const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
-  // The registry is opened later: until then nobody deletes an enrolment.
+  // The registry is opened later. No enrolment can be deleted before that.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
   const authority = own(await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, own }));
   const access = accessTo(authority, { config, log });
   const guard = own(new OpenGuard({ ...access, log }));
-  // Before the port is open: gateways that know its address from before call as soon as they are connected.
+  // Before the port is open: gateways that know the address from before send calls as soon as they
+  // are connected.
   await guard.ready();
   const list = listNamespacesOf(access);
   const kept = own(installationStore({ url, dataFolder, services: names, isNew, list, log, budget }));
   const services = openServices(names, { store: kept, clientsOf: (service) => clientsOf(service), log });
   const registry = own(await openRegistry({ authority, guard, transport, services }, { config, log, budget }));
   const served = [authority.service, registry.service, ...services];
-  // Before the port is open, too: a store that cannot be used ends the start.
+  // Also before the port is open: a store that cannot be used ends the start.
   for (const service of served) await service.store?.();
   const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
   const { dispatcher } = grpc;
-  own(registry); // Again, before the port: its streams would never end by themselves.
+  own(registry); // Again, to close it before the port: the registry's streams would never end by themselves.
   const clientsOf = (service: string): Clients => {
     const channel = own(new InProcessChannel(dispatcher));
     return own(clientsWithin(service, dispatcher, channel, transport.connect));
   };
   const instances = await joinOwn(served, { grpc, registry }, { config, log });
   own(keepGrpcHealth(dispatcher, guard));
-  // Another process may give the same address, but cannot know an ID beforehand.
+  // Another process may register with the same address, but it cannot know an ID in advance.
   const local = new Set(instances.map(({ service, id }) => `${service} ${id}`));
   const connect: RegistrySource["connect"] = (address, { service, id }, options) =>
     local.has(`${service} ${id}`)
@@ -91,7 +92,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   return { http: http.address, grpc: grpc.target, admin: admin.address, notReady, dispatcher, firstStart, enrol };
 }
 
-/** @throws {ConfigError} when a service is named that is not Portico's own */
+/** @throws {ConfigError} when a service is named that is not built in */
 function builtInServicesOf({ ownServices }: Config): readonly string[] {
   const all = Object.keys(BUILT_IN_SERVICES);
   if (ownServices === "*") return all;

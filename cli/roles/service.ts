@@ -1,4 +1,6 @@
-/** `portico service <name>`: one of Portico's own services alone, which registers for as long as it runs. */
+/**
+ * `portico service <name>`: one built-in service alone. It is registered for as long as it runs.
+ */
 import type { Flags } from "../../src/config/config.js";
 import { Clients } from "../../src/kit/clients.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
@@ -19,7 +21,7 @@ import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";
 
 /**
- * Runs until the process is told to stop.
+ * Runs until the process is stopped.
  * @returns the exit code.
  * @throws {CommandError} when there is no service of that name.
  */
@@ -34,7 +36,7 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
   return runRole({ title: `service ${name}`, start, hasStore: false }, flags, io);
 }
 
-/** Opens all parts of a service, one after the other. The process closes them in the opposite order. */
+/** Opens all parts of a service, in order. The process closes them in reverse order. */
 async function openService(opening: Process, name: string): Promise<Opened> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const { data: dataFolder, serviceStore: url } = config;

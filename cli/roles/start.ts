@@ -1,4 +1,4 @@
-/** Starts a process: opens its parts, and closes them again where one cannot be opened. */
+/** Starts a process: opens its parts, and closes them again if one cannot be opened. */
 import { setFlagsFromString } from "node:v8";
 import type { Authority } from "../../services/auth/authority.js";
 import type { Address, GrpcTarget } from "../../src/address/address.js";
@@ -9,20 +9,23 @@ import { Process } from "../../src/process/process.js";
 import { CommandError } from "../terminal/exit.js";
 import { unlessStopped } from "./stop.js";
 
-/** A process that runs: its addresses, and how to stop it. */
+/** A running process: its addresses, and how to stop it. */
 export interface Running {
   readonly http?: Address;
   readonly grpc?: GrpcTarget;
-  /** The admin port of this process; one that has only workers has none. */
+  /** The admin port of this process. A process that only manages workers has none. */
   readonly admin?: Address;
   readonly workers?: readonly WorkerProcess[];
-  /** The first password; undefined where the store was there before. */
+  /** The first password, or undefined if the store existed before. */
   readonly firstStart?: Authority["firstStart"];
-  /** Why calls are refused now, such as an authority that cannot be reached; undefined where they are not. */
+  /**
+   * Why calls are refused now, for example because an authority cannot be reached. Undefined if
+   * they are not.
+   */
   notReady(): string | undefined;
   /**
-   * Is not ready from now on, but takes calls for the time of the notice; then accepts nothing new, finishes what is in
-   * flight, and closes everything.
+   * The process is not ready from now on, but still takes calls for the time of the notice. Then it
+   * accepts nothing new, finishes the calls in progress, and closes everything.
    */
   stop(): Promise<void>;
 }
@@ -33,12 +36,13 @@ export interface WorkerProcess {
   readonly admin: Address;
 }
 
-/** What runs once the parts of a process are open. */
+/** The state of a process once its parts are open. */
 export type Opened = Omit<Running, "stop">;
 
 /**
  * Starts a process.
- * @throws {CommandError} also when told to stop before it is ready. What was opened is closed then.
+ * @throws {CommandError} also when the process is stopped before it is ready. Then the opened parts
+ * are closed.
  */
 export type StartRole = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
 
@@ -58,12 +62,13 @@ export function processOf(open: (opening: Process) => Promise<Opened>): StartRol
 }
 
 /**
- * Sets two options of V8; see docs/performance.md, "Memory".
+ * Sets two options of V8. See docs/performance.md, "Memory".
  *
- * - Buffers are freed by the thread that finds them unused. By default another thread frees them, and gets no processor
- *   while calls keep all of them busy.
- * - New objects are never allocated in the old generation. By default they are, where objects of the same allocation
- *   site have lived long; there they stay until a full collection, with all that they refer to, such as a call and its buffers.
+ * - Buffers are freed by the thread that finds them unused. By default another thread frees them.
+ *   It gets no processor while calls keep all processors busy.
+ * - New objects are never allocated in the old generation. By default they are allocated there if
+ *   objects of the same allocation site have lived long. They stay there until a full collection,
+ *   with everything that they refer to, such as a call and its buffers.
  */
 function configureGarbageCollection(): void {
   setFlagsFromString("--no-concurrent-array-buffer-sweeping");

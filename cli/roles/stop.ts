@@ -1,4 +1,4 @@
-/** Waits for the signal that tells a process to stop. */
+/** Waits for the signal that stops a process. */
 import { CommandError } from "../terminal/exit.js";
 
 /** Resolves when the signal is aborted. */
@@ -11,7 +11,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
 
 /**
  * Waits for a start.
- * @throws {CommandError} when the process is told to stop first.
+ * @throws {CommandError} when the process is stopped first.
  */
 export function unlessStopped<T>(start: Promise<T>, signal: AbortSignal): Promise<T> {
   const stopped = aborted(signal).then(() => Promise.reject(new CommandError("Stopped before it was ready")));

@@ -1,11 +1,13 @@
 /**
- * `portico gateway`, in one process or in several that share one HTTP port, to use more than one core. With several, the
- * first process, the primary, only looks after the others: it starts them, says where they are, replaces those that die,
- * and stops them. Each worker is a complete gateway with a lease, a catalog and an admin port of its own, so that what
- * holds for one gateway holds for each.
+ * `portico gateway`, in one process or in several that share one HTTP port, to use more than one
+ * core. With several, the first process, the primary, only manages the others: it starts them,
+ * prints their addresses, replaces those that die, and stops them. Each worker is a complete
+ * gateway with its own lease, catalog and admin port. So everything that is true for one gateway is
+ * true for each worker.
  *
- * The workers share the listening socket and each accepts connections from it (SCHED_NONE of node:cluster), because
- * handing connections out from the primary makes new ones expensive; see docs/performance.md.
+ * The workers share the listening socket, and each accepts connections from it (SCHED_NONE of
+ * node:cluster). If the primary distributed the connections, new connections would be expensive:
+ * see docs/performance.md.
  */
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
@@ -20,20 +22,26 @@ import { exitSoon, loadRoleConfig, onChange, runRole } from "./run.js";
 import type { Running, StartRole, WorkerProcess } from "./start.js";
 import { aborted, unlessStopped } from "./stop.js";
 
-/** Before a worker that died is replaced, in milliseconds: at first, doubled each time, and at most. */
+/**
+ * The wait before a worker that died is replaced, in milliseconds. It doubles each time, up to the
+ * maximum.
+ */
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
-/** A worker that has run for this long did not die of its start, in milliseconds. */
+/** If a worker has run for this long, its start did not cause its death. Milliseconds. */
 const STABLE_MS = 60_000;
-/** What a worker may take to stop beyond the time to drain, before it is killed, in milliseconds. */
+/**
+ * Time that a worker may take to stop in addition to the time to drain, in milliseconds. Then it is
+ * killed.
+ */
 const STOP_MS = 5_000;
-/** The same where another worker could not start, in milliseconds. */
+/** The same when another worker could not start, in milliseconds. */
 const FAILED_START_MS = 500;
 
-/** The first message of a worker to the primary: where it is reached, or why it cannot be. */
+/** The first message of a worker to the primary: its addresses, or why it could not start. */
 type StartMessage = ({ readonly http: Address; readonly admin: Address } & ReadinessMessage) | FailureMessage;
 
-/** What a worker sends later, when its readiness changes. */
+/** Further messages of a worker, when its readiness changes. */
 interface ReadinessMessage {
   readonly notReady?: string | undefined;
 }
@@ -43,11 +51,14 @@ interface FailureMessage {
   readonly exit: Exit;
 }
 
-/** The message of the primary to a worker. A signal would be a second one where the process group gets it. */
+/**
+ * The message of the primary that stops a worker. Not a signal: if the whole process group gets a
+ * signal, this would be a second one.
+ */
 const STOP = "stop";
 
 /**
- * Runs until the process is told to stop.
+ * Runs until the process is stopped.
  * @returns the exit code.
  */
 export function runGateway(flags: Flags, io: Io): Promise<number> {
@@ -57,12 +68,12 @@ export function runGateway(flags: Flags, io: Io): Promise<number> {
   return runRole({ title: "gateway", start, hasStore: false, hasWorkers: true }, flags, io);
 }
 
-/** Loads the gateway only where it runs: the primary needs none of it. */
+/** Loads the gateway's code only in a process that runs a gateway: the primary does not need it. */
 const startGateway: StartRole = async (...args) => (await import("./gateway.js")).startGateway(...args);
 
 /**
  * Starts as many workers as the settings say.
- * @throws {CommandError} when one of them cannot start; then none is left.
+ * @throws {CommandError} when one of them cannot start. Then all are stopped.
  */
 async function startWorkers(config: Config, flags: Flags, log: Logger, signal: AbortSignal): Promise<Running> {
   const workers = new Workers(config, flags, log);
@@ -74,7 +85,7 @@ async function startWorkers(config: Config, flags: Flags, log: Logger, signal: A
   }
 }
 
-/** Runs a worker until the primary or a signal stops it; gives its exit code. */
+/** Runs a worker until the primary or a signal stops it. Returns its exit code. */
 async function runWorker(flags: Flags, io: Io): Promise<number> {
   const stopping = new AbortController();
   process.on("message", (message) => message === STOP && stopping.abort());
@@ -113,7 +124,7 @@ function toFailure(error: unknown): FailureMessage {
   return { failure: `Portico itself is at fault: ${error instanceof Error ? error.stack : error}`, exit: EXIT.failed };
 }
 
-/** The workers of this process, as the primary sees them. */
+/** The workers, as the primary sees them. */
 class Workers {
   readonly #config: Config;
   readonly #flags: Flags;
@@ -137,18 +148,18 @@ class Workers {
     return { http, workers, notReady, stop: () => this.stop(this.#config.drain + STOP_MS) };
   }
 
-  /** Stops each in good order; one that takes longer than `timeoutMs` is killed. */
+  /** Stops each worker. A worker that takes longer than `timeoutMs` is killed. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping.abort();
     const exits = [...this.#living].map((worker) => {
-      worker.send(STOP, () => {}); // One that is dying does not receive it.
+      worker.send(STOP, () => {}); // A worker that is dying does not receive it.
       const late = setTimeout(() => worker.process.kill("SIGKILL"), timeoutMs);
       return once(worker, "exit").then(() => clearTimeout(late));
     });
     await Promise.all(exits);
   }
 
-  /** Starts a worker, which is replaced from then on whenever it dies. */
+  /** Starts a worker. From then on it is replaced whenever it dies. */
   async #startFirst(index: number): Promise<WorkerProcess & { http: Address }> {
     const worker = this.#fork(index);
     const message = await firstMessage(worker);
@@ -178,7 +189,7 @@ class Workers {
 
   #fork(index: number): Worker {
     const { host, port } = this.#config.admin;
-    // With port 0 each has a free one.
+    // With port 0, each worker gets a free port.
     const admin = formatAddress({ host, port: port === 0 ? 0 : port + index });
     const args = Object.entries({ ...this.#flags, admin }).map(([key, value]) => `--${flagName(key)}=${value}`);
     cluster.setupPrimary({ exec: process.argv[1]!, args: ["gateway", ...args] });

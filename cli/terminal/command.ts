@@ -1,8 +1,11 @@
-/** How every command is declared. Its help shows examples first, and fits a terminal of 80 columns. */
+/**
+ * How every command is declared. Its help shows examples first, and fits into a terminal with 80
+ * columns.
+ */
 import { Command, InvalidArgumentError } from "commander";
 import { quantity } from "../../src/config/setting-values.js";
 
-/** @param usage name and arguments, `rule <id>` */
+/** @param usage name and arguments, such as `rule <id>` */
 export function newCommand(usage: string, summary: string): Command {
   const [name, ...declared] = usage.split(" ");
   const command = new Command(name).description(summary);
@@ -10,7 +13,7 @@ export function newCommand(usage: string, summary: string): Command {
   return command;
 }
 
-/** Puts examples before everything else in a command's help. */
+/** Puts examples first in a command's help. */
 export function examples(command: Command, ...lines: readonly string[]): Command {
   return command.addHelpText("before", `Examples:\n${lines.map((line) => `  ${line}\n`).join("")}`);
 }
@@ -28,7 +31,7 @@ export function collect(value: string, before: readonly string[] = []): string[]
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /**
- * Parses a duration as a person writes it, `90d`; gives it as proto3 JSON does, `7776000s`.
+ * Parses a duration as a user writes it, `90d`. Returns it in the form of proto3 JSON, `7776000s`.
  * @throws {InvalidArgumentError}
  */
 export function parseDuration(text: string): string {

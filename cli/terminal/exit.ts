@@ -4,7 +4,7 @@
 export const EXIT = { ok: 0, failed: 1, usage: 2, login: 4, interrupted: 130 } as const;
 export type Exit = (typeof EXIT)[keyof typeof EXIT];
 
-/** Ends a command. The message is printed: what is wrong, where, and what to do. */
+/** Ends a command. The message is printed. It contains the error, its place, and what to do. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exit: Exit;
@@ -14,7 +14,10 @@ export class CommandError extends Error {
     this.exit = exit;
   }
 
-  /** The last line of the message, by which an operator finds the call in the log; undefined where no call failed. */
+  /**
+   * The last line of the message. With it an operator finds the call in the log. Undefined if no
+   * call failed.
+   */
   get trace(): string | undefined {
     return undefined;
   }
@@ -25,7 +28,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The person pressed Ctrl-C, or ended the input where an answer was asked for. */
+/** The user pressed Ctrl-C, or ended the input at a question. */
 export function interrupted(): CommandError {
   return new CommandError("Interrupted", EXIT.interrupted);
 }

@@ -1,17 +1,20 @@
 /**
- * Standard input: read to its end, or refused where a command does not read it, because it would be lost silently.
+ * Standard input: read to its end, or rejected if a command does not read it, because the data
+ * would be lost silently.
  *
- * Input counts as redirected to this command only where the parent process has another standard input: in a `while read`
- * loop, a script piped to a shell, cron or CI, commands inherit an input that is not meant for them.
+ * Input counts as redirected to this command only if the parent process has another standard input.
+ * In a `while read` loop, in a script piped to a shell, in cron and in CI, commands inherit an
+ * input that is not meant for them.
  *
- * Only Linux shows this, in /proc; on other systems nothing is refused.
+ * Only Linux shows this, in /proc. On other systems nothing is rejected.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { CommandError, EXIT } from "./exit.js";
 import type { Input, Io } from "./io.js";
 
 /**
- * Refuses redirected data. Only for a command that does not read its input: it takes a byte of a pipe.
+ * Rejects redirected data. Only for a command that does not read its input, because it takes a byte
+ * from a pipe.
  * @throws {CommandError} when data was redirected to this command.
  */
 export function refuseInput({ stdin }: Io, message: string): void {
@@ -20,7 +23,7 @@ export function refuseInput({ stdin }: Io, message: string): void {
 
 /**
  * All bytes of an input.
- * @throws what `tooLarge` gives, when there are more than `maxBytes`.
+ * @throws what `tooLarge` returns, when there are more than `maxBytes`.
  */
 export async function readAll(
   chunks: AsyncIterable<Uint8Array>,
@@ -37,7 +40,7 @@ export async function readAll(
   return Buffer.concat(read);
 }
 
-/** Whether the input is a file or a pipe other than the parent process's own standard input. */
+/** Whether the input is a file or a pipe that is not the parent process's own standard input. */
 export function isRedirected(stdin: Input & { readonly fd?: number }): boolean {
   if (stdin.fd !== 0 || stdin.isTTY) return false;
   try {
@@ -45,15 +48,16 @@ export function isRedirected(stdin: Input & { readonly fd?: number }): boolean {
     if (!stats.isFile() && !stats.isFIFO()) return false;
     return readlinkSync("/proc/self/fd/0") !== readlinkSync(`/proc/${process.ppid}/fd/0`);
   } catch {
-    return false; // no /proc, or the parent is another user's
+    return false; // There is no /proc, or the parent belongs to another user.
   }
 }
 
-/** Whether there is something to read now. Does not wait for a pipe that is open but empty. */
+/** Whether there is data to read now. Does not wait for a pipe that is open but empty. */
 function hasData(): boolean {
   const { size } = fstatSync(0);
   if (fstatSync(0).isFile()) return size > 0;
-  // Opened again, because O_NONBLOCK on descriptor 0 would hold for the other processes that share it.
+  // The pipe is opened again, because O_NONBLOCK on descriptor 0 would also affect the other
+  // processes that share it.
   const pipe = openSync("/proc/self/fd/0", constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     return readSync(pipe, Buffer.alloc(1)) > 0;

@@ -1,4 +1,6 @@
-/** What a command reads and writes: passed in, so that a test can run a command as a function. */
+/**
+ * What a command reads and writes. It is passed in, so that a test can run a command as a function.
+ */
 import type { Readable, Writable } from "node:stream";
 
 export type Input = Readable & { readonly isTTY?: boolean };
@@ -8,7 +10,7 @@ export interface Io {
   readonly stdin: Input;
   /** Data, for people and programs. */
   readonly stdout: TerminalOutput;
-  /** Prompts, hints, errors. */
+  /** Prompts, hints and errors. */
   readonly stderr: TerminalOutput;
   readonly env: NodeJS.ProcessEnv;
   /** Aborted by Ctrl-C and SIGTERM. */

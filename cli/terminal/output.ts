@@ -1,4 +1,4 @@
-/** Data on stdout: a table for people; JSON, YAML or bare names for programs. */
+/** Data on stdout: a table for people, or JSON, YAML or names for programs. */
 import { once } from "node:events";
 import { StringDecoder } from "node:string_decoder";
 import { Option } from "commander";
@@ -7,23 +7,26 @@ import { CommandError, EXIT } from "./exit.js";
 import type { Io } from "./io.js";
 import { type Colour, paintFor, visible, visibleLines } from "./text.js";
 
-/** What `-o` takes. */
+/** The formats that `-o` accepts. */
 export const FORMATS = ["json", "yaml", "name"] as const;
-/** The format that `-o` names; undefined for people. */
+/** The format that `-o` names, or undefined for the format for people. */
 export type Format = (typeof FORMATS)[number] | undefined;
 
 export function outputOption(formats: readonly Exclude<Format, undefined>[] = FORMATS): Option {
   return new Option("-o, --output <format>", `print for a program: ${formats.join(", ")}`).choices(formats);
 }
 
-/** A column of a table: its header and what it shows of an item. The first column names the item. */
+/**
+ * A column of a table: its header, and the value that it shows for an item. The first column is the
+ * item's name.
+ */
 export type Column<T> = readonly [
   header: string,
   show: (item: T) => string,
   colourOf?: (cell: string) => Colour | undefined,
 ];
 
-/** Prints a list: as a table, or each item's first column as its name. */
+/** Prints a list: as a table, or the first column of each item as its name. */
 export async function printList<T>(io: Io, format: Format, items: readonly T[], columns: readonly Column<T>[]) {
   const names = () => items.map((item) => visible(columns[0]?.[1](item) ?? ""));
   if (format === "name") return writeLines(io, names());
@@ -31,10 +34,10 @@ export async function printList<T>(io: Io, format: Format, items: readonly T[], 
   writeLines(io, table(io, items, columns));
 }
 
-/** Something that was made or found. */
+/** Something that was created or found. */
 export interface Item {
   readonly name: string;
-  /** As JSON and YAML show it. */
+  /** The value in JSON and YAML. */
   readonly value: unknown;
   /** Lines for people. */
   readonly text: readonly string[];
@@ -47,12 +50,12 @@ export async function printItem(io: Io, format: Format, { name, value, text }: I
   writeLines(io, text);
 }
 
-/** A timestamp to the second; empty for none. */
+/** A timestamp with seconds, or an empty text for none. */
 export function instant(timestamp: string | undefined): string {
   return (timestamp ?? "").replace(/\.\d+/, "");
 }
 
-/** Rows of a word and its value, with the values one below the other. */
+/** Rows of a word and its value, with aligned values. */
 export function aligned(rows: readonly (readonly [word: string, value: string])[], gap: string): string[] {
   const width = Math.max(...rows.map(([word]) => word.length));
   return rows.map(([word, value]) => `${word.padEnd(width)}${gap}${value}`);
@@ -64,14 +67,17 @@ async function printValue(io: Io, format: "json" | "yaml", value: unknown) {
   io.stdout.write(toYaml(value));
 }
 
-/** Bytes that an endpoint answered with instead of JSON. */
+/** Bytes that an endpoint returned instead of JSON. */
 export interface RawBytes {
   readonly contentType: string;
-  /** As they come. */
+  /** The bytes as they arrive. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Prints the answers of a call, JSON text or raw bytes, as they come, and no faster than they are read. */
+/**
+ * Prints the responses of a call, JSON text or raw bytes, as they arrive. If stdout is slow, it
+ * waits.
+ */
 export async function printResponses(io: Io, format: Format, responses: AsyncIterable<string | RawBytes>) {
   let separator = "";
   for await (const response of responses) {
@@ -83,7 +89,10 @@ export async function printResponses(io: Io, format: Format, responses: AsyncIte
   }
 }
 
-/** Prints an answer, given as JSON text; as a name, its first field alone, and of a list one a line. */
+/**
+ * Prints a response, given as JSON text. As a name, it prints only the first field. If that is a
+ * list, it prints one item in each line.
+ */
 export async function printResponse(io: Io, format: Format, json: string) {
   if (format === "name") writeLines(io, firstFields(JSON.parse(json)).map(visible));
   else if (format === "yaml") await printValue(io, format, JSON.parse(json));
@@ -96,7 +105,7 @@ function firstFields(value: unknown): string[] {
   return value === null ? [] : [String(value)];
 }
 
-/** Indented on a terminal, as it is elsewhere. */
+/** Indented on a terminal, unchanged elsewhere. */
 function printJson(io: Io, json: string) {
   const indented = () => layOut(json).map(({ text }) => text);
   io.stdout.write(`${visibleLines(io.stdout.isTTY ? indented().join("") : json)}\n`);
@@ -105,7 +114,8 @@ function printJson(io: Io, json: string) {
 const TEXT = /^(?:text\/|application\/(?:.+\+)?(?:json|xml|x-ndjson|yaml)\b)/i;
 
 /**
- * Prints raw bytes as they are; on a terminal only if they are text, with control characters shown as escapes.
+ * Prints raw bytes unchanged. On a terminal it prints them only if they are text, with control
+ * characters shown as escapes.
  * @throws {CommandError} for bytes that a terminal cannot show.
  */
 async function printRaw(io: Io, { contentType, chunks }: RawBytes): Promise<void> {
@@ -128,7 +138,7 @@ function writeLines(io: Io, lines: readonly string[]) {
   for (const line of lines) io.stdout.write(`${line}\n`);
 }
 
-/** Two spaces between columns, none at the end of a line. */
+/** Two spaces between columns, and no spaces at the end of a line. */
 function table<T>(io: Io, items: readonly T[], columns: readonly Column<T>[]): string[] {
   const paint = paintFor(io.stdout, io.env);
   const cells = columns.map(([header, show]) => [header, ...items.map((item) => visible(show(item)))]);

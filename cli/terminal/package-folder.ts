@@ -1,4 +1,7 @@
-/** Where this Portico is installed: the folder with its package.json, its .proto files and its programs. */
+/**
+ * The folder where this Portico is installed. It contains package.json, the .proto files and the
+ * programs.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };

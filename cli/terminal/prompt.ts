@@ -1,27 +1,28 @@
-/** Questions to the person at the terminal. */
+/** Questions to the user at the terminal. */
 import { read } from "read";
 import { CommandError, EXIT, interrupted } from "./exit.js";
 import { readAll } from "./input.js";
 import type { Io } from "./io.js";
 
-/** In bytes. */
+/** Bytes. */
 const MAX_PASSWORD_INPUT = 4096;
 
-/** Whether a person can be asked: both ends are a terminal. */
+/** Whether the user can be asked: both ends are a terminal. */
 export function canAsk(io: Io): boolean {
   return io.stdin.isTTY === true && io.stderr.isTTY === true;
 }
 
 /**
  * Asks a question on stderr.
- * @throws {CommandError} with exit 130 on Ctrl-C and Ctrl-D.
+ * @throws {CommandError} with exit code 130 on Ctrl-C and Ctrl-D.
  */
 export async function ask(
   io: Io,
   question: string,
   options: { default?: string; hidden?: boolean } = {},
 ): Promise<string> {
-  // On Ctrl-D `read` neither resolves nor rejects, but it pauses the input, as it does after an answer.
+  // On Ctrl-D `read` neither resolves nor rejects. But it pauses the input, as it does after an
+  // answer.
   let onPause = () => {};
   const closed = new Promise<never>((_, reject) => {
     onPause = () => setImmediate(() => reject(interrupted()));
@@ -58,7 +59,7 @@ export async function passwordFromStdin(io: Io): Promise<string> {
 }
 
 /**
- * The current password of an account: PORTICO_PASSWORD, or asked for.
+ * The current password of an account, from PORTICO_PASSWORD or from the user.
  * @throws {CommandError}
  */
 export async function currentPassword(io: Io, question: string, otherwise = ""): Promise<string> {
@@ -69,7 +70,7 @@ export async function currentPassword(io: Io, question: string, otherwise = ""):
 }
 
 /**
- * A new password: asked twice at a terminal, or from standard input where the flag says so.
+ * A new password: asked twice at a terminal, or read from standard input if the flag says so.
  * @throws {CommandError}
  */
 export async function newPassword(io: Io, fromStdin: boolean): Promise<string> {

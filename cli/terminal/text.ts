@@ -1,19 +1,22 @@
-/** Text for a terminal: control characters shown as escapes, colours, and words as a shell reads them. */
+/**
+ * Text for a terminal: control characters shown as escapes, colours, and words quoted for a shell.
+ */
 import { styleText } from "node:util";
 import type { TerminalOutput } from "./io.js";
 
 /**
- * Characters that move the cursor, colour or reorder text: C0, DEL and C1 controls, line separators, bidirectional
- * controls. Names and messages come from services and accounts, which must not control the terminal by them.
+ * Characters that move the cursor, or colour or reorder text: C0, DEL and C1 controls, line
+ * separators, bidirectional controls. Names and error texts come from services and accounts, which
+ * must not control the terminal.
  */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** Text on one line, with each control character shown as an escape, `\u001b`. */
+/** Text on one line. Each control character is shown as an escape, `\u001b`. */
 export function visible(text: string): string {
   return text.replace(CONTROLS, shown);
 }
 
-/** The same for text of several lines: line feeds and tabs stay. */
+/** The same for text of several lines. Line feeds and tabs stay. */
 export function visibleLines(text: string): string {
   return text.replace(CONTROLS, (character) =>
     character === "\n" || character === "\t" ? character : shown(character),
@@ -27,10 +30,13 @@ function shown(character: string): string {
 export type Colour = "bold" | "dim" | "red" | "green";
 export type Paint = (colour: Colour, text: string) => string;
 
-/** Colours for a terminal, unless NO_COLOR (https://no-color.org) says otherwise; nothing for a file or a pipe. */
+/**
+ * Colours for a terminal, unless NO_COLOR (https://no-color.org) is set. No colours for a file or a
+ * pipe.
+ */
 export function paintFor(output: TerminalOutput, env: NodeJS.ProcessEnv): Paint {
   if (!hasColours(output, env)) return (_, text) => text;
-  // Node would look at process.stdout and process.env instead.
+  // By default Node would look at process.stdout and process.env instead.
   return (colour, text) => styleText(colour, text, { validateStream: false });
 }
 
@@ -38,7 +44,7 @@ export function hasColours(output: TerminalOutput, env: NodeJS.ProcessEnv): bool
   return output.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
 }
 
-/** A word of a command line as a POSIX shell reads it: quoted where it must be. */
+/** A word as a POSIX shell reads it on a command line: quoted if necessary. */
 export function quoted(text: string): string {
   return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

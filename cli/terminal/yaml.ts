@@ -13,7 +13,7 @@ export function toYaml(value: unknown): string {
   return visibleLines(document.toString());
 }
 
-/** The same for JSON text. Integers that JSON.parse would round keep every digit. */
+/** Converts JSON text to YAML. Integers that JSON.parse would round keep every digit. */
 export function jsonToYaml(json: string): string {
   return toYaml(parse(json, { intAsBigInt: true }));
 }

@@ -1,11 +1,15 @@
-// gRPC server reflection in its smallest form: lists the services, and answers every other question with all files.
+// A minimal gRPC server reflection: it lists the services, and responds to every other question
+// with all files.
 import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 
 const PROTO = fileURLToPath(new URL("../../proto/grpc/reflection/v1/reflection.proto", import.meta.url));
 
-/** Adds reflection to a server: the full names of its services, and a serialized google.protobuf.FileDescriptorSet. */
+/**
+ * Adds reflection to a server. `services` are the full names of its services, and `descriptorSet`
+ * is a serialized google.protobuf.FileDescriptorSet.
+ */
 export function addReflection(server, services, descriptorSet) {
   const { ServerReflection } = grpc.loadPackageDefinition(loadSync(PROTO, { oneofs: true })).grpc.reflection.v1;
   const service = services.map((name) => ({ name }));
@@ -21,7 +25,10 @@ export function addReflection(server, services, descriptorSet) {
   });
 }
 
-/** The bytes of each file: field 1, a tag byte, a varint length, and the file. */
+/**
+ * The bytes of each file. A file is stored as field 1: a tag byte, a varint length, and the file's
+ * bytes.
+ */
 function* filesOf(set) {
   for (let at = 0; at < set.length; ) {
     let length = 0;

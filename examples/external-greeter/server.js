@@ -1,9 +1,11 @@
-// A gRPC service as anyone might have one: it knows nothing of Portico.
+// A gRPC service that is not written for Portico.
 //
-//     node examples/external-greeter/server.js 127.0.0.1:9000 [greeter.binpb [certificate.pem key.pem [authority.pem]]]
+//     node examples/external-greeter/server.js 127.0.0.1:9000
+//         [greeter.binpb [certificate.pem key.pem [authority.pem]]]
 //
-// With a descriptor set (`buf build examples/external-greeter -o greeter.binpb`) it also has server reflection, with a
-// certificate it speaks TLS, and with that of an authority it wants one from its clients.
+// With a descriptor set (`buf build examples/external-greeter -o greeter.binpb`) it also has server
+// reflection. With a certificate and a key it uses TLS. With the certificate of an authority it
+// requires client certificates.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";

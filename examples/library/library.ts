@@ -1,7 +1,10 @@
 import { alreadyExists, type Implementation, invalidArgument, notFound } from "portico/service";
 import type { Book, LibraryService } from "./gen/library.js";
 
-/** What answers the calls: one function for each endpoint in proto/library.proto. Books are kept by their names. */
+/**
+ * The handlers: one function for each endpoint in proto/library.proto. Books are stored by their
+ * names.
+ */
 export const handlers: Implementation<typeof LibraryService> = {
   async createBook({ shelf, id, book }, call) {
     if (!/^[a-z0-9-]+$/.test(id)) throw invalidArgument("id: must be lower-case letters, digits and -");

@@ -1,15 +1,19 @@
-// A notebook on Portico: the services auth, notes and url do the work, and this page shows it.
+// A notebook that uses Portico. The services auth, notes and url do the work, and this page shows
+// the result.
 import { Portico, PorticoError } from "./portico-client.js";
 import { url } from "./settings.js";
 
 const find = (id) => document.getElementById(id);
 
-/** What a signed-in account has: a client with its token, and what ends its stream. Kept in memory only. */
+/**
+ * State of a signed-in account: a client with its token, and the function that ends its stream. In
+ * memory only.
+ */
 let session;
 /** Elements of the list by the note's ID. */
 const shown = new Map();
 
-/** Runs what a person asked for, and shows what went wrong. */
+/** Runs an action of the user, and shows its error if it fails. */
 async function attempt(action) {
   find("error").textContent = "";
   try {
@@ -42,7 +46,7 @@ onSubmit("sign-in", async ({ account, password }) => {
   attempt(() => followNotes(session));
 });
 
-/** A token lives for an hour: it is replaced when most of that is over. */
+/** A token is valid for an hour. It is replaced when most of this time has passed. */
 function useTokens(session, { accessToken, accessExpires, refreshToken }) {
   session.portico = new Portico({ url, token: accessToken });
   const lifetime = new Date(accessExpires) - Date.now();
@@ -65,7 +69,10 @@ function signOut() {
   find("main").hidden = find("sign-out").hidden = true;
 }
 
-/** Shows the notes, then each change as it comes, also those made elsewhere. Goes on after a lost connection. */
+/**
+ * Shows the notes, and then each change as it arrives, including changes made elsewhere. Continues
+ * after a lost connection.
+ */
 async function followNotes(followed) {
   let position;
   while (followed === session) {
@@ -79,7 +86,7 @@ async function followNotes(followed) {
     } catch (error) {
       if (followed !== session) return;
       if (!(error instanceof PorticoError) || error.Code === 401) throw error;
-      // A position that is too old: the list has what the events no longer have.
+      // The position is too old, so some events are gone. Load the whole list again.
       if (error.Code === 400) position = undefined;
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
@@ -106,7 +113,8 @@ function showNote({ id, text, revision }) {
   }
   item.dataset.revision = revision;
   const field = item.querySelector("textarea");
-  // What is being typed stays: saving it will tell that the note was changed meanwhile.
+  // Text that is being typed is not overwritten. Saving it will report that the note was changed in
+  // the meantime.
   if (document.activeElement !== field) field.value = text;
 }
 

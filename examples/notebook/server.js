@@ -1,4 +1,4 @@
-// Serves the page of the notebook, and follows its short links: node server.js [port]
+// Serves the page of the notebook, and redirects its short links: node server.js [port]
 import { createReadStream } from "node:fs";
 import { createServer } from "node:http";
 import { extname } from "node:path";
@@ -10,7 +10,8 @@ const FILES = new Map(["app.js", "style.css"].map((name) => [`/${name}`, new URL
 FILES.set("/", new URL("index.html", import.meta.url));
 FILES.set("/portico-client.js", new URL(import.meta.resolve("portico/client")));
 
-// The address and a token come from PORTICO_URL and PORTICO_TOKEN. Without a token, a rule must let everyone call Resolve.
+// The address and a token come from PORTICO_URL and PORTICO_TOKEN. Without a token, a rule must let
+// all callers call Resolve.
 const portico = new Portico();
 const url = process.env.PORTICO_URL ?? "http://127.0.0.1:8080";
 

@@ -1,7 +1,8 @@
 /**
- * A client of Portico for Node and browsers: calls by fetch, streams by lines or WebSocket, errors, deadlines and retries.
- * A generated client extends it by its services. Nothing here imports a package, because `portico client` writes these files
- * as one into the file of a generated client.
+ * A client of Portico for Node and browsers: calls by fetch, streams by NDJSON or WebSocket,
+ * errors, deadlines and retries. A generated client extends it with its services. Nothing here
+ * imports a package, because `portico client` writes these files as one into the file of a
+ * generated client.
  */
 import { PorticoError, readFailure, toConnectionError } from "./error.js";
 import { LIMITS, messagesOf, piecesOf } from "./lines.js";
@@ -13,12 +14,12 @@ import { Socket } from "./websocket.js";
 const DEFAULT_URL = "http://127.0.0.1:8080";
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_RETRIES = 2;
-/** The longest first wait before another try. Each later one may be twice as long. */
+/** The maximum wait before the first retry. It doubles with each retry, up to MAX_WAIT_MS. */
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 2_000;
-/** A call is not tried again where the answer asks for a longer wait. */
+/** A call without a deadline is not retried if the response asks for a longer wait. */
 const MAX_RETRY_AFTER_MS = 30_000;
-/** Of the header Grpc-Timeout in milliseconds: eight digits. */
+/** The maximum of the header Grpc-Timeout in milliseconds: it has at most eight digits. */
 const MAX_GRPC_TIMEOUT_MS = 99_999_999;
 
 export class PorticoClient {
@@ -36,7 +37,7 @@ export class PorticoClient {
     this.#retries = retries ?? DEFAULT_RETRIES;
   }
 
-  /** Makes the methods of a service of its table. */
+  /** Makes the methods of a service from its table. */
   protected bind<T>(service: string, table: EndpointTable): T {
     const methods = Object.entries(table).map(([name, entry]) => [
       name,
@@ -112,7 +113,8 @@ export class PorticoClient {
     const scope = new CallScope(service, options);
     let socket: Socket | undefined;
     try {
-      // The service is called with the first message: a WebSocket that does not open has called nothing.
+      // Opening a WebSocket calls nothing: the service is called with the first message. So every
+      // failure to open is safe to retry.
       socket = await this.#retry(scope, { ...endpoint, idempotent: true }, options, () => this.#open(scope, endpoint));
       socket.sendAll(requests).catch((error) => scope.fail(error));
       yield* socket.messages();
@@ -123,8 +125,8 @@ export class PorticoClient {
   }
 
   /**
-   * Tries again where that is safe: where no connection could be opened, and for an idempotent endpoint also where the
-   * answer is 429 or 503, or the connection broke.
+   * Retries a call when that is safe: when no connection could be opened. An idempotent endpoint is
+   * also retried after 429, after 503, and after a broken connection.
    */
   async #retry<T>(
     scope: CallScope,
@@ -145,7 +147,7 @@ export class PorticoClient {
     }
   }
 
-  /** @throws {PorticoError} the answer's error */
+  /** @throws {PorticoError} the error in the response */
   async #post(scope: CallScope, endpoint: EndpointEntry, request: unknown): Promise<Response> {
     scope.check();
     const { contentType, data } = endpoint.takesBytes
@@ -165,7 +167,10 @@ export class PorticoClient {
     throw await this.#read(scope, () => readFailure(scope.service, response));
   }
 
-  /** Reads from the connection, and gives what goes wrong there its reason. */
+  /**
+   * Reads from the connection. If that fails, it throws the reason why the call ended, or a
+   * connection error.
+   */
   async #read<T>(scope: CallScope, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
@@ -174,7 +179,11 @@ export class PorticoClient {
     }
   }
 
-  /** A WebSocket is not told why it was refused. A plain request for the same path is, and calls nothing there. */
+  /**
+   * The WebSocket API does not say why the server refused to open it. So the reason is asked for
+   * with a plain request for the same path. Such a request calls no service, because the endpoint
+   * needs a WebSocket.
+   */
   async #open(scope: CallScope, endpoint: EndpointEntry): Promise<Socket> {
     const url = this.#url + this.#pathOf(endpoint);
     try {
@@ -187,7 +196,10 @@ export class PorticoClient {
     }
   }
 
-  /** With a token below `/v1`, where it must be valid; but a token counts in its own namespace only. */
+  /**
+   * With a token the path begins with `/v1`, where the token must be valid. But a token is valid in
+   * its own namespace only, so a call that names a namespace has no `/v1`.
+   */
   #pathOf({ path }: EndpointEntry): string {
     return this.#token !== undefined && this.#namespace === undefined ? `/v1${path}` : path;
   }
@@ -200,7 +212,7 @@ export class PorticoClient {
   }
 }
 
-/** The answer to a plain request for an endpoint that takes a stream. */
+/** The status of the response to a plain request for an endpoint that takes a stream. */
 const UPGRADE_REQUIRED = 426;
 
 function isEndpoint(entry: EndpointEntry | EndpointTable): entry is EndpointEntry {
@@ -216,7 +228,10 @@ async function readBytes(response: Response): Promise<{ contentType: string; dat
   return { contentType: response.headers.get("content-type") ?? "", data };
 }
 
-/** In milliseconds, with jitter, so that clients that failed together do not come back together. */
+/**
+ * Milliseconds, with jitter, so that clients that failed at the same time do not retry at the same
+ * time.
+ */
 function waitBefore(tried: number, retryAfter = 0): number {
   return retryAfter * 1000 + Math.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** tried);
 }

@@ -1,7 +1,10 @@
-/** The error of a call, whoever refused it, and how it is read from an answer. */
+/**
+ * The error of a call, whether Portico, the service or the connection caused it, and how it is read
+ * from a response.
+ */
 import type { AnyMessage } from "./values.js";
 
-/** The error object, as Portico sends it. */
+/** The error object that Portico sends. */
 export interface ErrorObject {
   readonly Id: string;
   readonly Code: number;
@@ -10,7 +13,7 @@ export interface ErrorObject {
   readonly Details?: readonly AnyMessage[];
 }
 
-/** What a client knows of an error besides. */
+/** What a client knows about an error that is not in the error object. */
 interface ErrorCircumstances {
   readonly requestId?: string | undefined;
   readonly retryAfter?: number | undefined;
@@ -18,22 +21,25 @@ interface ErrorCircumstances {
   readonly cause?: unknown;
 }
 
-/** A call that failed: refused, or not answered. */
+/** A call that failed: it was refused, or got no response. */
 export class PorticoError extends Error {
   override readonly name = "PorticoError";
-  /** The service that was called; `gateway` where none was found. */
+  /** The service that was called, or `gateway` if none was found. */
   readonly Id: string;
-  /** HTTP status. 503 also where Portico could not be reached, 504 also where the call's own deadline passed. */
+  /**
+   * HTTP status. 503 also if Portico could not be reached, 504 also if the call's own deadline
+   * passed.
+   */
   readonly Code: number;
   /** What is wrong, in words for the caller. */
   readonly Detail: string;
   /** Name of the code, such as `Unauthorized`. */
   readonly Status: string;
-  /** What the service said besides: messages of google.rpc, such as BadRequest. */
+  /** More details from the service: messages of google.rpc, such as BadRequest. */
   readonly Details: readonly AnyMessage[];
-  /** `X-Request-Id` of the answer, by which an operator finds the call in the log. */
+  /** `X-Request-Id` of the response. With it an operator finds the call in the log. */
   readonly requestId: string | undefined;
-  /** Seconds to wait before another try, where the answer said so. */
+  /** Seconds to wait before a retry, if the response said so. */
   readonly retryAfter: number | undefined;
   /** Whether the call certainly did not reach Portico, because no connection could be opened. */
   readonly neverSent: boolean;
@@ -51,10 +57,13 @@ export class PorticoError extends Error {
   }
 }
 
-/** Codes of Node's errors that come before anything was sent. */
+/** Codes of Node's errors that occur before anything was sent. */
 const NEVER_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** A connection that could not be opened, or broke. A page is not told which of them it was. */
+/**
+ * A connection that could not be opened, or broke. A browser does not say which of the two
+ * happened.
+ */
 export function toConnectionError(service: string, url: string, thrown: unknown): PorticoError {
   const { cause = thrown } = Object(thrown) as { cause?: unknown };
   const { code = "", message = "" } = Object(cause) as { code?: string; message?: string };
@@ -63,7 +72,7 @@ export function toConnectionError(service: string, url: string, thrown: unknown)
   return new PorticoError(error, { cause: thrown, neverSent: NEVER_SENT.test(code) });
 }
 
-/** The error of an answer whose status is not 200. */
+/** The error of a response whose status is not 200. */
 export async function readFailure(service: string, response: Response): Promise<PorticoError> {
   const { status, statusText, headers, url } = response;
   const text = await response.text();
@@ -81,7 +90,7 @@ export function requestIdOf({ headers }: Response): string | undefined {
   return headers.get("x-request-id") ?? undefined;
 }
 
-/** The error object in a JSON text; undefined for any other text. */
+/** The error object in a JSON text, or undefined for any other text. */
 export function readErrorObject(text: string): ErrorObject | undefined {
   try {
     const value = JSON.parse(text) as Partial<ErrorObject> | null;

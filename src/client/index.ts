@@ -1,4 +1,7 @@
-/** The package's `portico/client`: a client with the services of the catalogue, and what generated clients consist of. */
+/**
+ * The package's `portico/client`: a client with the services of the catalogue, and the parts from
+ * which generated clients are made.
+ */
 export { PorticoClient } from "./client.js";
 export { PorticoError } from "./error.js";
 export { Portico } from "./gen/portico.js";

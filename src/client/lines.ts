@@ -1,16 +1,19 @@
-/** The messages of a server stream: a JSON object a line (docs/streams.md). */
+/** The messages of a server stream: one JSON object in each line (docs/streams.md). */
 import { type ErrorObject, PorticoError, readErrorObject, requestIdOf, toConnectionError } from "./error.js";
 import type { CallScope } from "./scope.js";
 
-/** Of a stream. An object, so that tests can shorten the time. */
+/** Limits of a stream. An object, so that tests can shorten the time. */
 export const LIMITS = {
   /** Portico sends an empty line every 15 s while a stream has no message. */
   maxSilenceMs: 45_000,
-  /** In characters: of one message, and of messages that were received by WebSocket and not read. */
+  /**
+   * Maximum characters of one message, and of all messages that were received by WebSocket and not
+   * read yet.
+   */
   maxUnread: 64 * 1024 * 1024,
 };
 
-/** The bytes of a body as they come. */
+/** The bytes of a body, as they arrive. */
 export async function* piecesOf(scope: CallScope, response: Response): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   if (reader === undefined) return;

@@ -1,40 +1,53 @@
-/** What a client and a call can be told, and how an endpoint is called. */
+/** The options of a client and of a call, and how an endpoint is called. */
 
-/** How a client reaches Portico. In Node, what is not given is read from the environment. */
+/**
+ * How a client reaches Portico. In Node, a value that is not given is read from the environment.
+ */
 export interface PorticoOptions {
-  /** Base address. Default: PORTICO_URL, in a page the page's own origin, else `http://127.0.0.1:8080`. */
+  /**
+   * Base address. Default: PORTICO_URL, in a page the page's own origin, otherwise
+   * `http://127.0.0.1:8080`.
+   */
   readonly url?: string | undefined;
-  /** An access token or API key. Default: PORTICO_TOKEN. An empty one means to call without a token. */
+  /**
+   * An access token or API key. Default: PORTICO_TOKEN. With an empty token, calls have no token.
+   */
   readonly token?: string | undefined;
-  /** The namespace to call in. Default: PORTICO_NAMESPACE, else the token's own. */
+  /** The namespace to call in. Default: PORTICO_NAMESPACE, otherwise the token's own. */
   readonly namespace?: string | undefined;
-  /** Milliseconds that a call may take with its retries; 30,000 by default. A stream has a deadline only where its call gives one. */
+  /**
+   * Maximum milliseconds of a call including its retries. Default 30,000. A stream has a deadline
+   * only if its call gives one.
+   */
   readonly timeout?: number | undefined;
-  /** How often a call is tried again where that is safe; 2 by default. */
+  /** Maximum number of retries of a call. A call is retried only when that is safe. Default 2. */
   readonly retries?: number | undefined;
 }
 
-/** What one call may have of its own. */
+/** Options of one call. */
 export interface CallOptions {
   /** Ends the call: it then fails with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds that the call may take with its retries. */
+  /** Maximum milliseconds of the call including its retries. */
   readonly timeout?: number | undefined;
   readonly retries?: number | undefined;
 }
 
-/** The messages that a call sends, as they come. */
+/** The messages that a call sends. They may become available over time. */
 export type Messages<T> = AsyncIterable<T> | Iterable<T>;
 
 /** How an endpoint is called. */
 export interface EndpointEntry {
-  /** Its path without a version: `/helloworld/Call`. */
+  /** The path without a version: `/helloworld/Call`. */
   readonly path: string;
   /** Which sides stream. */
   readonly shape: "unary" | "server" | "client" | "bidi";
-  /** Whether the contract declares it free of side effects or idempotent. Only then a call that may have arrived is repeated. */
+  /**
+   * Whether the contract declares the endpoint free of side effects or idempotent. Only then a call
+   * that may have reached the service is repeated.
+   */
   readonly idempotent?: true;
-  /** Whether it takes or answers raw bytes instead of JSON. */
+  /** Whether requests are raw bytes instead of JSON. `answersBytes`: whether responses are. */
   readonly takesBytes?: true;
   readonly answersBytes?: true;
 }

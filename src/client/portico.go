@@ -1,5 +1,6 @@
-// Package portico is the runtime of a client of Portico in Go: calls, server streams, errors, deadlines and retries over
-// net/http. `portico client <service> --lang go` writes it, and after it the messages and endpoints of the service.
+// Package portico is the runtime of a Portico client in Go: calls, server streams, errors,
+// deadlines and retries over net/http. `portico client <service> --lang go` writes it, and after it
+// the messages and endpoints of the service.
 package portico
 
 import (
@@ -26,32 +27,34 @@ import (
 
 // Options say how a client reaches Portico. The zero value reads the environment.
 type Options struct {
-	// URL is the base address. Default: PORTICO_URL, else http://127.0.0.1:8080.
+	// URL is the base address. Default: PORTICO_URL, otherwise http://127.0.0.1:8080.
 	URL string
 
 	// Token is an access token or API key. Default: PORTICO_TOKEN.
 	Token string
 
-	// Namespace is the namespace to call in. Default: PORTICO_NAMESPACE, else the token's own.
+	// Namespace is the namespace to call in. Default: PORTICO_NAMESPACE, otherwise the token's own.
 	Namespace string
 
-	// Timeout is what a call may take with its retries where its context has no deadline; 30 s by default. A stream has a
-	// deadline only where its context has one.
+	// Timeout is the maximum time of a call including its retries, if its context has no deadline.
+	// Default 30 s. A stream has a deadline only if its context has one.
 	Timeout time.Duration
 
-	// Retries is how often a call is tried again where that is safe; 2 by default, negative for never.
+	// Retries is the maximum number of retries of a call. A call is retried only when that is safe.
+	// Default 2. A negative number means no retries.
 	Retries int
 
-	// HTTPClient makes the requests; one of its own by default.
+	// HTTPClient makes the requests. Default: a new client that follows no redirects.
 	HTTPClient *http.Client
 }
 
-// Error is a call that failed: refused, or not answered.
+// Error is a call that failed: it was refused, or got no response.
 type Error struct {
-	// Id is the service that was called; "gateway" where none was found.
+	// Id is the service that was called, or "gateway" if none was found.
 	Id string
 
-	// Code is the HTTP status. 503 also where Portico could not be reached, 504 also where the deadline passed.
+	// Code is the HTTP status. 503 also if Portico could not be reached, 504 also if the deadline
+	// passed.
 	Code int
 
 	// Detail says what is wrong, in words for the caller.
@@ -60,13 +63,14 @@ type Error struct {
 	// Status is the name of the code, such as "Unauthorized".
 	Status string
 
-	// Details are what the service said besides: messages of google.rpc, such as BadRequest. "@type" names each.
+	// Details are more details from the service: messages of google.rpc, such as BadRequest.
+	// "@type" names the type of each.
 	Details []map[string]any
 
-	// RequestID is the X-Request-Id of the answer, by which an operator finds the call in the log.
+	// RequestID is the X-Request-Id of the response. With it an operator finds the call in the log.
 	RequestID string `json:"-"`
 
-	// RetryAfter is the time to wait before another try, where the answer said so.
+	// RetryAfter is the time to wait before a retry, if the response said so.
 	RetryAfter time.Duration `json:"-"`
 
 	// NeverSent says that the call certainly did not reach Portico, because no connection could be opened.
@@ -79,20 +83,20 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d %s)", e.Detail, e.Code, e.Status)
 }
 
-// Unwrap gives what was wrong with the connection or the context, such as context.Canceled.
+// Unwrap returns the error of the connection or the context, such as context.Canceled.
 func (e *Error) Unwrap() error {
 	return e.cause
 }
 
-// HTTPBody is raw bytes, which an endpoint takes or answers instead of a message (google.api.HttpBody).
+// HTTPBody is raw bytes as a request or response instead of a message (google.api.HttpBody).
 type HTTPBody struct {
-	// ContentType is such as "image/png".
+	// ContentType is for example "image/png".
 	ContentType string
 
 	Data []byte
 }
 
-// Ptr is for optional fields: Ptr("Ada") is a *string.
+// Ptr returns a pointer to a value, for optional fields: Ptr("Ada") is a *string.
 func Ptr[T any](value T) *T {
 	return &value
 }
@@ -101,18 +105,18 @@ const (
 	defaultURL     = "http://127.0.0.1:8080"
 	defaultTimeout = 30 * time.Second
 	defaultRetries = 2
-	// The longest first wait before another try, and the longest of all. Each may be twice as long as the one before.
+	// The maximum wait before the first retry, which doubles with each retry, and its upper bound.
 	firstWait = 100 * time.Millisecond
 	maxWait   = 2 * time.Second
-	// A stream that has no deadline does not wait longer for another try than this.
+	// A stream without a deadline is not retried if the response asks for a longer wait.
 	maxRetryAfter = 30 * time.Second
-	// Of the header Grpc-Timeout in milliseconds: eight digits.
+	// The maximum of the header Grpc-Timeout in milliseconds: it has at most eight digits.
 	maxGrpcTimeout = 99_999_999
 	maxMessage     = 64 << 20
 )
 
-// maxSilence is how long a stream may bring nothing: while it has no message, Portico sends an empty line or a ping every
-// 15 s.
+// maxSilence is the maximum time in which a stream may bring nothing. While a stream has no
+// message, Portico sends an empty line or a ping every 15 s.
 var maxSilence = 45 * time.Second
 
 func errSilent() error {
@@ -122,9 +126,9 @@ func errSilent() error {
 // endpoint says how an endpoint is called.
 type endpoint struct {
 	service string
-	// Without a version: "/helloworld/Call".
+	// The path without a version: "/helloworld/Call".
 	path string
-	// Whether the contract declares it free of side effects or idempotent.
+	// Whether the contract declares the endpoint free of side effects or idempotent.
 	idempotent bool
 }
 
@@ -159,7 +163,7 @@ func first(values ...string) string {
 	return ""
 }
 
-// unary calls an endpoint that answers once.
+// unary calls an endpoint that responds with one message.
 func unary[A any](ctx context.Context, t *transport, e endpoint, request any) (A, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -181,7 +185,8 @@ func unary[A any](ctx context.Context, t *transport, e endpoint, request any) (A
 	})
 }
 
-// stream calls an endpoint that answers many times. Messages come as they are sent; after an error there are no more.
+// stream calls an endpoint that responds with a stream. Messages are read as they are sent. After
+// an error there are no more.
 func stream[A any](ctx context.Context, t *transport, e endpoint, request any) iter.Seq2[A, error] {
 	return func(yield func(A, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -206,7 +211,7 @@ func stream[A any](ctx context.Context, t *transport, e endpoint, request any) i
 			if err != nil && !errors.As(err, &sent) {
 				err = t.failure(ctx, e, err)
 			}
-			timer.Stop() // The reader of the stream may take its time.
+			timer.Stop() // Time that the caller takes for a message is not silence.
 			if !yield(answer, err) || err != nil {
 				return
 			}
@@ -214,17 +219,17 @@ func stream[A any](ctx context.Context, t *transport, e endpoint, request any) i
 	}
 }
 
-// messages reads a JSON object a line, or raw bytes as they come.
+// messages reads one JSON object in each line, or raw bytes as they arrive.
 func messages[A any](response *http.Response) func() (A, error) {
 	reader := bufio.NewReaderSize(response.Body, 64<<10)
 	if isBytes[A]() {
-		piece := make([]byte, 64<<10)
+		chunk := make([]byte, 64<<10)
 		return func() (answer A, err error) {
-			size, err := reader.Read(piece)
+			size, err := reader.Read(chunk)
 			if size == 0 {
 				return answer, err
 			}
-			return answer, read(&answer, response, bytes.Clone(piece[:size]))
+			return answer, read(&answer, response, bytes.Clone(chunk[:size]))
 		}
 	}
 	return func() (answer A, err error) {
@@ -244,12 +249,12 @@ func messages[A any](response *http.Response) func() (A, error) {
 	}
 }
 
-// readLine reads to a line feed, and gives up on a line that is longer than any message.
+// readLine reads to a line feed. It fails on a line that is longer than any message.
 func readLine(reader *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
-		piece, err := reader.ReadSlice('\n')
-		line = append(line, piece...)
+		chunk, err := reader.ReadSlice('\n')
+		line = append(line, chunk...)
 		if err == nil {
 			return line[:len(line)-1], nil
 		}
@@ -262,7 +267,7 @@ func readLine(reader *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// lastLine gives the error that ended a stream; nil for a message.
+// lastLine returns the error that ended a stream, or nil for a message.
 func lastLine(line []byte, response *http.Response) error {
 	var last map[string]json.RawMessage
 	if !bytes.HasPrefix(line, []byte(`{"error":{"Id":`)) || json.Unmarshal(line, &last) != nil || len(last) != 1 {
@@ -276,9 +281,9 @@ func lastLine(line []byte, response *http.Response) error {
 	return failure
 }
 
-// retry tries again where that is safe: where no connection could be opened, and for an idempotent endpoint also where
-// the answer is 429 or 503, or the connection broke. Waits have jitter, so that clients that failed together do not come
-// back together.
+// retry retries a call when that is safe: when no connection could be opened. An idempotent
+// endpoint is also retried after 429, after 503, and after a broken connection. Waits have jitter,
+// so that clients that failed at the same time do not retry at the same time.
 func retry[A any](ctx context.Context, t *transport, e endpoint, attempt func() (A, error)) (A, error) {
 	for tried := 0; ; tried++ {
 		answer, err := attempt()
@@ -305,8 +310,9 @@ func retry[A any](ctx context.Context, t *transport, e endpoint, attempt func() 
 	}
 }
 
-// url is the address of an endpoint: with a token below /v1, where the token must be valid; but a token counts in its own
-// namespace only.
+// url is the address of an endpoint. With a token the path begins with /v1, where the token must be
+// valid. But a token is valid in its own namespace only, so a call that names a namespace has no
+// /v1.
 func (t *transport) url(e endpoint) string {
 	if t.options.Token != "" && t.options.Namespace == "" {
 		return t.options.URL + "/v1" + e.path
@@ -314,7 +320,7 @@ func (t *transport) url(e endpoint) string {
 	return t.options.URL + e.path
 }
 
-// header has what every call carries: who calls, where, and how much time is left.
+// header returns the headers of every call: the caller, the namespace and the remaining time.
 func (t *transport) header(ctx context.Context) http.Header {
 	header := http.Header{}
 	if t.options.Token != "" {
@@ -330,7 +336,7 @@ func (t *transport) header(ctx context.Context) http.Header {
 	return header
 }
 
-// open sends a request and gives the answer, of which only the headers have come.
+// open sends a request and returns the response, after only its headers have arrived.
 func open[A any](ctx context.Context, t *transport, e endpoint, request any) (*http.Response, error) {
 	contentType, body := "application/json", []byte(nil)
 	if raw, ok := request.(*HTTPBody); ok && raw != nil {
@@ -362,7 +368,7 @@ func open[A any](ctx context.Context, t *transport, e endpoint, request any) (*h
 	return nil, refusal(e, response)
 }
 
-// refusal reads the error of an answer that is none.
+// refusal reads the error of a response that is not a result.
 func refusal(e endpoint, response *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxMessage))
 	failure := new(Error)
@@ -377,7 +383,7 @@ func refusal(e endpoint, response *http.Response) error {
 	return failure
 }
 
-// failure is the error of a connection that could not be opened, or broke, or of a context that ended.
+// failure is the error when a connection could not be opened, or broke, or when a context ended.
 func (t *transport) failure(ctx context.Context, e endpoint, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &Error{Id: e.service, Code: 504, Detail: "No answer before the deadline", Status: "Gateway Timeout", cause: ctx.Err()}
@@ -398,7 +404,7 @@ func isBytes[A any]() bool {
 	return reflect.TypeFor[A]() == reflect.TypeFor[*HTTPBody]()
 }
 
-// read fills an answer from a body: raw bytes, or JSON.
+// read fills a result from a body: raw bytes, or JSON.
 func read[A any](answer *A, response *http.Response, body []byte) error {
 	if raw, ok := any(answer).(**HTTPBody); ok {
 		*raw = &HTTPBody{ContentType: response.Header.Get("Content-Type"), Data: body}
@@ -407,8 +413,8 @@ func read[A any](answer *A, response *http.Response, body []byte) error {
 	return unmarshal(body, answer)
 }
 
-// Messages as proto3 JSON (https://protobuf.dev/programming-guides/json/), by the types of their fields: a pointer is
-// optional, a string type other than string is an enum.
+// Messages in proto3 JSON (https://protobuf.dev/programming-guides/json/), by the types of their
+// fields. A pointer is an optional field. A string type other than string is an enum.
 
 var (
 	timeType     = reflect.TypeFor[time.Time]()
@@ -421,7 +427,7 @@ var (
 func marshal(value any) ([]byte, error) {
 	encoded := encode(reflect.ValueOf(value))
 	if encoded == nil {
-		encoded = map[string]any{} // A request that is left out.
+		encoded = map[string]any{} // A request of nil is an empty message.
 	}
 	return json.Marshal(encoded)
 }
@@ -485,16 +491,17 @@ func encodeFloat(value reflect.Value) any {
 	return value.Interface()
 }
 
-// isSet is whether a field has to be sent: not if it is zero. Where absent and zero differ, the field is a pointer.
+// isSet is whether a field must be sent: not if it is zero. A field for which absent and zero
+// differ is a pointer.
 func isSet(field reflect.Value) bool {
 	switch field.Kind() {
 	case reflect.Slice:
-		// An optional field of bytes may be empty; a list that is empty is the same as none.
+		// An optional field of bytes may be empty. An empty list is the same as an absent one.
 		return field.Len() > 0 || (field.Type() == bytesType && !field.IsNil())
 	case reflect.Map:
 		return field.Len() > 0
 	case reflect.Float32, reflect.Float64:
-		return field.Float() != 0 || math.Signbit(field.Float()) // -0 is not the zero that absent means.
+		return field.Float() != 0 || math.Signbit(field.Float()) // -0 is not zero in protobuf, so it must be sent.
 	}
 	return !field.IsZero()
 }
@@ -604,7 +611,8 @@ func decodeList(elements []any, target reflect.Value) error {
 	return nil
 }
 
-// decodeScalar reads a scalar in either of its forms: 64-bit integers and some floats come as strings.
+// decodeScalar reads a scalar in either of its JSON forms: 64-bit integers and some floats are
+// strings.
 func decodeScalar(value any, target reflect.Value) error {
 	text := fmt.Sprint(value)
 	switch target.Kind() {

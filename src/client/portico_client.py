@@ -1,6 +1,7 @@
-"""The runtime of a client of Portico in Python: calls, server streams, errors, deadlines and retries over httpx.
+"""The runtime of a Portico client in Python: calls, server streams, errors, deadlines, retries.
 
-`portico client <service> --lang python` writes it, and after it the messages and endpoints of the service.
+`portico client <service> --lang python` writes it, and after it the messages and endpoints of the
+service. It uses httpx.
 Needs Python 3.10 or later and httpx: pip install httpx
 """
 
@@ -31,38 +32,39 @@ if typing.TYPE_CHECKING:
 _DEFAULT_URL = "http://127.0.0.1:8080"
 _DEFAULT_TIMEOUT = 30.0
 _DEFAULT_RETRIES = 2
-# Seconds: the longest first wait before another try, and the longest of all. Each may be twice as long as the one before.
+# Seconds. The maximum wait before the first retry, which doubles with each retry, and its upper
+# bound.
 _FIRST_WAIT = 0.1
 _MAX_WAIT = 2.0
-# A stream that has no deadline does not wait longer for another try than this.
+# A stream without a deadline is not retried if the response asks for a longer wait.
 _MAX_RETRY_AFTER = 30.0
 # Portico sends an empty line every 15 s while a stream has no message.
 _MAX_SILENCE = 45.0
 # Bytes of one message of a stream.
 _MAX_MESSAGE = 64 * 1024 * 1024
-# Of the header Grpc-Timeout in milliseconds: eight digits.
+# The maximum of the header Grpc-Timeout in milliseconds: it has at most eight digits.
 _MAX_GRPC_TIMEOUT = 99_999_999
 
 _T = typing.TypeVar("_T")
 
 
 class PorticoError(Exception):
-    """A call that failed: refused, or not answered."""
+    """A call that failed: it was refused, or got no response."""
 
     id: str
-    """The service that was called; `gateway` where none was found."""
+    """The service that was called, or `gateway` if none was found."""
     code: int
-    """HTTP status. 503 also where Portico could not be reached, 504 also where the deadline passed."""
+    """HTTP status. 503 also if Portico could not be reached, 504 also if the deadline passed."""
     detail: str
     """What is wrong, in words for the caller."""
     status: str
     """Name of the code, such as `Unauthorized`."""
     details: list[dict[str, typing.Any]]
-    """What the service said besides: messages of google.rpc, such as BadRequest. `@type` names each."""
+    """Details from the service: messages of google.rpc, such as BadRequest, named by `@type`."""
     request_id: str | None
-    """`X-Request-Id` of the answer, by which an operator finds the call in the log."""
+    """`X-Request-Id` of the response. With it an operator finds the call in the log."""
     retry_after: float | None
-    """Seconds to wait before another try, where the answer said so."""
+    """Seconds to wait before a retry, if the response said so."""
     never_sent: bool
     """Whether the call certainly did not reach Portico, because no connection could be opened."""
 
@@ -91,15 +93,15 @@ class PorticoError(Exception):
 
 @dataclasses.dataclass
 class HttpBody:
-    """Raw bytes, which an endpoint takes or answers instead of a message (`google.api.HttpBody`)."""
+    """Raw bytes as a request or response instead of a message (`google.api.HttpBody`)."""
 
     content_type: str = ""
-    """Such as `image/png`."""
+    """For example `image/png`."""
     data: bytes = b""
 
 
 class _OpenEnum(str, enum.Enum):
-    """A value that the contract does not name is the digits of its number."""
+    """A value that the contract does not name is represented by the digits of its number."""
 
     @classmethod
     def _missing_(cls, value: object) -> _OpenEnum:
@@ -146,7 +148,7 @@ def _json_name(field: dataclasses.Field[typing.Any]) -> str:
 
 
 def _is_set(field: dataclasses.Field[typing.Any], value: typing.Any) -> bool:
-    """Whether a field has to be sent: not if it is absent, or zero where that means the same."""
+    """Whether a field must be sent. Not if it is absent, or zero when zero means absent."""
     if value is None:
         return False
     if isinstance(value, float) and math.copysign(1, value) < 0:
@@ -157,12 +159,12 @@ def _is_set(field: dataclasses.Field[typing.Any], value: typing.Any) -> bool:
 
 
 def _parse(text: bytes) -> typing.Any:
-    """JSON, whose `-0` is a float: as an integer it would lose its sign."""
+    """Parses JSON. `-0` becomes a float, because an integer would lose the sign."""
     return json.loads(text, parse_int=lambda digits: -0.0 if digits == "-0" else int(digits))
 
 
 def _decode(hint: typing.Any, value: typing.Any) -> typing.Any:
-    """Reads a JSON value as a type hint says."""
+    """Converts a JSON value to the type of a type hint."""
     origin, parameters = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         inner = next(one for one in parameters if one is not types.NoneType)
@@ -194,12 +196,12 @@ def _decode_key(hint: typing.Any, key: str) -> typing.Any:
 
 @functools.cache
 def _hints(message: type) -> dict[str, typing.Any]:
-    # Without the names in the class: a field may be called like a type.
+    # Without the names in the class, because a field may have the same name as a type.
     return typing.get_type_hints(message, globals(), {})
 
 
 def _decode_time(text: str) -> datetime.datetime:
-    """Nanoseconds are cut off, because Python's times have none."""
+    """Drops digits beyond microseconds, because Python's datetime has none."""
     seconds, _, fraction = text.removesuffix("Z").partition(".")
     at = datetime.datetime.fromisoformat(seconds)
     return at.replace(microsecond=int(fraction[:6].ljust(6, "0")), tzinfo=datetime.timezone.utc)
@@ -218,7 +220,7 @@ def _decode_duration(text: str) -> datetime.timedelta:
 class _Call(typing.Generic[_T]):
     service: str
     path: str
-    """Without a version: `/helloworld/Call`."""
+    """The path without a version: `/helloworld/Call`."""
     idempotent: bool
     """Whether the contract declares the endpoint free of side effects or idempotent."""
     answer: type[_T]
@@ -229,24 +231,24 @@ class _Call(typing.Generic[_T]):
 
 class _Deadline:
     def __init__(self, timeout: float | None, max_silence: float = math.inf) -> None:
-        """`max_silence` is how long a wait for the next bytes may take, whatever time is left."""
+        """`max_silence` is the maximum time in seconds of each wait for the next bytes."""
         self.timeout = timeout
         self._max_silence = max_silence
         self._end = None if timeout is None else time.monotonic() + timeout
 
     @property
     def left(self) -> float | None:
-        """Seconds, 0 when it has passed; None without a deadline."""
+        """Seconds, 0 when the deadline has passed, None without a deadline."""
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     @property
     def wait(self) -> float:
-        """Seconds that a wait for the next bytes may take."""
+        """The maximum seconds of a wait for the next bytes."""
         return min(self._max_silence, math.inf if self.left is None else self.left)
 
     @property
     def has_passed(self) -> bool:
-        """Whether it is what ended a wait: clocks differ by some milliseconds."""
+        """Whether the deadline ended a wait. Clocks may differ by some milliseconds."""
         return self.left is not None and self.left < 0.1
 
     def check(self, service: str) -> None:
@@ -255,7 +257,7 @@ class _Deadline:
 
 
 class _Settings:
-    """What both clients have in common: where and how a call goes, what its answer means, and whether it is repeated."""
+    """What both clients share: address and headers, reading responses and errors, and retries."""
 
     def __init__(
         self, url: str | None, token: str | None, namespace: str | None, timeout: float | None, retries: int | None
@@ -267,9 +269,10 @@ class _Settings:
         self.retries = _DEFAULT_RETRIES if retries is None else retries
 
     def address(self, call: _Call[typing.Any], deadline: _Deadline) -> tuple[str, dict[str, str]]:
-        """The URL of a call, and the headers that say who calls, where, and how much time is left.
+        """The URL of a call, and the headers with the caller, the namespace and the remaining time.
 
-        With a token it goes below /v1, but a token counts in its own namespace only.
+        With a token the path begins with /v1, where the token must be valid. But a token is valid
+        in its own namespace only, so a call that names a namespace has no /v1.
         """
         deadline.check(call.service)
         headers = {}
@@ -285,7 +288,7 @@ class _Settings:
     def build(
         self, http: httpx.Client | httpx.AsyncClient, call: _Call[typing.Any], deadline: _Deadline
     ) -> httpx.Request:
-        """The request for one try."""
+        """The request for one attempt."""
         url, headers = self.address(call, deadline)
         headers |= {"Accept": "application/json", "Content-Type": "application/json"}
         if isinstance(call.request, HttpBody):
@@ -305,10 +308,11 @@ class _Settings:
         return PorticoError(call.service, 503, detail, "Service Unavailable", never_sent=never_sent)
 
     def wait_before(self, call: _Call[typing.Any], failure: PorticoError, tried: int, deadline: _Deadline) -> float:
-        """Seconds to wait before the next try.
+        """Seconds to wait before the next retry.
 
-        A call is tried again where no connection could be opened, and where the endpoint is idempotent also after 429
-        and 503. Waits have jitter, so that clients that failed together do not come back together.
+        Raises the failure if the call must not be retried. A call is retried if no connection could
+        be opened. An idempotent endpoint is also retried after 429 and 503. Waits have jitter, so
+        that clients that failed at the same time do not retry at the same time.
         """
         left = deadline.left
         wait = (failure.retry_after or 0.0) + random.random() * min(_MAX_WAIT, _FIRST_WAIT * (1 << tried))
@@ -326,7 +330,7 @@ def _is_answer(response: httpx.Response, answer: object) -> bool:
 
 
 def _refusal(service: str, response: httpx.Response, body: bytes) -> PorticoError:
-    """The error of an answer that is none."""
+    """The error of a response that is not a result."""
     failure = _failure_in(body)
     if failure is None:
         detail = f"{response.url} answered {response.status_code}, but not as Portico does"
@@ -338,7 +342,7 @@ def _refusal(service: str, response: httpx.Response, body: bytes) -> PorticoErro
 
 
 def _failure_in(body: bytes | str) -> PorticoError | None:
-    """The error object in a JSON text; None for any other text."""
+    """The error object in a JSON text, or None for any other text."""
     try:
         error = json.loads(body)
         return PorticoError(error["Id"], error["Code"], error["Detail"], error["Status"], error.get("Details"))
@@ -353,9 +357,9 @@ def _read(answer: type[_T], response: httpx.Response, body: bytes) -> _T:
 
 
 class _MessageReader(typing.Generic[_T]):
-    """Takes messages out of pieces of a stream: a JSON object a line, or raw bytes.
+    """Reads messages from chunks of a stream: one JSON object in each line, or raw bytes.
 
-    Only a line feed ends a line, because a text in JSON may have what else ends lines.
+    Only a line feed ends a line, because strings in JSON may contain other line separators.
     """
 
     def __init__(self, answer: type[_T], response: httpx.Response) -> None:
@@ -364,12 +368,12 @@ class _MessageReader(typing.Generic[_T]):
         self._rest: list[bytes] = []
         self._size = 0
 
-    def messages_in(self, piece: bytes) -> typing.Iterator[_T]:
-        """The messages that a piece completes; raises the error in the last line of a stream."""
+    def messages_in(self, chunk: bytes) -> typing.Iterator[_T]:
+        """The messages that a chunk completes. Raises the error in the last line of a stream."""
         if self._answer is HttpBody:
-            yield _read(self._answer, self._response, piece)
+            yield _read(self._answer, self._response, chunk)
             return
-        *complete, rest = piece.split(b"\n")
+        *complete, rest = chunk.split(b"\n")
         if complete:
             complete[0] = b"".join(self._rest) + complete[0]
             self._rest.clear()
@@ -379,7 +383,7 @@ class _MessageReader(typing.Generic[_T]):
         if self._size > _MAX_MESSAGE:
             raise httpx.DecodingError(f"a message has more than {_MAX_MESSAGE >> 20} MiB")
         for line in complete:
-            if line:  # An empty one is a heartbeat.
+            if line:  # An empty line is a heartbeat.
                 yield self._message(line)
 
     def _message(self, line: bytes) -> _T:
@@ -402,23 +406,24 @@ class _Client:
         timeout: float | None = None,
         retries: int | None = None,
     ) -> None:
-        """What is not given is read from PORTICO_URL, PORTICO_TOKEN and PORTICO_NAMESPACE.
+        """A value that is not given is read from PORTICO_URL, PORTICO_TOKEN and PORTICO_NAMESPACE.
 
-        `timeout` is the seconds that a call may take with its retries, 30 by default. A stream has a deadline only where
-        its call gives one. `retries` is how often a call is tried again where that is safe, 2 by default.
+        `timeout` is the maximum time of a call in seconds, including its retries. Default 30. A
+        stream has a deadline only if its call gives one. `retries` is the maximum number of retries
+        of a call. A call is retried only when that is safe. Default 2.
         """
         self._settings = _Settings(url, token, namespace, timeout, retries)
         self._bind()
 
     def _bind(self) -> None:
-        """Makes the services, in the generated class."""
+        """Creates the services. The generated class overrides this."""
 
     def _deadline(self, call: _Call[typing.Any]) -> _Deadline:
         return _Deadline(self._settings.timeout if call.timeout is None else call.timeout)
 
 
 class PorticoClient(_Client):
-    """The client that a generated one extends by its services. Close it, or use it in a `with` statement."""
+    """The base class of a generated client. Close it, or use it in a `with` statement."""
 
     @functools.cached_property
     def _http(self) -> httpx.Client:
@@ -445,7 +450,7 @@ class PorticoClient(_Client):
         raise AssertionError("the loop above has no end")
 
     def _open(self, call: _Call[typing.Any], deadline: _Deadline) -> httpx.Response:
-        """The answer, of which only the headers have come."""
+        """The response, after only its headers have arrived."""
         response = self._http.send(self._settings.build(self._http, call, deadline), stream=True)
         if _is_answer(response, call.answer):
             return response
@@ -457,11 +462,11 @@ class PorticoClient(_Client):
 
         def attempt() -> _T:
             with contextlib.closing(self._open(call, deadline)) as response:
-                pieces = []
-                for piece in response.iter_bytes():
-                    pieces.append(piece)
+                chunks = []
+                for chunk in response.iter_bytes():
+                    chunks.append(chunk)
                     deadline.check(call.service)
-                return _read(call.answer, response, b"".join(pieces))
+                return _read(call.answer, response, b"".join(chunks))
 
         return self._retry(call, deadline, attempt)
 
@@ -470,15 +475,15 @@ class PorticoClient(_Client):
         with contextlib.closing(self._retry(call, deadline, lambda: self._open(call, deadline))) as response:
             reader = _MessageReader(call.answer, response)
             try:
-                for piece in response.iter_bytes():
-                    yield from reader.messages_in(piece)
+                for chunk in response.iter_bytes():
+                    yield from reader.messages_in(chunk)
                     deadline.check(call.service)
             except httpx.HTTPError as thrown:
                 raise self._settings.failure_of(call, thrown, deadline) from thrown
 
 
 class AsyncPorticoClient(_Client):
-    """The same for asyncio. Cancelling the task that waits for a call ends the call."""
+    """The base class of a generated client for asyncio. Cancelling a task cancels its call."""
 
     @functools.cached_property
     def _http(self) -> httpx.AsyncClient:
@@ -528,8 +533,8 @@ class AsyncPorticoClient(_Client):
         async with contextlib.aclosing(opened) as response:
             reader = _MessageReader(call.answer, response)
             try:
-                async for piece in response.aiter_bytes():
-                    for message in reader.messages_in(piece):
+                async for chunk in response.aiter_bytes():
+                    for message in reader.messages_in(chunk):
                         yield message
                     deadline.check(call.service)
             except httpx.HTTPError as thrown:

@@ -1,5 +1,6 @@
-// Streams that a client sends, by WebSocket: a JSON message a text frame in both directions, and an empty frame after the
-// last. `portico client` adds this to the client of a service that takes streams.
+// Streams that a client sends, by WebSocket. Each text frame has one JSON message, in both
+// directions. An empty frame follows the last message. `portico client` adds this to the client of
+// a service that takes streams.
 package portico
 
 import (
@@ -14,10 +15,11 @@ import (
 	"github.com/coder/websocket"
 )
 
-// maxUnread is how many messages are read ahead of the caller, so that Portico's pings are answered while it thinks.
+// maxUnread is the maximum number of messages that are read ahead of the caller, so that Portico's
+// pings get a response while the caller is busy.
 const maxUnread = 16
 
-// Portico's close codes above this one are HTTP statuses.
+// A close code of Portico is this number plus an HTTP status.
 const statusCodes = 4000
 
 // BidiStream is a call in which both sides stream. One goroutine may send while another receives.
@@ -25,40 +27,43 @@ type BidiStream[S, A any] struct {
 	socket *socket
 }
 
-// Send sends a message. It waits while the service takes none. io.EOF says that the call has ended; Recv tells why.
+// Send sends a message. It waits while the service does not read. io.EOF means that the call has
+// ended: Recv returns the reason.
 func (s *BidiStream[S, A]) Send(message S) error {
 	return s.socket.send(message)
 }
 
-// CloseSend says that no more messages are sent. Answers may still come.
+// CloseSend sends the end of the message stream. More responses may arrive.
 func (s *BidiStream[S, A]) CloseSend() error {
 	return s.socket.closeSend()
 }
 
-// Recv waits for the next answer. After the last it gives io.EOF.
+// Recv waits for the next response. After the last one it returns io.EOF.
 func (s *BidiStream[S, A]) Recv() (answer A, err error) {
 	return answer, s.socket.receive(&answer)
 }
 
-// Close ends the call where it has not ended: always defer it. It gives nil, so that a stream is an io.Closer.
+// Close ends the call if it has not ended. Always defer it. It returns nil, so that a stream is an
+// io.Closer.
 func (s *BidiStream[S, A]) Close() error {
 	return s.socket.close()
 }
 
-// ClientStream is a call in which the client streams, and the service answers once.
+// ClientStream is a call in which the client streams, and the service responds with one message.
 type ClientStream[S, A any] struct {
 	socket *socket
 }
 
-// Send sends a message. It waits while the service takes none. io.EOF says that the call has ended; CloseAndRecv tells why.
+// Send sends a message. It waits while the service does not read. io.EOF means that the call has
+// ended: CloseAndRecv returns the reason.
 func (s *ClientStream[S, A]) Send(message S) error {
 	return s.socket.send(message)
 }
 
-// CloseAndRecv says that no more messages are sent, and waits for the answer.
+// CloseAndRecv sends the end of the message stream, and waits for the response.
 func (s *ClientStream[S, A]) CloseAndRecv() (answer A, err error) {
 	defer s.Close()
-	_ = s.socket.closeSend() // Where the call has ended, the answer or its error is there already.
+	_ = s.socket.closeSend() // If the call has ended, its response or error can be read already.
 	err = s.socket.receive(&answer)
 	if err == io.EOF {
 		err = &Error{Id: s.socket.endpoint.service, Code: 502, Detail: "The call ended without an answer", Status: "Bad Gateway"}
@@ -66,7 +71,8 @@ func (s *ClientStream[S, A]) CloseAndRecv() (answer A, err error) {
 	return answer, err
 }
 
-// Close ends the call where it has not ended: always defer it. It gives nil, so that a stream is an io.Closer.
+// Close ends the call if it has not ended. Always defer it. It returns nil, so that a stream is an
+// io.Closer.
 func (s *ClientStream[S, A]) Close() error {
 	return s.socket.close()
 }
@@ -95,16 +101,17 @@ type socket struct {
 	cancel    context.CancelCauseFunc
 	silence   *time.Timer
 	conn      *websocket.Conn
-	// Frames that were not received yet; closed at the end of the call, when end has been set.
+	// Frames that were not received by the caller yet. Closed at the end of the call, after end has
+	// been set.
 	frames chan []byte
-	// What ended the call; io.EOF where it went well.
+	// The error that ended the call, or io.EOF if the call succeeded.
 	end error
-	// A frame that was taken from frames too early.
+	// A frame that was read ahead from frames.
 	next []byte
 }
 
-// dial opens the WebSocket of a call. The service is called with the first message, so every failure to open is safe to
-// try again.
+// dial opens the WebSocket of a call. The service is called with the first message, so every
+// failure to open is safe to retry.
 func dial(ctx context.Context, t *transport, e endpoint) (*socket, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &socket{transport: t, endpoint: e, ctx: ctx, cancel: cancel, frames: make(chan []byte, maxUnread)}
@@ -136,12 +143,14 @@ func dial(ctx context.Context, t *transport, e endpoint) (*socket, error) {
 	return s, nil
 }
 
-// heard notes that something came: a message, or a ping, which Portico sends every 15 s.
+// heard restarts the timer of maxSilence when a message or a ping arrives. Portico sends a ping
+// every 15 s.
 func (s *socket) heard() {
 	s.silence.Reset(maxSilence)
 }
 
-// read takes frames from the connection until the call ends. While the caller takes none, it takes no more than maxUnread.
+// read reads frames from the connection until the call ends. While the caller reads none, it reads
+// at most maxUnread frames.
 func (s *socket) read() {
 	defer close(s.frames)
 	defer s.silence.Stop()
@@ -151,7 +160,7 @@ func (s *socket) read() {
 			s.end = s.ending(err)
 			break
 		}
-		s.silence.Stop() // The caller may take its time.
+		s.silence.Stop() // Time that the caller takes for a message is not silence.
 		select {
 		case s.frames <- frame:
 			s.heard()
@@ -163,7 +172,7 @@ func (s *socket) read() {
 	_ = s.conn.CloseNow()
 }
 
-// ending gives the reason for which the WebSocket has ended.
+// ending returns the reason why the WebSocket has ended.
 func (s *socket) ending(err error) error {
 	var closed websocket.CloseError
 	if s.ctx.Err() != nil || !errors.As(err, &closed) {
@@ -230,7 +239,8 @@ func (s *socket) close() error {
 	return nil
 }
 
-// errorObject reads a frame that has the members of an error and no others; nil for any other.
+// errorObject reads a frame that has the members of an error and no others, or returns nil for any
+// other.
 func errorObject(frame []byte) *Error {
 	if !bytes.HasPrefix(frame, []byte(`{"Id":`)) {
 		return nil

@@ -1,6 +1,8 @@
-"""Streams that a client sends, by WebSocket: a JSON message a text frame in both directions, and an empty frame after the last.
+"""Streams that a client sends, by WebSocket.
 
-`portico client` adds this to the client of a service that takes streams. Needs websockets 14 or later: pip install websockets
+Each text frame has one JSON message, in both directions. An empty frame follows the last message.
+`portico client` adds this to the client of a service that takes streams. Needs websockets 14 or
+later: pip install websockets
 """
 
 import http
@@ -10,11 +12,13 @@ import threading
 import websockets.asyncio.client
 import websockets.exceptions
 
-# What is read ahead of the caller, so that Portico's pings are answered while it thinks.
+# Messages that are read ahead of the caller, so that Portico's pings get a response while the
+# caller is busy.
 _MAX_UNREAD_MESSAGES = 16
-# Portico's close codes above this one are HTTP statuses.
+# A close code of Portico is this number plus an HTTP status.
 _STATUS_CODES = 4000
-# Seconds for what was sent to leave, where the caller ends a call without waiting for its answers.
+# Maximum seconds for closing the connection, after the caller has ended a call without reading all
+# its responses.
 _CLOSE_TIMEOUT = 1.0
 _ERROR_MEMBERS = {"Id", "Code", "Detail", "Status", "Details"}
 
@@ -23,7 +27,10 @@ _T2 = typing.TypeVar("_T2")
 
 
 class AsyncBidiStream(typing.Generic[_S, _T]):
-    """A call in which both sides stream: `await send(…)`, and `async for` over the answers. Two tasks may do both at once."""
+    """A call in which both sides stream: `await send(…)` sends, `async for` reads the responses.
+
+    One task may send while another reads.
+    """
 
     def __init__(
         self,
@@ -39,14 +46,14 @@ class AsyncBidiStream(typing.Generic[_S, _T]):
         self._next: str | None = None
 
     async def send(self, message: _S) -> None:
-        """Sends a message. Waits while the service takes none.
+        """Sends a message. Waits while the service does not read.
 
-        EOFError says that the service has ended the call, and takes no more messages.
+        Raises EOFError when the service has ended the call and takes no more messages.
         """
         await self._write(json.dumps(_encode(message), ensure_ascii=False))
 
     async def close_send(self) -> None:
-        """Says that no more messages are sent. Answers may still come."""
+        """Sends the end of the message stream. More responses may arrive."""
         with contextlib.suppress(EOFError):
             await self._write("")
 
@@ -72,7 +79,7 @@ class AsyncBidiStream(typing.Generic[_S, _T]):
         return typing.cast(_T, _decode(self._call.answer, value))
 
     async def _check_error(self, frame: str) -> None:
-        """Raises the error in a frame that looks like one. It is one only if Portico then closes with its code."""
+        """Raises the error in a frame. It is one only if Portico then closes with its code."""
         try:
             self._next = await self._read()
         except websockets.exceptions.ConnectionClosed as closed:
@@ -90,7 +97,7 @@ class AsyncBidiStream(typing.Generic[_S, _T]):
             raise self._settings.failure_of(self._call, thrown, self._deadline) from thrown
 
     def _ending(self, closed: websockets.exceptions.ConnectionClosed) -> PorticoError | None:
-        """The error that the call ended with; None where it went well."""
+        """The error that ended the call, or None if the call succeeded."""
         code, reason = (closed.rcvd.code, closed.rcvd.reason) if closed.rcvd else (0, "")
         if code == 1000:
             return None
@@ -108,7 +115,7 @@ def _phrase(status: int) -> str:
 
 class _Connect(websockets.asyncio.client.connect):
     def process_redirect(self, exc: Exception) -> Exception:
-        """Follows none, as with other calls."""
+        """Follows no redirect, like the other calls."""
         return exc
 
 
@@ -122,7 +129,7 @@ async def _open_socket(
             additional_headers=headers,
             compression=None,
             open_timeout=_MAX_SILENCE,
-            # Together the longest silence.
+            # The two add up to the maximum silence.
             ping_interval=_MAX_SILENCE / 3,
             ping_timeout=_MAX_SILENCE * 2 / 3,
             max_size=_MAX_MESSAGE,
@@ -145,7 +152,7 @@ async def _open_socket(
 async def _bidi_async(
     portico: AsyncPorticoClient, call: _Call[_T]
 ) -> typing.AsyncIterator[AsyncBidiStream[typing.Any, _T]]:
-    """The service is called with the first message, so every failure to open is safe to try again."""
+    """Every failure is safe to retry: the service is called only with the first message."""
     settings, deadline = portico._settings, _Deadline(call.timeout)
     call = dataclasses.replace(call, idempotent=True)
     socket = await portico._retry(call, deadline, lambda: _open_socket(settings, call, deadline))
@@ -177,21 +184,24 @@ async def _collect_async(
 
 
 class BidiStream(typing.Generic[_S, _T]):
-    """A call in which both sides stream: `send(…)`, and `for` over the answers. Two threads may do both at once."""
+    """A call in which both sides stream: `send(…)` sends, and `for` reads the responses.
+
+    One thread may send while another reads.
+    """
 
     def __init__(self, stream: AsyncBidiStream[_S, _T], loop: asyncio.AbstractEventLoop) -> None:
         self._stream = stream
         self._loop = loop
 
     def send(self, message: _S) -> None:
-        """Sends a message. Waits while the service takes none.
+        """Sends a message. Waits while the service does not read.
 
-        EOFError says that the service has ended the call, and takes no more messages.
+        Raises EOFError when the service has ended the call and takes no more messages.
         """
         _wait(self._stream.send(message), self._loop)
 
     def close_send(self) -> None:
-        """Says that no more messages are sent. Answers may still come."""
+        """Sends the end of the message stream. More responses may arrive."""
         _wait(self._stream.close_send(), self._loop)
 
     def __iter__(self) -> Self:
@@ -205,7 +215,7 @@ class BidiStream(typing.Generic[_S, _T]):
 
 
 def _wait(working: typing.Coroutine[typing.Any, typing.Any, _T2], loop: asyncio.AbstractEventLoop) -> _T2:
-    """The result of work in the thread of a loop. What interrupts the wait, such as Ctrl-C, ends the work."""
+    """The result of work in a loop's thread. Interrupting the wait (Ctrl-C) cancels the work."""
     future = asyncio.run_coroutine_threadsafe(working, loop)
     try:
         return future.result()
@@ -216,7 +226,7 @@ def _wait(working: typing.Coroutine[typing.Any, typing.Any, _T2], loop: asyncio.
 
 @contextlib.contextmanager
 def _bidi(portico: PorticoClient, call: _Call[_T]) -> typing.Iterator[BidiStream[typing.Any, _T]]:
-    """Each call has a thread, in which the WebSocket is read, sent and kept alive."""
+    """Each call has a thread that reads and writes the WebSocket and responds to its pings."""
     settings = portico._settings
     client = AsyncPorticoClient(
         settings.url, settings.token or "", namespace=settings.namespace or "", retries=settings.retries

@@ -1,4 +1,4 @@
-/** The scope of one call: its deadline, the caller's signal, and what ends both. */
+/** The scope of one call: its deadline, the caller's signal, and the reason for which it ends. */
 import { PorticoError } from "./error.js";
 import type { CallOptions } from "./options.js";
 
@@ -6,12 +6,12 @@ export class CallScope {
   readonly service: string;
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal | undefined;
-  /** By performance.now(). */
+  /** On the clock of performance.now(), in milliseconds. */
   readonly #deadline: number | undefined;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #onAbort = (): void => this.#controller.abort(this.#caller?.reason);
 
-  /** @param timeout in milliseconds; undefined for none */
+  /** @param timeout in milliseconds, or undefined for no deadline */
   constructor(service: string, { signal, timeout }: CallOptions) {
     this.service = service;
     this.#caller = signal;
@@ -22,24 +22,24 @@ export class CallScope {
     this.#timer = setTimeout(() => this.#controller.abort(this.#tooLate(timeout)), timeout);
   }
 
-  /** Aborted when the call is to end early; its reason is what the caller gets. */
+  /** Aborted when the call must end early. The caller gets the signal's reason. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Milliseconds until the deadline; undefined without one. */
+  /** Milliseconds until the deadline, or undefined without one. */
   get timeLeft(): number | undefined {
     return this.#deadline === undefined ? undefined : Math.max(0, this.#deadline - performance.now());
   }
 
-  /** @throws the reason, where the call is to end early */
+  /** @throws the reason, if the call must end early */
   check(): void {
     if (this.signal.aborted) throw this.signal.reason;
   }
 
   /**
-   * Waits for something that may take as long as the call, or `limitMs`.
-   * @throws {PorticoError} 503 when that limit has passed
+   * Waits for `promise`, at most until the call ends, and at most `limitMs`.
+   * @throws {PorticoError} 503 when `limitMs` has passed
    */
   async within<T>(promise: Promise<T>, limitMs?: number): Promise<T> {
     promise.catch(() => {}); // It may fail after the call has ended.
@@ -72,7 +72,7 @@ export class CallScope {
     this.#controller.abort(reason);
   }
 
-  /** Ends what still runs of the call. */
+  /** Aborts everything that still runs for the call. */
   end(): void {
     clearTimeout(this.#timer);
     this.#caller?.removeEventListener("abort", this.#onAbort);

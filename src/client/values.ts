@@ -1,41 +1,52 @@
-/** The values of messages as canonical proto3 JSON has them: more forms may be sent than are answered. */
+/**
+ * The values of messages in canonical proto3 JSON. Requests accept more forms than responses have.
+ */
 
-/** A 64-bit integer in an answer: its digits, because a number would round it beyond 53 bits. `BigInt(text)` computes with it. */
+/**
+ * A 64-bit integer in a response: its digits, because a number would round it beyond 53 bits.
+ * `BigInt(text)` converts it for calculations.
+ */
 export type Int64 = string;
 export type Int64Input = bigint | number | string;
-/** A float or double in an answer. `Number(value)` computes with it. */
+/** A float or double in a response. `Number(value)` converts it for calculations. */
 export type Float = number | "NaN" | "Infinity" | "-Infinity";
 export type FloatInput = number | string;
-/** Bytes in an answer, in base64. `toBytes(text)` decodes them. */
+/** Bytes in a response, in base64. `toBytes(text)` decodes them. */
 export type Bytes = string;
 export type BytesInput = Uint8Array | string;
-/** A time in an answer, such as `2026-01-31T12:00:00.123456789Z`. `new Date(text)` has its milliseconds. */
+/**
+ * A time in a response, such as `2026-01-31T12:00:00.123456789Z`. `new Date(text)` keeps its
+ * milliseconds.
+ */
 export type Timestamp = string;
 export type TimestampInput = Date | string;
 /** Seconds, such as `1.5s`. */
 export type Duration = string;
-/** Names of fields in lowerCamelCase with commas between, such as `name,address.street`. */
+/** Names of fields in lowerCamelCase, separated by commas, such as `name,address.street`. */
 export type FieldMask = string;
 /** Any JSON value. */
 export type JsonValue = unknown;
 /** Any JSON object. */
 export type JsonObject = { readonly [name: string]: unknown };
-/** A message of any type of the service: `@type` names it, such as `type.googleapis.com/helloworld.CallRequest`. */
+/**
+ * A message of any type of the service. `@type` is the name of the type, such as
+ * `type.googleapis.com/helloworld.CallRequest`.
+ */
 export type AnyMessage = { readonly "@type": string; readonly [name: string]: unknown };
 
-/** What an endpoint of raw bytes takes or answers (`google.api.HttpBody`). */
+/** The response of an endpoint that returns raw bytes (`google.api.HttpBody`). */
 export interface HttpBody {
-  /** Such as `image/png`. */
+  /** For example `image/png`. */
   readonly contentType: string;
   readonly data: Uint8Array;
 }
-/** Raw bytes to send; a Blob may be a file. */
+/** Raw bytes to send. A Blob may be a file. */
 export interface HttpBodyInput {
   readonly contentType: string;
   readonly data: Uint8Array | Blob;
 }
 
-/** The bytes of an answer's field of bytes. */
+/** The bytes of a bytes field in a response. */
 export function toBytes(base64: Bytes): Uint8Array {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
@@ -43,7 +54,7 @@ export function toBytes(base64: Bytes): Uint8Array {
 /** A request as JSON text. */
 export function toJson(request: unknown): string {
   return JSON.stringify(request ?? {}, function (this: { readonly [name: string]: unknown }, name, value) {
-    const given = this[name]; // A Buffer's own toJSON makes a list of numbers.
+    const given = this[name]; // A Buffer's toJSON would write a list of numbers.
     if (given instanceof Uint8Array) return toBase64(given);
     if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value))) return String(value);
     return value;

@@ -1,18 +1,21 @@
-/** A call by WebSocket: a JSON message a text frame in both directions, and an empty frame after the last (docs/streams.md). */
+/**
+ * A call by WebSocket: one JSON message in each text frame in both directions, and an empty frame
+ * after the last message (docs/streams.md).
+ */
 import { type ErrorObject, PorticoError, readErrorObject, toConnectionError } from "./error.js";
 import { LIMITS } from "./lines.js";
 import type { Messages } from "./options.js";
 import type { CallScope } from "./scope.js";
 import { toJson } from "./values.js";
 
-/** In characters: messages that wait to be sent. */
+/** Maximum characters of messages that wait to be sent. */
 const MAX_UNSENT = 64 * 1024;
 const UNSENT_LOOK_MS = 10;
-/** Portico's close codes above this one are HTTP statuses. */
+/** A close code of Portico is this number plus an HTTP status. */
 const STATUS_CODES = 4000;
 const OK = 1000;
 
-/** The part of a WebSocket that is used here: Node 20 has no type of it. */
+/** The part of a WebSocket that is used here. Node 20 has no type for it. */
 interface WebSocketLike {
   readonly bufferedAmount: number;
   send(text: string): void;
@@ -24,23 +27,23 @@ interface WebSocketLike {
 }
 type WebSocketClass = new (url: string, options: unknown) => WebSocketLike;
 
-/** What a WebSocket is opened with. */
+/** The parameters for opening a WebSocket. */
 export interface Handshake {
   /** `http:` or `https:`. */
   readonly url: string;
   readonly token: string | undefined;
-  /** Headers other than the token's. */
+  /** Headers other than the one with the token. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const isNode =
   typeof (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === "string";
 
-/** Node 20 has no WebSocket of its own, but the package undici has. */
+/** Node 20 has no WebSocket class, but the package undici has one. */
 async function webSocketClass(): Promise<WebSocketClass> {
   const own = (globalThis as { WebSocket?: WebSocketClass }).WebSocket;
   if (own !== undefined) return own;
-  const name = "undici"; // Not a literal, so that bundlers and compilers do not look for it.
+  const name = "undici"; // Not a literal, so that bundlers and compilers do not resolve it.
   try {
     return ((await import(name)) as { WebSocket: WebSocketClass }).WebSocket;
   } catch (cause) {
@@ -50,7 +53,10 @@ async function webSocketClass(): Promise<WebSocketClass> {
   }
 }
 
-/** Whether a frame has the members of an error and no others. A service's own message may have them too. */
+/**
+ * Whether a frame has the members of an error and no others. A service's own message may have the
+ * same members.
+ */
 function looksLikeError(frame: string): boolean {
   if (!frame.startsWith('{"Id":') || readErrorObject(frame) === undefined) return false;
   return Object.keys(JSON.parse(frame) as object).every((name) => ERROR_MEMBERS.has(name));
@@ -74,7 +80,7 @@ export class Socket {
     socket.onmessage = ({ data }: { data: string }) => this.#receive(data);
   }
 
-  /** @throws {PorticoError} 503 when it does not open; a WebSocket is not told the reason */
+  /** @throws {PorticoError} 503 when it does not open. The WebSocket API does not say why */
   static async open(scope: CallScope, { url, token, headers }: Handshake): Promise<Socket> {
     const Class = await webSocketClass();
     const protocols = token === undefined ? ["portico"] : ["portico", `bearer.${token}`];
@@ -102,7 +108,7 @@ export class Socket {
     }
   }
 
-  /** Sends one message after the other, and the end. Stops when the call is over. */
+  /** Sends all messages in order, and then the empty frame. Stops when the call is over. */
   async sendAll(messages: Messages<unknown>): Promise<void> {
     const iterator = Symbol.asyncIterator in messages ? messages[Symbol.asyncIterator]() : messages[Symbol.iterator]();
     try {
@@ -115,7 +121,7 @@ export class Socket {
           await this.#scope.wait(UNSENT_LOOK_MS);
       }
     } finally {
-      // Not waited for: a generator that waits for its next message ends only after it.
+      // Not awaited: if the generator is waiting for its next message, it ends only afterwards.
       Promise.resolve(iterator.return?.()).catch(() => {});
     }
   }
@@ -138,7 +144,7 @@ export class Socket {
   }
 
   #receive(frame: string): void {
-    if (this.#closed !== undefined) return; // Messages still come until the other side has closed too.
+    if (this.#closed !== undefined) return; // Frames still arrive until the other side has closed too.
     this.#unread += frame.length;
     if (this.#unread > LIMITS.maxUnread) {
       this.#closed = { code: STATUS_CODES + 503, reason: "Messages came faster than they were read" };

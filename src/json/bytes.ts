@@ -1,6 +1,7 @@
 /**
- * JSON text as bytes: names of ASCII bytes, and 32-bit words. Text is searched, compared and copied four bytes at a time
- * (docs/performance.md, "JSON"); loops over single bytes handle special characters, and what follows the last full word.
+ * JSON text as bytes: names of ASCII bytes, and 32-bit words. Text is searched, compared and copied
+ * four bytes at a time (docs/performance.md, "JSON"). Loops over single bytes handle special
+ * characters and the bytes after the last full word.
  */
 import { Buffer } from "node:buffer";
 
@@ -31,27 +32,31 @@ export const LOWER_U = 0x75;
 export const BRACE_OPEN = 0x7b;
 export const BRACE_CLOSE = 0x7d;
 
-/** Bytes from here on are not ASCII: they are parts of UTF-8 sequences. */
+/** Bytes with this value or a higher one are not ASCII: they are parts of UTF-8 sequences. */
 export const NOT_ASCII = 0x80;
 
-/** By byte, 1 for one that stands for itself in a JSON string; 0 for a special one, and for one that is not ASCII. */
+/**
+ * For each byte: 1 when a JSON string may contain it unescaped, 0 for a special byte and for a byte
+ * that is not ASCII.
+ */
 export const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= SPACE && byte < NOT_ASCII && byte !== QUOTE && byte !== BACKSLASH),
 );
 
-/** The escape of a byte in a string (RFC 8259 §7); undefined for a byte that stands for itself. */
+/** For each byte: its escape in a string (RFC 8259 §7), or undefined when it needs none. */
 export const ESCAPES: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 }, (_, byte) => {
   const escaped = JSON.stringify(String.fromCharCode(byte)).slice(1, -1);
   return escaped.length > 1 ? Buffer.from(escaped) : undefined;
 });
 
-/** For `hasSpecial`: whether bytes that are not ASCII are special. */
+/** Argument of `hasSpecial`: bytes that are not ASCII are special too. */
 export const NON_ASCII_IS_SPECIAL = 0x80808080 | 0;
 export const NON_ASCII_IS_PLAIN = 0;
 
 /**
- * Whether one of four bytes is a quote, a backslash, a control character or, if wanted, not ASCII. Exact for the word; bytes
- * after a special one may seem special too (https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord, #HasLessInWord).
+ * Whether one of four bytes is a quote, a backslash, a control character or, if wanted, not ASCII.
+ * The result for the word is exact. Within the word, bytes after a special one may seem special too
+ * (https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord, #HasLessInWord).
  */
 export function hasSpecial(word: number, nonAscii: number): boolean {
   const control = word - 0x20202020;
@@ -61,15 +66,20 @@ export function hasSpecial(word: number, nonAscii: number): boolean {
 }
 
 /**
- * Skips bytes of which none is a control character, up to less than 64 bytes before the first one or before `end`.
+ * Skips bytes that are not control characters. Stops less than 64 bytes before the first control
+ * character, or before `end`.
  * @param words a view of all bytes
- * @param ascii whether all bytes up to `end` are ASCII: then it takes two thirds of the time
+ * @param ascii whether all bytes up to `end` are ASCII: then the search takes two thirds of the
+ * time
  */
 export function skipNoControls(words: DataView, pos: number, end: number, ascii: boolean): number {
   return ascii ? skipPrintable(words, pos, end) : skipInUtf8(words, pos, end);
 }
 
-/** As ASCII is below 0x80, adding 0x60 sets the highest bit of a byte from 0x20 on, and carries into no other byte. */
+/**
+ * ASCII is below 0x80. So adding 0x60 sets the highest bit of each byte from 0x20 on, and carries
+ * into no other byte.
+ */
 function skipPrintable(words: DataView, pos: number, end: number): number {
   for (; pos + 64 <= end; pos += 64) {
     const high =
@@ -105,7 +115,9 @@ function skipInUtf8(words: DataView, pos: number, end: number): number {
   return pos;
 }
 
-/** A word in which the highest bit of a byte is set if a byte is a control character (#HasLessInWord). */
+/**
+ * A word in which the highest bit of each byte that is a control character is set (#HasLessInWord).
+ */
 function controls(words: DataView, pos: number): number {
   const word = words.getInt32(pos, true);
   return (word - 0x20202020) & ~word;
@@ -120,7 +132,7 @@ export function wordsOf(bytes: Uint8Array): DataView {
   return bytes.length < MIN_VIEW_BYTES ? NO_WORDS : new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A constant text as bytes and words, to compare with or to copy. */
+/** A constant text as bytes and as words, for comparing and copying. */
 export class Literal {
   readonly bytes: Uint8Array;
   readonly length: number;
@@ -137,19 +149,19 @@ export class Literal {
   }
 }
 
-/** The offset at or a little before `at` where no UTF-8 sequence is cut. */
+/** The largest offset up to `at` that does not split a UTF-8 sequence. */
 export function startOfCharacter(src: Uint8Array, at: number): number {
   for (let back = 0; back < 4; back++) if ((src[at - back]! & 0xc0) !== 0x80) return at - back;
   return at;
 }
 
-/** The digits of the numbers from 0 to 99, as two bytes each. */
+/** The two digits of each number from 0 to 99. */
 export const PAIRS = Uint16Array.from(
   { length: 100 },
   (_, value) => DIGIT_0 + Math.floor(value / 10) + ((DIGIT_0 + (value % 10)) << 8),
 );
 
-/** How many digits a number from 10 to 10^9 - 1 has. */
+/** The number of digits of a number from 10 to 10^9 - 1. */
 export function countDigits(value: number): number {
   if (value < 10_000) return value < 100 ? 2 : value < 1000 ? 3 : 4;
   if (value < 1_000_000) return value < 100_000 ? 5 : 6;

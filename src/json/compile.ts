@@ -1,11 +1,13 @@
 /**
  * Makes codecs between JSON text and wire bytes for the message types of a registry.
  *
- * A type is compiled at its first use, into objects and closures that hold what is known of its fields. No source code is
- * generated, since descriptors may come from anyone.
+ * A type is compiled at its first use, into objects and closures that hold what is known about its
+ * fields. No source code is generated, because anyone may send descriptors.
  *
- *     read/    JSON to wire: `Scanner` reads the text, `ObjectReader` a message, and `WireWriter` writes its wire bytes
- *     write/   wire to JSON: `WireReader` reads the bytes, `Layout` finds the fields, `ObjectWriter` writes to `TextWriter`
+ *     read/    JSON to wire: `Scanner` reads the text, `ObjectReader` a message, and
+ *              `WireWriter` writes its wire bytes
+ *     write/   wire to JSON: `WireReader` reads the bytes, `Layout` finds the fields, and
+ *              `ObjectWriter` writes to `TextWriter`
  */
 import { Buffer, constants } from "node:buffer";
 import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
@@ -25,30 +27,41 @@ import { wellKnownWriter } from "./write/well-known.js";
 import { WireReader } from "./write/wire-reader.js";
 
 export interface CodecOptions {
-  /** Whether JSON leaves out fields without presence that are zero or empty, as proto3 JSON does by default. */
+  /**
+   * Whether the JSON omits fields without presence that are zero or empty. The default of proto3
+   * JSON is to omit them.
+   */
   readonly omitZeros?: boolean;
-  /** Maximum bytes of a message that JSON is read to; JSON that is written may have eight times as many. Default 4 MiB. */
+  /**
+   * Maximum size in bytes of a message that is read from JSON. Default 4 MiB. JSON that is written
+   * may be eight times as large.
+   */
   readonly maxMessage?: number | undefined;
-  /** Finds types for google.protobuf.Any that the registry lacks. Asked at each use: what it knows may grow. */
+  /**
+   * Finds types for google.protobuf.Any that the registry lacks. It is called at each use, because
+   * the types that it knows may change.
+   */
   readonly findOther?: FindMessage | undefined;
 }
 
 const MAX_MESSAGE = 4 * 1024 ** 2;
 /**
- * How many times as long as the largest message its JSON may be. The values of a message become six times as long at
- * most (control characters); names and zeros have no such bound, as an empty message in a list takes two bytes.
+ * The maximum size of JSON, as a multiple of the largest message. The values of a message grow to
+ * at most six times their size (control characters). Names and zeros have no such bound: an empty
+ * message in a list takes two bytes.
  */
 const MAX_JSON_RATIO = 8;
 /**
- * How many times as many bytes as the largest message may be copied to bring the pieces of fields together, level by
- * level. No serializer splits a field, but appending one message to another is a way to merge them.
+ * The maximum number of bytes that may be copied to merge the parts of fields, level by level, as a
+ * multiple of the largest message. No serializer splits a field, but appending one message to
+ * another is a way to merge them.
  */
 const MAX_COPIES = 4;
 
 /** A message type of a registry, or one field of such a type, whose JSON is the field's value. */
 export type CodecType = DescMessage | DescField;
 
-/** Gives a function from a type to its codec, which is the same one each time. */
+/** Returns a function from a type to its codec. It returns the same codec for a type each time. */
 export function compileCodecs(registry: Registry, options: CodecOptions = {}): (type: CodecType) => MessageCodec {
   const extensions = extensionsByType(registry);
   const extensionsOf = ({ typeName }: DescMessage) => extensions.get(typeName) ?? [];
@@ -77,7 +90,8 @@ export function compileCodecs(registry: Registry, options: CodecOptions = {}): (
 
 const NOTHING = new Uint8Array(0);
 
-// Shared by all codecs: reading and writing are synchronous, so no two calls use them at a time.
+// Shared by all codecs: reading and writing are synchronous, so two calls never use them at the
+// same time.
 const scanner = new Scanner();
 const wireWriter = new WireWriter();
 const wireReader = new WireReader();

@@ -1,6 +1,7 @@
 /**
- * The codec of one field of a message: its JSON is the field's value, and its wire bytes are a message with that field. So the
- * body of a request or response can be one field of a message.
+ * The codec of one field of a message. Its JSON is the field's value, and its wire bytes are a
+ * message with only that field. With it, the body of a request or response can be one field of a
+ * message.
  */
 import { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
@@ -9,14 +10,20 @@ import type { MessageCodec } from "./codec.js";
 import { fieldReader, type JsonMessageReader, type MessageReaders, takesNull } from "./read/field.js";
 import { NULL } from "./read/scalars.js";
 
-/** The message type that has only this field, and no oneof. It has a name of its own, so no extensions belong to it. */
+/**
+ * A message type that has only this field, and no oneof. It has a name of its own, so it has no
+ * extensions.
+ */
 export function typeOfField(field: DescField): DescMessage {
   const { parent } = field;
   const only = { ...field, oneof: undefined } as DescField;
   return { ...parent, typeName: `${parent.typeName}.${field.name}`, fields: [only], members: [only], oneofs: [] };
 }
 
-/** Reads the value of a field, and writes it with its tag. Null means that the field is absent, unless it is a value. */
+/**
+ * Reads the value of a field, and writes it with its tag. Null means that the field is absent,
+ * unless null is a value of its type.
+ */
 export function fieldValueReader(field: DescField, readers: MessageReaders): JsonMessageReader {
   const read = fieldReader(field, readers);
   const nullable = !takesNull(field);
@@ -36,8 +43,8 @@ export class FieldCodec implements MessageCodec {
   readonly #absent: () => string;
 
   /**
-   * @param codec of the type that has only this field, which reads the value alone
-   * @param absent gives the JSON of a field that is not there
+   * @param codec for the type that has only this field
+   * @param absent returns the JSON for an absent field
    */
   constructor(codec: MessageCodec, { jsonName }: DescField, absent: () => string) {
     this.#codec = codec;

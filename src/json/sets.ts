@@ -1,9 +1,9 @@
-/** Sets that find what is given twice: the members of an object, and the keys of a map. */
+/** Sets that find duplicates: members of an object, and keys of a map. */
 import { randomBytes } from "node:crypto";
 
-/** Keys of a map without a table. */
+/** The maximum number of keys of a map without a table. */
 const MAX_ON_STACK = 16;
-/** A table of at most so many slots is kept for the next map, or the next message. */
+/** A table of at most this many slots is reused for the next map or message. */
 const MAX_KEPT = 4096;
 const secret = randomBytes(8);
 const SEED = secret.readInt32LE(0);
@@ -17,7 +17,7 @@ export interface Keys {
   hash(offset: number): number;
 }
 
-/** A set around the innermost one. */
+/** The set that encloses the innermost one. */
 interface OuterSet {
   start: number;
   table: Int32Array | undefined;
@@ -25,17 +25,19 @@ interface OuterSet {
 }
 
 /**
- * Finds out whether a map has a key twice, without making strings. A key is its offset in the text or message.
+ * Finds out whether a map has a key twice, without making strings. A key is represented by its
+ * offset in the text or message.
  *
- * Maps nest, and only the innermost one grows. The keys of a small map are on a stack that all maps share, and are searched
- * linearly. A larger map has a hash table of offsets only; hashes are computed again when it grows. The hash function has a
- * secret of this process, so that no caller can send keys that all collide.
+ * Maps nest, and only the innermost one grows. The keys of a small map are on a stack that all maps
+ * share, and are searched linearly. A larger map has a hash table that stores only offsets. When
+ * the table grows, the hashes are computed again. The hash function uses a secret of this process,
+ * so no caller can send keys that all collide.
  */
 export class KeySet {
-  /** Hash and offset of each key of the sets that have no table. */
+  /** Hash and offset of each key, for the sets that have no table. */
   #entries = new Int32Array(MAX_ON_STACK * 8);
   #top = 0;
-  /** Where the entries of the innermost set begin. */
+  /** The index of the first entry of the innermost set. */
   #start = 0;
   /** Offsets plus one; 0 is a free slot. */
   #table: Int32Array | undefined;
@@ -43,7 +45,7 @@ export class KeySet {
   #size = 0;
   readonly #outer: OuterSet[] = [];
   #depth = 0;
-  /** The last table of each depth. */
+  /** The last table of each depth, for reuse. */
   readonly #kept: (Int32Array | undefined)[] = [];
 
   clear(): void {
@@ -53,7 +55,7 @@ export class KeySet {
     this.#depth = 0;
   }
 
-  /** Starts the set of a map within the one before. */
+  /** Starts the set of a map inside the current set. */
   open(): void {
     const outer = this.#outer[this.#depth];
     if (outer === undefined) this.#outer.push({ start: this.#start, table: this.#table, size: this.#size });
@@ -77,7 +79,7 @@ export class KeySet {
     outer.table = undefined;
   }
 
-  /** Adds a key to the innermost set. False when it is in it. */
+  /** Adds a key to the innermost set. Returns false if the set has it already. */
   add(hash: number, offset: number, keys: Keys): boolean {
     if (this.#table !== undefined) return this.#addToTable(this.#table, hash, offset, keys);
     const entries = this.#entries;
@@ -143,7 +145,10 @@ function insert(table: Int32Array, hash: number, place: number): void {
   table[slot] = place;
 }
 
-/** The hash of a key that is bytes. @param words a view of `bytes` by words, or an empty one */
+/**
+ * The hash of a key that consists of bytes.
+ * @param words a view of `bytes` as words, or an empty view
+ */
 export function hashOfBytes(bytes: Uint8Array, words: DataView, start: number, end: number): number {
   let hash = SEED ^ (end - start);
   let at = start;
@@ -165,7 +170,10 @@ export function hashOfInteger(low: number, high: number): number {
   return hash ^ (hash >>> 13);
 }
 
-/** A stack of sets of small numbers. For each object that is being read, one holds the members that were seen. */
+/**
+ * A stack of sets of small numbers. For each object that is being read, one set contains the
+ * members that were seen.
+ */
 export class BitSets {
   #words = new Int32Array(64);
   #top = 0;
@@ -174,7 +182,7 @@ export class BitSets {
     this.#top = 0;
   }
 
-  /** Starts an empty set of up to `words` × 32 numbers, and gives its handle. */
+  /** Starts an empty set for numbers below `words` × 32, and returns its handle. */
   open(words: number): number {
     const start = this.#top;
     this.#top = start + words;
@@ -187,12 +195,12 @@ export class BitSets {
     return start;
   }
 
-  /** Ends a set, and those that were started after it. */
+  /** Ends a set, and all sets that were started after it. */
   close(set: number): void {
     this.#top = set;
   }
 
-  /** Adds a number to a set. False when the set has it already. */
+  /** Adds a number to a set. Returns false if the set has it already. */
   add(set: number, number: number): boolean {
     const word = set + (number >> 5);
     const before = this.#words[word]!;

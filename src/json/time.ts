@@ -1,4 +1,7 @@
-/** google.protobuf.Timestamp (RFC 3339) and google.protobuf.Duration (`1.5s`), read and written, and the Gregorian calendar. */
+/**
+ * Reads and writes google.protobuf.Timestamp (RFC 3339) and google.protobuf.Duration (`1.5s`). Has
+ * the Gregorian calendar.
+ */
 import { COLON, DIGIT_0, DIGIT_9, DOT, LOWER_S, MINUS, PLUS, QUOTE, UPPER_T, UPPER_Z } from "./bytes.js";
 import type { Scanner } from "./read/scanner.js";
 import type { WireWriter } from "./read/wire-writer.js";
@@ -12,7 +15,7 @@ const NANOS_TAG = tagOf(2, VARINT);
 const TIMESTAMP = 'a time from 0001 to 9999 such as "2006-01-02T15:04:05.5Z"';
 const DURATION = 'a duration of at most 315576000000 seconds such as "1.5s"';
 
-/** The separators of "2006-01-02T15:04:05", with which every timestamp begins. */
+/** The separators of "2006-01-02T15:04:05". Every timestamp begins with this form. */
 const SEPARATORS = [
   [4, MINUS],
   [7, MINUS],
@@ -51,7 +54,7 @@ function isWithin(value: number, max: number): boolean {
   return value >= 0 && value <= max;
 }
 
-/** The offset in seconds ahead of UTC; NaN when it is not one of RFC 3339. */
+/** The offset in seconds ahead of UTC, or NaN when it is not valid in RFC 3339. */
 function zoneOffset(text: Uint8Array, start: number, end: number): number {
   const sign = text[start];
   if (sign === UPPER_Z && end === start + 1) return 0;
@@ -71,14 +74,14 @@ export function readDuration(s: Scanner, w: WireWriter): void {
   const end = endOfDigits(text, start, textEnd);
   const fractionEnd = endOfFraction(text, end, textEnd);
   const nanos = nanosOf(text, end, fractionEnd);
-  // Twelve digits are enough for any duration; more than fifteen would not be exact.
+  // Twelve digits are enough for any duration. More than fifteen would not be exact.
   const seconds = end > start && end - start <= 12 ? digits(text, start, end - start) : Number.NaN;
   const ends = fractionEnd === textEnd - 1 && text[fractionEnd] === LOWER_S;
   if (!ends || nanos < 0 || !(seconds <= MAX_DURATION_SECONDS)) throw s.unexpected(DURATION, at);
   writeSecondsAndNanos(w, negative ? -seconds : seconds, negative ? -nanos : nanos);
 }
 
-/** The value of `count` digits; -1 when one is not a digit. */
+/** The value of `count` digits, or -1 when one is not a digit. */
 function digits(text: Uint8Array, start: number, count: number): number {
   let value = 0;
   for (let at = start; at < start + count; at++) {
@@ -94,12 +97,12 @@ function endOfDigits(text: Uint8Array, at: number, end: number): number {
   return at;
 }
 
-/** The end of a fraction with its point, if there is one. */
+/** The end of a fraction with its point, or `at` if there is none. */
 function endOfFraction(text: Uint8Array, at: number, end: number): number {
   return at < end && text[at] === DOT ? endOfDigits(text, at + 1, end) : at;
 }
 
-/** A fraction with its point, in nanoseconds; -1 when it does not have 1 to 9 digits. */
+/** A fraction with its point, in nanoseconds, or -1 when it does not have 1 to 9 digits. */
 function nanosOf(text: Uint8Array, start: number, end: number): number {
   if (end === start) return 0;
   const count = end - start - 1;
@@ -117,7 +120,10 @@ function writeSecondsAndNanos(w: WireWriter, seconds: number, nanos: number): vo
   }
 }
 
-/** Seconds and nanoseconds of the message from the cursor to `end`. Seconds beyond 2^53 are out of range anyway. */
+/**
+ * Reads the seconds and nanoseconds of the message from the cursor to `end`. Seconds beyond 2^53
+ * are not exact, but they are out of range anyway.
+ */
 function secondsAndNanos(r: WireReader, end: number): [seconds: number, nanos: number] {
   let seconds = 0;
   let nanos = 0;
@@ -173,7 +179,7 @@ export function writeDuration(r: WireReader, out: TextWriter, end: number): void
   out.byte(QUOTE);
 }
 
-/** Nanoseconds with 3, 6 or 9 digits after a point, or nothing. */
+/** Writes nanoseconds with 3, 6 or 9 digits after a point. Writes nothing for 0. */
 function fraction(nanos: number, out: TextWriter): void {
   if (nanos === 0) return;
   out.byte(DOT);
@@ -191,7 +197,7 @@ const MAX_DURATION_SECONDS = 315576000000;
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const CYCLE = 146097; // days in 400 years
-/** 0000-03-01 to 1970-01-01: years are counted from March, so that the leap day is their last. */
+/** 0000-03-01 to 1970-01-01. A year begins in March here, so that the leap day is its last day. */
 const EPOCH = 719468;
 
 function daysInMonth(year: number, month: number): number {
@@ -208,7 +214,7 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   return cycle * CYCLE + yearOfCycle * 365 + leapDays + dayOfYear - EPOCH;
 }
 
-/** The date of a day counted from 1970-01-01, which must not be before the year 0. */
+/** The date of a day counted from 1970-01-01. The date must not be before the year 0. */
 function dateOf(day: number): { year: number; month: number; day: number } {
   const shifted = day + EPOCH;
   const cycle = Math.floor(shifted / CYCLE);

@@ -1,10 +1,11 @@
 /**
- * What the codec has to know about a protobuf type: its wire type (https://protobuf.dev/programming-guides/encoding/),
- * presence, and whether it has a JSON form of its own (https://protobuf.dev/programming-guides/json/).
+ * What the codec needs to know about a protobuf type: its wire type
+ * (https://protobuf.dev/programming-guides/encoding/), its presence, and whether it has a special
+ * JSON form (https://protobuf.dev/programming-guides/json/).
  */
 import { type DescExtension, type DescField, type DescMessage, type Registry, ScalarType } from "@bufbuild/protobuf";
 
-/** Gives the message type of a full name. */
+/** Returns the message type with a full name. */
 export type FindMessage = (name: string) => DescMessage | undefined;
 
 export const VARINT = 0;
@@ -14,7 +15,7 @@ export const START_GROUP = 3;
 export const END_GROUP = 4;
 export const FIXED32 = 5;
 
-/** How a value is written on the wire: a scalar, or an enum, which has no scalar type. */
+/** The wire type of a value: a scalar, or an enum, which has no scalar type. */
 export function wireType(scalar: ScalarType | undefined): number {
   switch (scalar) {
     case ScalarType.DOUBLE:
@@ -33,12 +34,12 @@ export function wireType(scalar: ScalarType | undefined): number {
   }
 }
 
-/** The tag that stands before a field. */
+/** The tag in front of a field. */
 export function tagOf(number: number, type: number): number {
   return ((number << 3) | type) >>> 0;
 }
 
-/** The tags of the fields of `google.protobuf.Value`, of which one is set. */
+/** The tags of the fields of `google.protobuf.Value`. Exactly one of these fields is set. */
 export const NULL_TAG = tagOf(1, VARINT);
 export const NUMBER_TAG = tagOf(2, FIXED64);
 export const STRING_TAG = tagOf(3, LENGTH);
@@ -46,7 +47,7 @@ export const BOOL_TAG = tagOf(4, VARINT);
 export const STRUCT_TAG = tagOf(5, LENGTH);
 export const LIST_TAG = tagOf(6, LENGTH);
 
-/** Whether a field has no presence: it is always written in JSON, and its zero is never on the wire. */
+/** Whether a field has no presence: JSON always has it, and its zero is never on the wire. */
 export function isImplicit(field: DescField): boolean {
   return field.presence === 2; // google.protobuf.FeatureSet.FieldPresence.IMPLICIT
 }
@@ -62,19 +63,25 @@ const WRAPPERS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The other types of google.protobuf with a JSON form of their own. */
+/** The other google.protobuf types that have a special JSON form. */
 const OTHERS: ReadonlySet<string> = new Set(
   ["Any", "Timestamp", "Duration", "FieldMask", "Struct", "Value", "ListValue"].map(
     (type) => `google.protobuf.${type}`,
   ),
 );
 
-/** Whether the type's JSON is not an object of its fields: within an Any it stands as `value`. */
+/**
+ * Whether the type's JSON is not an object of its fields. In an Any, such a JSON is in the member
+ * `value`.
+ */
 export function hasOwnForm(type: DescMessage): boolean {
   return OTHERS.has(type.typeName) || wrapped(type) !== undefined;
 }
 
-/** The one field of a wrapper such as google.protobuf.StringValue, whose JSON is that field's value. */
+/**
+ * The only field of a wrapper such as google.protobuf.StringValue. The wrapper's JSON is this
+ * field's value.
+ */
 export function wrapped(type: DescMessage): DescField | undefined {
   if (!WRAPPERS.has(type.typeName)) return undefined;
   const field = type.fields[0];

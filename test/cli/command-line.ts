@@ -1,11 +1,11 @@
-/** Runs a command line in this process, with everything it reads and writes at hand. */
+/** Runs a command line in this process, and captures what it reads and writes. */
 import { PassThrough } from "node:stream";
 import { run } from "../../cli/program.js";
 import type { Io } from "../../cli/terminal/io.js";
 
 interface Circumstances {
   readonly env?: NodeJS.ProcessEnv;
-  /** What is piped in; nothing by default. */
+  /** The piped input. Nothing by default. */
   readonly stdin?: string;
   /** Whether stdout is a terminal. */
   readonly terminal?: boolean;
@@ -25,7 +25,7 @@ export async function portico(args: readonly string[], circumstances: Circumstan
   return outcome(await run(args, io));
 }
 
-/** In- and output for a command, and what it wrote in the end. */
+/** Input and output of a command, with what it has written. */
 export function ioOf({ env = {}, stdin = "", terminal = false }: Circumstances) {
   const stdout = Object.assign(new PassThrough(), { isTTY: terminal, columns: 80 });
   const stderr = Object.assign(new PassThrough(), { isTTY: false });

@@ -1,4 +1,5 @@
-// An error of a call shows HTTP status and request id, by which an operator finds it in the log; with -o json it is JSON.
+// The error of a call shows the HTTP status and the request ID, with which an operator finds it in
+// the log. With -o json it is JSON.
 
 import t from "tap";
 import { installation } from "../support/installation.js";
@@ -9,7 +10,7 @@ const server = await start(["server"], { PORTICO_DATA: await installation(t.test
 t.teardown(() => server.stop());
 const env = { PORTICO_URL: server.address("HTTP") };
 
-t.test("the request id shown is the one in the log", async (t) => {
+t.test("the request ID in the error is the one in the log", async (t) => {
   const { stderr } = await portico(["helloworld", "cal"], { env });
   const [, id] =
     /^No endpoint at \/helloworld\/cal; did you mean \/helloworld\/Call\?\nHTTP 404, request (\S+)\n$/.exec(stderr) ??

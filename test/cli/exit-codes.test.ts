@@ -1,4 +1,4 @@
-// How a command line ends where no gateway is needed to know: exit code, and the line that says what to do.
+// How a command line ends without a gateway: its exit code, and a line that says what to do.
 import t from "tap";
 import { portico } from "./command-line.js";
 
@@ -10,7 +10,7 @@ const rows: Row[] = [
   ["help auth create rule", 0, /^Examples:\n {2}portico auth create rule --access=granted/],
   ["auth list", 2, /^Examples:\n {2}portico auth list rules/],
 
-  // Usage: 2, with the near miss and the way to the help.
+  // Usage errors: exit code 2, with a suggestion and a pointer to the help.
   ["auth lst rules", 2, /^Unknown command 'lst'\n\(Did you mean list\?\)\nFor help: portico auth --help\n$/],
   ["user tokn", 2, /^Too many arguments for 'user'\. .*\n\(Did you mean token\?\)\nFor help: portico user --help\n$/],
   ["user xyzzy", 2, /^Too many arguments for 'user'\. .*\nFor help: portico user --help\n$/],
@@ -39,11 +39,11 @@ const rows: Row[] = [
   ["services --url http://admin:secret@localhost", 2, /^The address .* must be like http:/],
   ["shop orders get now", 2, /^What is "now"\? Fields are given as --name=value/],
 
-  // Nobody to ask: the error names what to give instead.
+  // Without a terminal: the error says how to pass the password.
   ["login", 2, /^There is no terminal .* PORTICO_PASSWORD or by --password-stdin\n$/],
   ["login --password-stdin", 2, /^Standard input holds no password\n$/],
 
-  // Log in first: 4.
+  // Not logged in: exit code 4.
   ["user", 4, /^Not logged in to http:\/\/127\.0\.0\.1:1\. Log in first: portico login\n$/],
   [
     "user token --url http://[::1]:1 --profile bob",
@@ -54,7 +54,7 @@ const rows: Row[] = [
   ["usage", 4, /^Not logged in/],
   ["auth create account bob", 4, /^Not logged in/],
 
-  // No answer: 1.
+  // No response: exit code 1.
   ["services", 1, /^Portico does not answer at http:\/\/127\.0\.0\.1:1\. Start it with: portico server\n$/],
   ["call helloworld Call {}", 1, /^Portico does not answer/],
   ["helloworld call --name=Ada", 1, /^Portico does not answer/],

@@ -1,4 +1,4 @@
-// Help shows examples first and fits 80 columns, for every command there is.
+// Every command's help shows examples first, and fits into 80 columns.
 import type { Command } from "commander";
 import t from "tap";
 import { createProgram } from "../../cli/program.js";
@@ -26,7 +26,7 @@ for (const path of paths) {
   });
 }
 
-t.test("what the examples of portico --help do stands in one column", async (t) => {
+t.test("the descriptions of the examples in portico --help are in one column", async (t) => {
   const { stdout } = await portico(["--help"]);
   const [examples = ""] = stdout.split("\n\n");
   const columns = [...examples.matchAll(/^ {2}(.+? {2,})\S/gm)].map(([, before = ""]) => before.length);
@@ -34,7 +34,7 @@ t.test("what the examples of portico --help do stands in one column", async (t) 
   t.equal(new Set(columns).size, 1);
 });
 
-t.test("no option takes a secret", async (t) => {
+t.test("no option's value is a secret", async (t) => {
   for (const path of paths) {
     const { stdout } = await portico([...path, "--help"]);
     t.notMatch(stdout, /--(password|token|secret|admin-password|enrolment)[ =]</);

@@ -1,4 +1,4 @@
-// `portico new` makes a complete folder or nothing, and never changes an existing one.
+// `portico new` creates a complete folder or nothing, and never changes an existing folder.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { filesOf } from "../../cli/new/files.js";
 import { EXIT } from "../../cli/terminal/exit.js";
 import { portico } from "./command-line.js";
 
-/** Goes to an empty folder. */
+/** Changes to an empty folder. */
 function emptyFolder(t: Test): string {
   const before = process.cwd();
   const folder = t.testdir();
@@ -16,7 +16,7 @@ function emptyFolder(t: Test): string {
   return folder;
 }
 
-t.test("makes the folder, and prints the next steps", async (t) => {
+t.test("creates the folder, and prints the next steps", async (t) => {
   const before = process.cwd();
   const folder = emptyFolder(t);
   const { exit, stdout, stderr } = await portico(["new", "greeter"]);
@@ -42,7 +42,7 @@ const names: [name: string, said: RegExp][] = [
   ["helloworld", /taken by Portico/],
 ];
 for (const [name, said] of names) {
-  t.test(`refuses the name ${JSON.stringify(name.slice(0, 20))}`, async (t) => {
+  t.test(`rejects the name ${JSON.stringify(name.slice(0, 20))}`, async (t) => {
     const folder = emptyFolder(t);
     const { exit, stdout, stderr } = await portico(["new", name]);
     t.same({ exit, stdout }, { exit: EXIT.usage, stdout: "" });
@@ -71,7 +71,7 @@ for (const [what, make] of inTheWay) {
 t.test("leaves no file behind when the disk is full", async (t) => {
   const program = resolve("dist/portico.js");
   const folder = emptyFolder(t);
-  // No file may have content: the first write fails, as on a full disk.
+  // Files cannot have content: the first write fails, as on a full disk.
   const limited = `trap '' XFSZ; ulimit -f 0; exec '${process.execPath}' '${program}' new greeter`;
   const { status, stderr } = spawnSync("bash", ["-c", limited], { encoding: "utf8" });
   t.equal(status, EXIT.failed);
@@ -79,7 +79,7 @@ t.test("leaves no file behind when the disk is full", async (t) => {
   t.same(readdirSync(folder), []);
 });
 
-t.test("takes a keyword of the .proto language as a name", async (t) => {
+t.test("accepts a keyword of the .proto language as a name", async (t) => {
   const folder = t.testdir();
   const words = ["message", "service", "option", "string", "constructor"];
   for (const word of words)

@@ -1,4 +1,5 @@
-// A secret that stdout does not take is lost: the command says so, fails, and says how to delete what it has created.
+// If stdout does not accept a secret, the secret is lost. The command then fails, says so, and says
+// how to delete what it has created.
 import { spawn } from "node:child_process";
 import { existsSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

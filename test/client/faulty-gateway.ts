@@ -1,6 +1,6 @@
 /**
- * A door that fails in the ways that make clients try again, or give up. What happens is named by the first segment of the
- * path.
+ * A gateway that fails in ways that make clients retry or give up. The first segment of the path
+ * selects the failure.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -9,7 +9,7 @@ import type { Test } from "tap";
 import { type WebSocket, WebSocketServer } from "ws";
 
 interface Failure {
-  /** How many calls of an endpoint fail before one is answered. */
+  /** How many calls of an endpoint fail before one succeeds. */
   readonly times: number;
   readonly fail: (response: ServerResponse) => void;
 }
@@ -63,7 +63,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   },
 };
 
-/** What a WebSocket does once it is open. No ping is sent or answered. */
+/** What a WebSocket does after it is open. It sends neither pings nor pongs. */
 const SOCKETS: Readonly<Record<string, (socket: WebSocket, sent: () => void) => void>> = {
   silent: () => {},
   echo: (socket) => void socket.on("message", (frame, isBinary) => socket.send(frame, { binary: isBinary })),
@@ -94,17 +94,18 @@ const SOCKETS: Readonly<Record<string, (socket: WebSocket, sent: () => void) => 
 
 export interface FaultyGateway {
   readonly url: string;
-  /** How often an endpoint was called, such as `/busy/probe/Tell`. */
+  /** The number of calls of an endpoint, such as `/busy/probe/Tell`. */
   readonly calls: (path: string) => number;
-  /** How many messages of 1 MiB were sent to clients that do not read them. */
+  /** The number of messages of 1 MiB that were sent to clients that do not read them. */
   readonly flooded: () => number;
   /** Whether a WebSocket is open. */
   readonly isOpen: () => boolean;
 }
 
 /**
- * How many messages of 1 MiB may be sent to a client that does not read them, and bounds what it holds: those that it holds, and
- * what the system's buffers take at most, which differs by the machine.
+ * The maximum number of messages of 1 MiB that may be sent to a client that does not read them and
+ * limits what it stores. This is the client's limit plus the maximum in the operating system's
+ * buffers, which differs between machines.
  */
 export function maxFlooded(): number {
   const largest = (kind: string): number => {

@@ -1,4 +1,5 @@
-// A client in TypeScript gives up on a stream that is silent, and on messages that fill its memory.
+// A TypeScript client ends a call when its stream is silent, or when unread messages fill its
+// memory.
 import t from "tap";
 import { PorticoClient } from "../../src/client/client.js";
 import { LIMITS } from "../../src/client/lines.js";
@@ -29,9 +30,9 @@ async function collect(messages: AsyncIterable<unknown>, into: unknown[] = []): 
   return into;
 }
 
-t.test("a stream that falls silent fails, after its messages", async (t) => {
+t.test("a stream that becomes silent fails, after its messages", async (t) => {
   const messages: unknown[] = [];
-  // On a busy machine it may be silent for as long before its first message.
+  // On a busy machine it may be silent for this time before its first message.
   for (LIMITS.maxSilenceMs = 300; messages.length === 0; LIMITS.maxSilenceMs *= 2) {
     const Detail = `The stream was silent for ${LIMITS.maxSilenceMs / 1000} s`;
     await t.rejects(collect(probe("silent").count(), messages), {
@@ -42,7 +43,7 @@ t.test("a stream that falls silent fails, after its messages", async (t) => {
   t.same(messages, [{}]);
 });
 
-t.test("so does one that does not begin", async (t) => {
+t.test("a stream that does not begin fails", async (t) => {
   LIMITS.maxSilenceMs = 300;
   await t.rejects(collect(probe("mute").count()), { name: "PorticoError", message: /silent for 0.3 s \(503/ });
 });
@@ -62,14 +63,14 @@ t.test("messages of a WebSocket that are not read fail the call", async (t) => {
   await t.rejects(ending, { message: "Messages came faster than they were read (503 Closed)" });
 });
 
-t.test("a message that looks like an error is one only at the end, and with the code of the end", async (t) => {
+t.test("a message that looks like an error is an error only at the end, with the error's close code", async (t) => {
   const responses: unknown[] = [];
   const failed = { name: "PorticoError", Id: "last", Code: 503 };
   await t.rejects(collect(probe("looks-like-an-error").chat([{}, {}]), responses), failed as unknown as Error);
   t.match(responses, [{ padding: "no error" }, { Id: "first" }, { number: "2" }]);
 });
 
-t.test("a message with one member of an error is no error, and does not wait for the next", async (t) => {
+t.test("a message with one member of an error is not an error, and is delivered at once", async (t) => {
   const { messages, say } = conversation();
   const responses = probe("echo").chat(messages as unknown as Iterable<object>);
   for (const message of [{ Id: "1" }, { Id: "2", Code: 404, Detail: "x", Status: "x", more: 1 }]) {
@@ -79,7 +80,7 @@ t.test("a message with one member of an error is no error, and does not wait for
   await responses.return(undefined);
 });
 
-/** Messages that are sent when the test says so. */
+/** Messages that are sent when the test decides. */
 function conversation() {
   let next: (message: object) => void = () => {};
   const wait = () =>

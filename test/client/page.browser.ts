@@ -1,5 +1,5 @@
-// The package's portico/client in a page of another origin, in a real browser: as it is in dist, and bundled from the
-// package's export.
+// The package's portico/client in a page of another origin, in a real browser: loaded from dist/,
+// and bundled from the package's export.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { deploy, login } from "../gateway/deployment.js";
 import { Feed } from "../gateway/dialects/json/streams/feed.js";
 import { launch } from "../gateway/web/browser.js";
 
-/** Runs in the page: calls in every shape, by the client in a module. */
+/** Runs in the page: calls of every shape, with the client in a module. */
 const CALLS = `async (module, options) => {
   const { Portico, PorticoClient, PorticoError } = await import(module);
   class FeedClient extends PorticoClient {
@@ -78,13 +78,13 @@ t.test("the package's client in a page", async (t) => {
   const page = await (await launch(t)).newPage();
   await page.goto(origin);
 
-  await t.test("calls a door that allows its origin", async (t) => {
+  await t.test("calls a gateway that allows its origin", async (t) => {
     const { feed, options } = await openTestGateway(t, origin);
     for (const module of ["/dist.js", "/bundle.js"]) t.match(await run(page, module, options), EXPECTED, module);
     await feed.idle();
   });
 
-  await t.test("is refused by a door that does not", async (t) => {
+  await t.test("is refused by a gateway that does not allow its origin", async (t) => {
     const { options } = await openTestGateway(t, "http://other.example");
     const error = `async (module, options) => {
       const { Portico } = await import(module);

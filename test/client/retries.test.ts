@@ -1,4 +1,4 @@
-// A client in TypeScript tries again where that is safe, and nowhere else.
+// A TypeScript client retries a call when that is safe, and only then.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer } from "node:http";
 import t from "tap";
@@ -48,30 +48,30 @@ t.test("an idempotent endpoint is called again after 503, 429 and a broken conne
   }
 });
 
-t.test("any other is called once", async (t) => {
+t.test("an endpoint that is not idempotent is called once", async (t) => {
   for (const failure of ["busy", "limited", "broken"]) {
     t.ok([503, 429].includes((await errorOf(probe(failure).call())).Code), failure);
     t.equal(gateway.calls(`/${failure}/probe/Call`), 1, failure);
   }
 });
 
-t.test("after another error nothing is tried again", async (t) => {
+t.test("other errors are not retried", async (t) => {
   t.equal((await errorOf(probe("wrong").tell())).Code, 400);
   t.equal(gateway.calls("/wrong/probe/Tell"), 1);
 });
 
-t.test("tries are bounded", async (t) => {
+t.test("the number of retries is limited", async (t) => {
   t.equal((await errorOf(probe("busy/bounded", { retries: 1 }).tell())).Code, 503);
   t.equal(gateway.calls("/busy/bounded/probe/Tell"), 2);
 });
 
-t.test("a wait that the deadline does not allow is not begun", async (t) => {
+t.test("a retry that would be after the deadline is not waited for", async (t) => {
   const error = await errorOf(probe("busy-for-long").tell());
   t.match(error, { Code: 503, retryAfter: 3600 });
   t.equal(gateway.calls("/busy-for-long/probe/Tell"), 1);
 });
 
-t.test("where no connection can be opened, every endpoint is tried again", async (t) => {
+t.test("if no connection can be opened, a call of every endpoint is retried", async (t) => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const { neverSent, Code, Id, Detail } = await errorOf(new Client({ url, retries: 0 }).probe.call());
@@ -79,7 +79,7 @@ t.test("where no connection can be opened, every endpoint is tried again", async
   t.match(Detail, `No answer from ${url}: `);
   const server = createServer((_, response) => response.setHeader("content-type", "application/json").end("{}"));
   t.teardown(() => void server.close().closeAllConnections());
-  // Node publishes each connection that failed: https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
+  // Node publishes each failed connection: https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
   const listen = (): void => {
     unsubscribe("undici:client:connectError", listen);
     server.listen(port, "127.0.0.1");
@@ -88,7 +88,7 @@ t.test("where no connection can be opened, every endpoint is tried again", async
   t.same(await new Client({ url, retries: 20 }).probe.call(), {});
 });
 
-t.test("an answer that is not Portico's is named as such", async (t) => {
+t.test("a response that is not from Portico is reported as such", async (t) => {
   const { Code, Detail } = await errorOf(probe("no-portico").tell());
   t.same(
     { Code, Detail },
@@ -96,12 +96,12 @@ t.test("an answer that is not Portico's is named as such", async (t) => {
   );
 });
 
-t.test("a redirect is not followed, because the token would go with it", async (t) => {
+t.test("a redirect is not followed, because the token would be sent to the new address", async (t) => {
   t.equal((await errorOf(probe("elsewhere").call())).Code, 503);
   t.equal(gateway.calls("/busy/probe/Tell"), 3, "only the calls before");
 });
 
-t.test("a stream that breaks gives the messages before, then the error", async (t) => {
+t.test("a stream that breaks off delivers the messages before, then the error", async (t) => {
   const messages: unknown[] = [];
   const reading = (async () => {
     for await (const message of probe("cut").count()) messages.push(message);

@@ -1,4 +1,4 @@
-// Streams of a client in TypeScript, in every direction, against a running door.
+// Streams of a TypeScript client in every direction, against a running gateway.
 import t from "tap";
 import { PorticoClient } from "../../src/client/client.js";
 import type { CallOptions, Messages } from "../../src/client/options.js";
@@ -45,38 +45,38 @@ async function* ticksWithoutEnd(padding = ""): AsyncGenerator<Tick> {
   for (let number = 1n; ; number++) yield { number, padding };
 }
 
-/** Goes on only when the call is over. */
+/** Yields one message, and then waits for ever: only the end of the call ends it. */
 async function* oneTick(): AsyncGenerator<Tick> {
   yield { number: 1n };
   await new Promise(() => {});
 }
 
-t.test("a stream that the client sends has one answer", async (t) => {
+t.test("a stream that the client sends has one response", async (t) => {
   t.same(await client.collect([{ number: 1n }, { number: "2" }]), { count: "2", total: "3" });
   t.same(await client.collect([]), { count: "0", total: "0" });
 });
 
-t.test("a stream in both directions answers while it is sent", async (t) => {
+t.test("a stream in both directions receives responses while it sends", async (t) => {
   const responses = client.chat(ticksWithoutEnd());
   for (const number of ["1", "2", "3"]) t.match(await responses.next(), { value: { number }, done: false });
   await responses.return(undefined);
   await feed.idle();
 });
 
-t.test("a stream that fails gives its messages first", async (t) => {
+t.test("a stream that fails delivers its messages first", async (t) => {
   const ticks: Tick[] = [];
   const failed = { name: "PorticoError", Id: "feed", Code: 404, Detail: "as told" };
   await t.rejects(collect(client.count({ messages: 2, code: 5 }), ticks), failed as unknown as Error);
   t.equal(ticks.length, 2);
 });
 
-t.test("raw bytes come in pieces", async (t) => {
+t.test("raw bytes arrive in chunks", async (t) => {
   const chunks = await collect(client.chunks({ contentType: "image/png", data: new Uint8Array([1, 2, 3]) }));
   t.ok(chunks.every(({ contentType }) => contentType === "image/png"));
   t.same(Buffer.concat(chunks.map(({ data }) => data)), Buffer.from([1, 2, 3]));
 });
 
-t.test("a deadline, a signal and the end of reading end the call", async (t) => {
+t.test("a deadline, a signal, and leaving the loop over the responses end the call", async (t) => {
   const late = { name: "PorticoError", Code: 504 };
   await t.rejects(collect(client.count({ messages: 1, hang: true }, { timeout: 300 })), late as unknown as Error);
   await t.rejects(collect(client.chat(ticksWithoutEnd(), { timeout: 300 })), late as unknown as Error);
@@ -89,7 +89,7 @@ t.test("a deadline, a signal and the end of reading end the call", async (t) => 
   await feed.idle();
 });
 
-t.test("messages are sent no faster than the service takes them", async (t) => {
+t.test("messages are sent no faster than the service reads them", async (t) => {
   let sent = 0;
   async function* counted(): AsyncGenerator<Tick> {
     for await (const tick of ticksWithoutEnd("x".repeat(64 * 1024))) {
@@ -106,7 +106,7 @@ t.test("messages are sent no faster than the service takes them", async (t) => {
   await t.rejects(stalled, { message: "enough" });
 });
 
-t.test("a rule that is deleted ends what it granted, with 401", async (t) => {
+t.test("a deleted rule ends the streams that it granted, with 401", async (t) => {
   const nobody = new Client({ url, token: "" }).feed;
   const responses = nobody.chat(oneTick());
   t.match(await responses.next(), { done: false });

@@ -1,6 +1,7 @@
 /**
- * Over random types, random JSON, and JSON that is spoilt at random, the codec does what @bufbuild/protobuf does: it
- * takes and refuses the same, and makes the same message of it, but where it is meant to be stricter or more exact.
+ * Compares the codec with @bufbuild/protobuf, the reference, over random types, random JSON, and
+ * randomly damaged JSON. Both accept and reject the same JSON, and make the same message from it,
+ * except where the codec is stricter or more exact on purpose.
  */
 import { type DescMessage, type FileRegistry, fromJsonString, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
@@ -10,49 +11,51 @@ import { compileCodecs } from "../../src/json/compile.js";
 import { randomJson, randomTypes } from "./random-types.js";
 import { meaningOf } from "./reference.js";
 
-/** Refused here and taken by the reference, by what is said of it. */
+/** Errors of the codec for JSON that it rejects and the reference accepts. */
 const STRICTER: readonly RegExp[] = [
-  // Strings are Unicode text.
+  // Strings must be Unicode text.
   /half of a surrogate pair/,
   // The depth is limited.
   /nested more than 64 levels deep/,
-  // Numbers in quotes are written as in JSON; base64 is nothing but base64.
+  // Numbers in quotes must be written as in JSON. Base64 must not contain other characters.
   /expected (an integer|a number|base64).*, got "/,
-  // Map keys are written in one way.
+  // Each map key can be written in one way only.
   /without fraction or exponent/,
-  // An infinite number is none that a Value may hold.
+  // A Value cannot contain an infinite number.
   /expected a number in the range of a double/,
-  // Days and hours exist; behind the s of a duration stands nothing, and nanoseconds are the least there is.
+  // Days and hours must exist. Nothing may follow the s of a duration, and there are no digits
+  // beyond nanoseconds.
   /such as "(2006-01-02T15:04:05.5Z|1.5s)", got "/,
-  // No path of a field mask is empty.
+  // A path of a field mask must not be empty.
   /expected field names in lowerCamelCase/,
-  // Null is the absence of a wrapper, not its zero.
+  // Null means that a wrapper is absent. It does not mean zero.
   /expected .*, got null/,
 ];
 
-/** Taken here and refused by the reference, by what it says. */
+/** Errors of the reference for JSON that it rejects and the codec accepts. */
 const MORE_LENIENT: readonly RegExp[] = [
-  // Integers may be written in any way that is exact.
+  // Integers may be written in any form that is exact.
   /expected bigint|expected number \((float32|u?int32)\)/,
-  // Null is the absence of a member of a oneof, whatever its type.
+  // Null means that a member of a oneof is absent, whatever its type.
   /oneof set multiple times/,
 ];
 
-/** What the reference reads in an unquoted integer of so many digits is no longer what it says. */
+/** The reference loses digits of an unquoted integer with this many digits. */
 const BEYOND_DOUBLE = /\d{16}/;
 
 const jsonOfTypes = randomTypes.chain(({ types, root }) =>
   fc.record({ types: fc.constant(types), root: fc.constant(root), json: randomJson(root) }),
 );
 
-/** Reads JSON with both. The message, when both took it. */
+/** Reads JSON with both. Returns the message if both accept it. */
 function readAsReference(
   types: FileRegistry,
   root: DescMessage,
   text: string,
 ): { ours?: Uint8Array; theirs?: Uint8Array } {
   const bytes = Buffer.from(text);
-  // Both read the same: half of a surrogate pair, as is left of one that was spoilt in its middle, is no UTF-8.
+  // Both must read the same text. If the middle of a surrogate pair was damaged, a half remains,
+  // which is not valid in UTF-8. `toString` replaces it.
   const json = bytes.toString();
   const [ours, ourError] = attempt(() => compileCodecs(types)(root).read(bytes));
   const [theirs, theirError] = attempt(() => toBinary(root, fromJsonString(root, json)));
@@ -70,7 +73,7 @@ function readAsReference(
   return { ours, theirs };
 }
 
-t.test("takes what is right, in either direction", async (t) => {
+t.test("accepts valid JSON, and converts it in both directions", async (t) => {
   let taken = 0;
   fc.assert(
     fc.property(jsonOfTypes, ({ types, root, json }) => {
@@ -119,7 +122,7 @@ const TOKENS = [
   ...['"__proto__"', '"id"', '"first_name"', '"firstName"', '"constructor"', '"@type"'],
 ];
 
-/** A place in a text, from 0 to 1, and what happens there. */
+/** A place in a text, from 0 to 1, and the change at this place. */
 const spoiling = fc.record({
   place: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
   how: fc.constantFrom("insert", "remove", "repeat", "replace", "replace"),
@@ -140,7 +143,7 @@ function spoilt(
   return value === undefined ? token : json.slice(0, value.index) + token + json.slice(value.index + value[0].length);
 }
 
-t.test("refuses what is wrong", async (t) => {
+t.test("rejects damaged JSON", async (t) => {
   let taken = 0;
   let refused = 0;
   fc.assert(
@@ -154,7 +157,7 @@ t.test("refuses what is wrong", async (t) => {
   t.ok(taken > 25 && refused > 25, `${taken} taken, ${refused} refused`);
 });
 
-t.test("does with a part of a larger buffer what it does with all of a small one", async (t) => {
+t.test("converts a part of a larger buffer like a small buffer", async (t) => {
   fc.assert(
     fc.property(jsonOfTypes, fc.nat({ max: 9 }), fc.nat({ max: 9 }), ({ types, root, json }, before, after) => {
       const codec = compileCodecs(types)(root);

@@ -1,4 +1,5 @@
-// A body is the text that `write` gives: as a string when it is short and ASCII, else as the bytes of it.
+// `writeBody` returns the same text as `write`: as a string if it is short and ASCII, otherwise as
+// bytes.
 import { Buffer } from "node:buffer";
 import t from "tap";
 import { notWritten } from "../cases/wire/not-written.js";

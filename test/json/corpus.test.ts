@@ -1,7 +1,7 @@
 /**
- * Replays inputs that have broken one parser or another: JSON after https://github.com/nst/JSONTestSuite (y_ is to be
- * taken, n_ to be refused) and what random bytes found. Every type reads every text: it takes it, as the reference does,
- * or says why not.
+ * Replays inputs that have broken other parsers: JSON from https://github.com/nst/JSONTestSuite (y_
+ * must be accepted, n_ must be rejected), and inputs found with random bytes. Every type reads
+ * every text. It accepts the text, like the reference, or says why not.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import t from "tap";
@@ -46,7 +46,8 @@ function writesOrRefuses(wire: Buffer) {
     try {
       return codec.write(codec.read(Buffer.from(json))) === json;
     } catch (error) {
-      // An Any whose type URL is none is written, so that it costs no answer.
+      // An Any with an invalid type URL is written anyway, so that it does not make the response
+      // fail.
       return /@type: expected the URL of a type/.test((error as Error).message);
     }
   };

@@ -1,4 +1,7 @@
-/** Whatever is read or written, four times as much costs about four times as much: nothing is quadratic. */
+/**
+ * For every input and output, four times the size takes about four times the time: nothing is
+ * quadratic.
+ */
 import { create, createFileRegistry } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import {
@@ -11,7 +14,7 @@ import type { MessageCodec } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";
 import { codecOf, typeOf } from "./types.js";
 
-/** JSON by its size in bytes, about. */
+/** JSON of approximately `size` bytes. */
 const texts: Record<string, [type: string, text: (size: number) => string | Buffer]> = {
   "keys of a map": ["Maps", (size) => `{"int32":{${numbers(size / 12, (at) => `"${at}":${at}`)}}}`],
   "keys of a struct": ["google.protobuf.Struct", (size) => `{${numbers(size / 12, (at) => `"k${at}":${at}`)}}`],
@@ -43,7 +46,7 @@ const texts: Record<string, [type: string, text: (size: number) => string | Buff
   ],
 };
 
-/** Wire bytes by their size, about. */
+/** Wire bytes of approximately `size` bytes. */
 const wires: Record<string, [type: string, wire: (size: number) => Uint8Array]> = {
   "lists that take turns": [
     "Lists",
@@ -88,7 +91,7 @@ function numbers(count: number, make: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => make(at)).join();
 }
 
-/** On a busy machine a run may be slow by chance: then there are more. */
+/** On a busy machine a run may be slow by chance. Then there are more runs. */
 const MIN_ROUNDS = 4;
 const MAX_ROUNDS = 30;
 
@@ -116,7 +119,10 @@ for (const [title, [type, wire]] of Object.entries(wires)) {
 
 const LONG = "x".repeat(1_997);
 
-/** Long strings, which native code searches: so fast that only with many of them the rest would show. */
+/**
+ * Long strings, which native code searches. This is so fast that only many of them would show a
+ * quadratic cost elsewhere.
+ */
 const longStrings: Record<string, [type: string, text: (size: number) => Buffer]> = {
   "many long strings": ["Lists", (size) => Buffer.from(`{"string":[${numbers(size / 2_000, () => `"${LONG}"`)}]}`)],
   "a long string, an escape in a thousand": [
@@ -141,7 +147,7 @@ for (const [title, [type, text]] of Object.entries(longStrings)) {
   );
 }
 
-t.test("the UTF-8 of a text is checked once, however many long strings stand before what is wrong", async () => {
+t.test("the UTF-8 of a text is checked once, however many long strings precede an error", async () => {
   const codec = codecOf(typeOf("Lists"));
   const [small, large] = [512 * 1024, 2_048 * 1024].map((size) =>
     Buffer.concat([
@@ -158,7 +164,7 @@ t.test("the UTF-8 of a text is checked once, however many long strings stand bef
   notQuadratic("refused", read(small!), read(large!));
 });
 
-t.test("lists that take turns cost little more than lists one after the other, however many", async (t) => {
+t.test("interleaved lists cost little more than lists one after the other, however many", async (t) => {
   const lists = 500;
   const count = SMALL / 4;
   const codec = codecOfLists(lists);
@@ -173,7 +179,7 @@ t.test("lists that take turns cost little more than lists one after the other, h
   t.ok(isWanted(best, worst), `${best.toFixed(2)} and ${worst.toFixed(2)} ms`);
 });
 
-/** The codec of a message of nothing but lists. */
+/** The codec of a message that has only lists. */
 function codecOfLists(count: number): MessageCodec {
   const field = Array.from({ length: count }, (_, at) => ({
     name: `list${at + 1}`,
@@ -191,14 +197,17 @@ function codecOfLists(count: number): MessageCodec {
   return compileCodecs(types)(types.getMessage("M")!);
 }
 
-/** Four times as much may take ten times as long, where sixteen would be quadratic. Of some runs the best counts. */
+/**
+ * Four times the size may take at most ten times the time. Quadratic would be sixteen times. The
+ * best of some runs counts.
+ */
 function notQuadratic(title: string, small: () => unknown, large: () => unknown): void {
   const isLinear = (best: number, bestLarge: number) => bestLarge < best * 10 + 1;
   const [best, bestLarge] = bestOf(small, large, isLinear);
   t.ok(isLinear(best, bestLarge), `${title}: ${best.toFixed(2)} and ${bestLarge.toFixed(2)} ms`);
 }
 
-/** The lowest cost of each, taking turns until they are as wanted. */
+/** The lowest cost of each. The two take turns until `isWanted` accepts the costs. */
 function bestOf(
   one: () => unknown,
   other: () => unknown,
@@ -212,13 +221,13 @@ function bestOf(
   return [best, bestOther];
 }
 
-/** Milliseconds of processor time; errors are part of it. */
+/** Milliseconds of processor time. Throwing an error is part of the cost. */
 function cost(run: () => unknown): number {
   const before = process.cpuUsage();
   try {
     run();
   } catch {
-    // Some are meant to be refused.
+    // Some inputs must be rejected.
   }
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;

@@ -1,4 +1,6 @@
-/** JSON is taken to the letter, and the same letters come back; @bufbuild/protobuf agrees on what was meant. */
+/**
+ * JSON is read exactly, and the same JSON is written. @bufbuild/protobuf reads the same meaning.
+ */
 import { fromJsonString, toBinary } from "@bufbuild/protobuf";
 import t from "tap";
 import { compileCodecs } from "../../src/json/compile.js";
@@ -6,13 +8,13 @@ import { accepted } from "../cases/json/accepted.js";
 import { meaningOf } from "./reference.js";
 import { typeOf, types } from "./types.js";
 
-// Zeros have a test of their own.
+// Other tests check zeros.
 const codecOf = compileCodecs(types, { omitZeros: true });
 
 for (const { type: name, json, again = json } of accepted) {
   const type = typeOf(name);
   const codec = codecOf(type);
-  const title = `${name} ${json.slice(0, 100).replaceAll(/[\u2028\u2029]/g, "?")}`; // line ends to tap
+  const title = `${name} ${json.slice(0, 100).replaceAll(/[\u2028\u2029]/g, "?")}`; // tap would see these as line ends
   const wire = codec.read(Buffer.from(json));
   t.equal(codec.write(wire), again, title);
 

@@ -1,4 +1,5 @@
-// The codec of one field of a message: its JSON is the field's value, and its wire bytes are the message with that field alone.
+// The codec of one field of a message: its JSON is the field's value, and its wire bytes are a
+// message with only that field.
 import type { DescField } from "@bufbuild/protobuf";
 import t from "tap";
 import { JsonError } from "../../src/json/codec.js";
@@ -14,12 +15,12 @@ function fieldOf(path: string): DescField {
   return field;
 }
 
-/** A field with a value of it in JSON. */
+/** Fields, each with a value in JSON. */
 const VALUES: readonly (readonly [path: string, json: string])[] = [
   ["Optional.int32", "7"],
   ["Optional.int64", '"9007199254740993"'],
   ["Optional.string", '"a"'],
-  // A name that is longer in UTF-8 than in characters.
+  // A name with more bytes in UTF-8 than characters.
   ["Optional.other", '"ü"'],
   ["Optional.other", `"${"ü".repeat(1000)}"`],
   ["Implicit.int32", "0"],
@@ -37,7 +38,7 @@ const VALUES: readonly (readonly [path: string, json: string])[] = [
   ["WellKnown.struct", '{"a":1}'],
 ];
 
-t.test("a value is read as the message with that field, and written back as the value", async (t) => {
+t.test("a value is read as a message with only that field, and written back as the value", async (t) => {
   for (const [path, json] of VALUES) {
     const field = fieldOf(path);
     const wire = codecOf(field).read(Buffer.from(` ${json} `));
@@ -48,7 +49,7 @@ t.test("a value is read as the message with that field, and written back as the 
   }
 });
 
-t.test("other fields of the message are left out", async (t) => {
+t.test("other fields of the message are omitted", async (t) => {
   const wire = codecOf(typeOf("Optional")).read(Buffer.from('{"string":"a","int32":3,"nested":{"bool":true}}'));
   t.equal(codecOf(fieldOf("Optional.int32")).write(wire), "3");
   t.equal(codecOf(fieldOf("Optional.nested")).write(wire), '{"bool":true}');
@@ -61,7 +62,7 @@ t.test("null means that the field is absent", async (t) => {
 });
 
 t.test(
-  "an absent field is written as its zero also where messages leave zeros out, as an empty message, or as null",
+  "an absent field is written as zero, as an empty message, or as null, even if messages omit zeros",
   async (t) => {
     const absent: Readonly<Record<string, string>> = {
       "Implicit.int64": '"0"',
@@ -80,12 +81,12 @@ t.test(
   },
 );
 
-t.test("what is no value of the field is refused, with its place in the value", async (t) => {
+t.test("a value that does not fit is rejected, with its place in the value", async (t) => {
   const refused: readonly (readonly [path: string, json: string, because: string])[] = [
     ["Optional.int32", '"x"', 'expected an integer from -2147483648 to 2147483647, got "x"'],
     ["Lists.message", '[{"int32":true}]', "[0].int32: expected an integer from -2147483648 to 2147483647, got true"],
     ["Optional.nested", '{"nothing":1}', "nothing: no such field in json.Optional"],
-    // A body must not reach the fields beside it.
+    // A body must not set other fields of the message.
     ["Optional.int32", '1,"string":"a"', 'line 1, column 2: expected nothing after the value, got ","'],
     ["Optional.int32", "", "line 1, column 1: expected a value, got the end of the input"],
   ];

@@ -1,4 +1,4 @@
-/** How much memory outside of V8's heap something keeps. */
+/** Measures how much memory outside of V8's heap stays in use. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -6,11 +6,12 @@ setFlagsFromString("--expose-gc");
 export const collect: () => void = runInNewContext("gc");
 
 /**
- * Collects garbage until no more than `most` bytes are kept beyond `before`, as another thread gives back what was
- * collected; gives up in the end. Gives how many are kept.
+ * Collects garbage until at most `max` bytes more than `before` are in use. It waits, because
+ * another thread releases the memory, and gives up after some time. Returns how many bytes more are
+ * in use.
  */
-export async function keptBeyond(before: number, most: number): Promise<number> {
-  for (let turn = 0; turn < 100 && process.memoryUsage().arrayBuffers - before > most; turn++) {
+export async function keptBeyond(before: number, max: number): Promise<number> {
+  for (let turn = 0; turn < 100 && process.memoryUsage().arrayBuffers - before > max; turn++) {
     collect();
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,12 +1,13 @@
-// Keys are hashed with two secrets that are new in each process: whoever knew them could make keys that all meet in one
-// place.
+// Keys are hashed with two secrets that are new in each process. With known secrets, a caller could
+// create keys that all collide.
 import { execFileSync } from "node:child_process";
 import t from "tap";
 import { hashOfBytes, hashOfInteger } from "../../src/json/sets.js";
 
 const NOTHING = new DataView(new ArrayBuffer(0));
 const hashes = [hashOfBytes(new Uint8Array(), NOTHING, 0, 0)];
-// The hash of no bytes is the first secret, and for this integer the first cancels out.
+// The hash of an empty key is the first secret. In the hash of this integer, the first secret
+// cancels out.
 hashes.push(hashOfInteger(hashes[0]!, 1));
 
 const inAnotherProcess = `

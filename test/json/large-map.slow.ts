@@ -1,12 +1,12 @@
-// A key that comes twice is found however many lie between: JSON that has one is refused, and of those on the wire the
-// last counts.
+// A duplicate key is found, however many keys are between. JSON with a duplicate is rejected. On
+// the wire, the last entry counts.
 import t from "tap";
 import { compileCodecs } from "../../src/json/compile.js";
 import { typeOf, types } from "./types.js";
 
 const codec = compileCodecs(types, { omitZeros: true })(typeOf("Maps"));
 
-/** Few are searched from end to end; more have a table, which grows. */
+/** A few keys are searched linearly. More keys have a table, which grows. */
 const COUNTS = [2, 8, 9, 16, 17, 48, 49, 1000, 5000];
 const FIELDS = ["string", "int32", "uint64", "sint64", "fixed32", "fixed64"];
 
@@ -36,7 +36,7 @@ for (const field of FIELDS) {
   }
 }
 
-t.test("large objects within large objects keep their keys apart", async (t) => {
+t.test("large objects inside large objects have separate keys", async (t) => {
   const struct = compileCodecs(types)(typeOf("google.protobuf.Struct"));
   const inner = `{${Array.from({ length: 100 }, (_, at) => `"${at}":${at}`).join()}}`;
   const members = Array.from({ length: 100 }, (_, at) => `"${at}":${inner}`);

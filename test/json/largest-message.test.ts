@@ -1,25 +1,33 @@
-// JSON that would become a larger message than may be sent is refused, however little JSON it is.
+// JSON is rejected if its message would be larger than allowed, even if the JSON itself is small.
 import t from "tap";
 import { compileCodecs } from "../../src/json/compile.js";
 import { typeOf, types } from "./types.js";
 
-const MOST = 4 * 1024 ** 2;
+const MAX_BYTES = 4 * 1024 ** 2;
 
-/** JSON, the message as large as may be: of `count` elements and `rest` bytes besides. */
-const cases: [title: string, type: string, json: (count: number) => string, most: number][] = [
-  ["numbers of one digit", "Lists", (count) => `{"double":[${Array(count).fill(1)}]}`, (MOST - 5) >> 3],
-  ["strings as long", "Lists", (count) => `{"string":["${"x".repeat(count)}"]}`, MOST - 5],
-  ["numbers in a Value", "google.protobuf.ListValue", (count) => `[${Array(count).fill(1)}]`, Math.floor(MOST / 11)],
+/** JSON with `count` elements. With `maxCount` elements the message has the maximum size. */
+const cases: [title: string, type: string, json: (count: number) => string, maxCount: number][] = [
+  ["numbers of one digit", "Lists", (count) => `{"double":[${Array(count).fill(1)}]}`, (MAX_BYTES - 5) >> 3],
+  ["a long string", "Lists", (count) => `{"string":["${"x".repeat(count)}"]}`, MAX_BYTES - 5],
+  [
+    "numbers in a Value",
+    "google.protobuf.ListValue",
+    (count) => `[${Array(count).fill(1)}]`,
+    Math.floor(MAX_BYTES / 11),
+  ],
 ];
 
-for (const [title, name, json, most] of cases) {
+for (const [title, name, json, maxCount] of cases) {
   t.test(title, async (t) => {
     const codec = compileCodecs(types)(typeOf(name));
-    const size = codec.read(Buffer.from(json(most))).length;
-    t.ok(size <= MOST && size > MOST - 16, `${size} bytes`);
-    const tooMany = Buffer.from(json(most + 2));
+    const size = codec.read(Buffer.from(json(maxCount))).length;
+    t.ok(size <= MAX_BYTES && size > MAX_BYTES - 16, `${size} bytes`);
+    const tooMany = Buffer.from(json(maxCount + 2));
     t.throws(() => codec.read(tooMany), { name: "JsonError", message: "the message is larger than 4194304 bytes" });
-    t.ok(compileCodecs(types, { maxMessage: MOST * 2 })(typeOf(name)).read(tooMany).length > MOST, "more is allowed");
+    t.ok(
+      compileCodecs(types, { maxMessage: MAX_BYTES * 2 })(typeOf(name)).read(tooMany).length > MAX_BYTES,
+      "more is allowed",
+    );
   });
 }
 

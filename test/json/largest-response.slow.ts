@@ -1,5 +1,6 @@
-// An answer that would take far more as JSON than a message may be large is not written: a few bytes of it may be a
-// hundred of JSON, and what it has in pieces is copied to stand together.
+// A response is not written if its JSON would be far larger than the largest message. A few bytes
+// may become a hundred bytes of JSON. A message field in several parts is copied to merge the
+// parts.
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import t from "tap";
 import { TooLargeError } from "../../src/json/codec.js";
@@ -19,7 +20,7 @@ function leaves(count: number): Uint8Array {
   return w.finish();
 }
 
-t.test("JSON eight times as long as the largest message is written, and no more", async (t) => {
+t.test("JSON of at most eight times the size of the largest message is written", async (t) => {
   const wire = leaves(10);
   const json = codecOf(typeOf("Tree")).write(wire);
   const least = Math.ceil(json.length / 8);
@@ -33,14 +34,14 @@ t.test("JSON eight times as long as the largest message is written, and no more"
   t.equal(tight.write(leaves(1)).length < least * 8, true, "the next one is written again");
 });
 
-t.test("what counts are bytes, not characters", async (t) => {
+t.test("the limit counts bytes, not characters", async (t) => {
   const codec = compileCodecs(types, { maxMessage: 10 })(typeOf("google.protobuf.StringValue"));
   const wire = (count: number) => new BinaryWriter().tag(1, LengthDelimited).string("漢".repeat(count)).finish();
   t.equal(codec.write(wire(26)), `"${"漢".repeat(26)}"`);
   t.throws(() => codec.write(wire(27)), TooLargeError);
 });
 
-t.test("four megabytes of nothing but empty messages are refused before they are two hundred", async (t) => {
+t.test("four megabytes of empty messages are rejected before their JSON reaches two hundred megabytes", async (t) => {
   const codec = codecOf(typeOf("Tree"));
   const wire = leaves(2 * 1024 ** 2);
   const because = new TooLargeError("the message is larger than 33554432 bytes as JSON");
@@ -51,7 +52,7 @@ t.test("four megabytes of nothing but empty messages are refused before they are
   t.ok((await keptBeyond(before, 1024 ** 2)) < 1024 ** 2, "nothing of it is kept");
 });
 
-/** Puts a message into another, in a way that needs a copy of it. */
+/** Puts a message into another one in a form that must be copied when it is written. */
 const inChunks: Record<string, (w: BinaryWriter, inner: Uint8Array) => BinaryWriter> = {
   "each message field twice": (w, inner) =>
     w.tag(BRANCH, LengthDelimited).bytes(inner).tag(BRANCH, LengthDelimited).bytes(new Uint8Array()),

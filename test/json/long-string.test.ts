@@ -1,10 +1,10 @@
-// A long string is examined and copied in large steps. Whatever character it has, and wherever, it stays exact.
+// A long string is examined and copied in large steps. Every character stays exact at every place.
 import { Buffer } from "node:buffer";
 import t from "tap";
 import { codecOf, typeOf } from "./types.js";
 
 const codec = codecOf(typeOf("Optional"));
-/** Where steps, pieces and blocks begin and end, about, in both directions. */
+/** Approximate ends of steps, chunks and blocks, in both directions. */
 const EDGES = [1, 32, 64, 256, 512, 1_536, 4_096, 4_352, 16_384, 16_640, 32_768, 65_535, 66_000, 81_920];
 const LENGTH = 90_000;
 
@@ -13,7 +13,7 @@ const characters: Record<string, string> = {
   "a backslash": "\\",
   "a line break": "\n",
   "the last control character": "\u001f",
-  "the first character that is none": " ",
+  "the first character that is not a control character": " ",
   delete: "\u007f",
   "two bytes": "é",
   "three bytes": "漢",
@@ -30,7 +30,7 @@ for (const [title, character] of Object.entries(characters)) {
       });
     t.same(wrong, []);
   });
-  t.test(`${title} between long stretches, often`, async (t) => {
+  t.test(`${title} often, between long plain parts`, async (t) => {
     for (const gap of [10, 100, 300, 600, 2_000]) {
       const text = `${"x".repeat(gap)}${character}`.repeat(LENGTH / gap);
       t.ok(written(JSON.stringify(text)) === text, `every ${gap} bytes`);
@@ -38,7 +38,7 @@ for (const [title, character] of Object.entries(characters)) {
   });
 }
 
-/** The string after it was read from JSON, and written as JSON, in both forms. */
+/** The string after it was read from JSON and written as JSON, in both forms. */
 function written(json: string): string {
   const wire = codec.read(Buffer.from(`{"string":${json}}`));
   const { string } = JSON.parse(codec.writeBody(wire).toString());
@@ -55,7 +55,7 @@ const refused: Record<string, [bytes: Uint8Array, because: RegExp]> = {
 };
 
 for (const [title, [bytes, because]] of Object.entries(refused)) {
-  t.test(`${title} is refused at any place`, async (t) => {
+  t.test(`${title} is rejected at any place`, async (t) => {
     for (const at of EDGES) {
       const json = ['{"string":"', "x".repeat(at), bytes, "y".repeat(LENGTH - at), '"}'].map((part) =>
         Buffer.from(part),
@@ -65,12 +65,12 @@ for (const [title, [bytes, because]] of Object.entries(refused)) {
   });
 }
 
-t.test("what is wrong first is said, though the text is not UTF-8 behind it", async (t) => {
+t.test("the first error is reported, even if the text after it is not UTF-8", async (t) => {
   const json = [`{"string":"${"x".repeat(LENGTH)}",}`, new Uint8Array([0xff])].map((part) => Buffer.from(part));
   t.throws(() => codec.read(Buffer.concat(json)), /expected a name in quotes, got "}"/);
 });
 
-t.test("an answer whose long string is not UTF-8 is refused", async (t) => {
+t.test("a response with a long string that is not UTF-8 is rejected", async (t) => {
   for (const at of EDGES) {
     const wire = codec.read(Buffer.from(`{"string":"${"x".repeat(LENGTH)}"}`));
     wire[wire.length - LENGTH + at] = 0xff;

@@ -1,7 +1,8 @@
 /**
- * Reads or writes 4 MiB of JSON of some shape, or reads a form, once, and prints how many times its size this process needed
- * at most, the JSON or form included: `peak.ts read strings`, `write` or `writeBody`, `form file`. One shape a process, since
- * memory that was freed may be used again unnoticed. The highest resident size is reset before (Linux,
+ * Reads or writes 4 MiB of JSON of some shape, or reads a form, once. Prints the maximum memory of
+ * this process as a multiple of that size, including the JSON or form: `peak.ts read strings`,
+ * `write` or `writeBody`, `form file`. Each shape needs its own process, because memory that was
+ * freed may be used again without being measured. The maximum resident size is reset before (Linux,
  * proc_pid_clear_refs(5)).
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -36,7 +37,10 @@ function read(text: Buffer): Uint8Array {
   return shape in FORMS ? readForm(type, codec, "multipart/form-data; boundary=form", text) : codec.read(text);
 }
 
-/** What is made; where it is too large, what was made of it is given up, and counts all the same. */
+/**
+ * The result of `make`. If it is too large, making it stops with an error, but its memory was
+ * measured.
+ */
 function made(make: () => Uint8Array | string): Uint8Array | string {
   try {
     return make();

@@ -1,4 +1,4 @@
-/** Query parameters mean what JSON means that has them as members. */
+/** Query parameters have the same meaning as JSON with the same members. */
 import t from "tap";
 import { JsonError } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";

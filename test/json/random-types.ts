@@ -45,7 +45,7 @@ const IMPORTS = [
   file_google_protobuf_wrappers,
 ];
 
-/** Field names, and what they are in JSON. Some mean something in JavaScript, some need escapes. */
+/** Field names and their names in JSON. Some have a meaning in JavaScript, some need escapes. */
 const NAMES = [
   ["id", "id"],
   ["first_name", "firstName"],
@@ -91,7 +91,7 @@ export interface RandomTypes {
   readonly root: DescMessage;
 }
 
-/** Three messages that may hold each other and themselves, with an open and a closed enum. */
+/** Three messages that may contain each other and themselves, with an open and a closed enum. */
 export const randomTypes: fc.Arbitrary<RandomTypes> = fc
   .array(fc.array(field, { minLength: 1, maxLength: NAMES.length }), { minLength: 3, maxLength: 3 })
   .map((messages) => {
@@ -105,7 +105,7 @@ export const randomTypes: fc.Arbitrary<RandomTypes> = fc
       enumType: [enumOf("Open", FeatureSet_EnumType.OPEN, 0), enumOf("Closed", FeatureSet_EnumType.CLOSED, 1)],
     });
     const types = createFileRegistry(file, (name) => IMPORTS.find(({ proto }) => proto.name === name));
-    // What a failed test shows of it.
+    // How a failed test shows the types.
     Object.defineProperty(types, fc.toStringMethod, { value: () => toJsonString(FileDescriptorProtoSchema, file) });
     return { types, root: types.getMessage("random.M0")! };
   });
@@ -186,7 +186,9 @@ function fieldOf(
   };
 }
 
-/** JSON texts for a message type, `depth` levels deep at most; nearly all fit. */
+/**
+ * JSON texts for a message type, at most `depth` levels deep. Nearly all are valid for the type.
+ */
 export function randomJson(type: DescMessage, depth = 3): fc.Arbitrary<string> {
   const special = WELL_KNOWN_JSON[type.typeName.replace("google.protobuf.", "")];
   if (special !== undefined) return special;
@@ -199,7 +201,7 @@ export function randomJson(type: DescMessage, depth = 3): fc.Arbitrary<string> {
   return fc.tuple(...members, fc.nat(type.fields.length)).map((all) => {
     const chosen = type.fields.flatMap((field, at) => {
       const text = all[at] as string;
-      // Of the oneof one member, or sometimes two, which must not be.
+      // One member of the oneof, or sometimes two, which is invalid.
       const spare = field.oneof !== undefined && at !== oneof && all.at(-1) !== at;
       return text === "" || spare ? [] : [text];
     });

@@ -1,4 +1,7 @@
-/** Random wire bytes: two messages in a row are one merged, as the reference has it; bytes spoilt at random do no harm. */
+/**
+ * Random wire bytes. Two concatenated messages are one merged message, like in the reference.
+ * Randomly damaged bytes do no harm.
+ */
 import { fromJsonString, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import t from "tap";
@@ -10,7 +13,7 @@ const twoMessages = randomTypes.chain(({ types, root }) =>
   fc.record({ types: fc.constant(types), root: fc.constant(root), first: randomJson(root), second: randomJson(root) }),
 );
 
-t.test("fields in any order, in pieces, and more than once", async (t) => {
+t.test("fields in any order, in several parts, and more than once", async (t) => {
   let written = 0;
   fc.assert(
     fc.property(twoMessages, ({ types, root, first, second }) => {
@@ -19,10 +22,10 @@ t.test("fields in any order, in pieces, and more than once", async (t) => {
       try {
         wire = Buffer.concat([codec.read(Buffer.from(first)), codec.read(Buffer.from(second))]);
       } catch {
-        return true; // Random JSON need not fit; others look at that.
+        return true; // Random JSON may be invalid. Other tests check this.
       }
       written++;
-      // Merged, a message may be none that JSON can say, such as a duration of two signs.
+      // A merged message may have no JSON, such as a duration with two signs.
       const expected = attempt(() => meaningOf(root, wire));
       const ours = attempt(() => meaningOf(root, toBinary(root, fromJsonString(root, codec.write(wire)))));
       return ours === expected;
@@ -38,7 +41,7 @@ const spoiling = fc.record({
   insert: fc.uint8Array({ maxLength: 3 }),
 });
 
-t.test("bytes that are no message", async (t) => {
+t.test("bytes that are not a message", async (t) => {
   let written = 0;
   let refused = 0;
   fc.assert(
@@ -60,7 +63,7 @@ t.test("bytes that are no message", async (t) => {
           return (error as Error).constructor === Error || (error as Error).name === "JsonError";
         }
         written++;
-        // Whatever was written is JSON that says the same when it is read.
+        // The written text must be JSON with the same meaning.
         return codec.write(codec.read(Buffer.from(json))) === json;
       },
     ),

@@ -1,7 +1,7 @@
-/** What @bufbuild/protobuf, the reference, makes of messages. */
+/** How @bufbuild/protobuf, the reference, reads messages. */
 import { type DescMessage, fromBinary, type Registry, toJsonString } from "@bufbuild/protobuf";
 
-/** The JSON of a message with the keys of objects in order: equal for messages that mean the same. */
+/** The JSON of a message with sorted keys. It is equal for messages with the same meaning. */
 export function meaningOf(type: DescMessage, wire: Uint8Array, registry?: Registry): string {
   return inOrder(JSON.parse(toJsonString(type, fromBinary(type, wire), registry && { registry })));
 }

@@ -1,4 +1,7 @@
-/** JSON that does not fit is refused with the place and what was expected there, and little of it is repeated. */
+/**
+ * JSON that does not fit is rejected with the place and the expected value. The error quotes little
+ * of it.
+ */
 import t from "tap";
 import { JsonError } from "../../src/json/codec.js";
 import { malformed } from "../cases/json/malformed.js";
@@ -13,7 +16,7 @@ for (const { type: name, json, because } of [...refused, ...malformed]) {
   const text = Buffer.from(json);
   const title = `${name} ${text.toString("utf8", 0, 100)}`;
   t.throws(() => codec.read(text), new JsonError(because), title);
-  // What was begun when it was refused is forgotten.
+  // An error leaves no state behind: the next text is read as usual.
   t.equal(
     Buffer.from(maps.read(Buffer.from('{"string":{"a":"b"}}'))).toString("hex"),
     "0a060a0161120162",
@@ -21,7 +24,7 @@ for (const { type: name, json, because } of [...refused, ...malformed]) {
   );
 }
 
-t.test("of a map that was open when its body was refused nothing is kept", async (t) => {
+t.test("an error inside a map leaves no keys in memory", async (t) => {
   const keys = Array.from({ length: 5000 }, (_, at) => `"${at}":0`);
   const body = Buffer.from(`{"int32":{${keys.join()},"x":0}}`);
   const refuse = (times: number): void => {
@@ -31,7 +34,7 @@ t.test("of a map that was open when its body was refused nothing is kept", async
   collect();
   const before = process.memoryUsage().arrayBuffers;
   refuse(100);
-  // The places of the keys of one map take 32 KiB.
-  const most = 512 * 1024;
-  t.ok((await keptBeyond(before, most)) < most);
+  // The offsets of the keys of one map take 32 KiB.
+  const max = 512 * 1024;
+  t.ok((await keptBeyond(before, max)) < max);
 });

@@ -1,4 +1,5 @@
-// Errors about JSON and about a query quote nothing of a field that the contract keeps out of logs (`debug_redact`).
+// Errors about JSON and about a query quote nothing of a field that the contract keeps out of logs
+// (`debug_redact`).
 import { create, createFileRegistry, type DescMessage } from "@bufbuild/protobuf";
 import {
   FileDescriptorProtoSchema,
@@ -14,7 +15,7 @@ const CANARY = "hunter2";
 
 const camelCase = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** A field of the message `Test`, secret unless it is called so. */
+/** A field of the message `Test`. It is secret unless its name begins with `public_`. */
 function field(name: string, number: number, type: Type, more: object = {}) {
   const isSecret = !name.startsWith("public_");
   const options = isSecret ? { debugRedact: true } : {};
@@ -79,7 +80,7 @@ const REFUSED: [json: string, message: string][] = [
   [`{"blob":"${CANARY}?"}`, "blob: expected base64, got a string"],
   [
     `{"codes":[1,"${CANARY}"]}`,
-    /* no index: the error is of the whole field */ "codes: expected an integer from -9223372036854775808 to 9223372036854775807, got a string",
+    /* no index: the error is about the whole field */ "codes: expected an integer from -9223372036854775808 to 9223372036854775807, got a string",
   ],
   [`{"map":{"${CANARY}":"x"}}`, "map: expected an integer from -2147483648 to 2147483647, got a string"],
   [`{"map":{"${CANARY}":1,"${CANARY}":2}}`, "map: given more than once"],
@@ -90,13 +91,13 @@ const REFUSED: [json: string, message: string][] = [
     `{"publicInner":{"token":"${CANARY}"}}`,
     "publicInner.token: expected an integer from -2147483648 to 2147483647, got a string",
   ],
-  // A text that is not JSON may have a part of a secret anywhere.
+  // In a text that is not JSON, any part may belong to a secret.
   [`{"password":${CANARY}}`, "line 1, column 13: expected a value, got something else"],
   [`{"password":"x"${CANARY}"}`, 'line 1, column 16: expected "," or "}", got something else'],
   [`{"password":"x" "${CANARY}"}`, 'line 1, column 17: expected "," or "}", got a string'],
   [`{"password":"${CANARY}`, "line 1, column 21: a string is not closed"],
   [`{"password":"x","publicName":"x" ${CANARY}}`, 'line 1, column 34: expected "," or "}", got something else'],
-  // A field that is not secret is quoted after one that is.
+  // A field that is not secret is quoted, even after a secret one.
   [
     `{"password":"x","publicNumber":"abc"}`,
     'publicNumber: expected an integer from -2147483648 to 2147483647, got "abc"',
@@ -109,13 +110,13 @@ for (const [json, message] of REFUSED) {
   });
 }
 
-t.test("a type without secrets is quoted as before", async (t) => {
+t.test("a type without secrets is quoted", async (t) => {
   t.match(refusal('{"name":7}', "Open"), "got 7");
   t.match(refusal('{"name":"x" oops}', "Open"), "got oops");
   t.match(refusal('{"number":"oops"}', "Open"), 'got "oops"');
 });
 
-t.test("the value of one field alone, as the body of a REST request", async (t) => {
+t.test("the value of a single field, as in the body of a REST request", async (t) => {
   const [password] = type("Test").fields.filter(({ name }) => name === "pin");
   const message = messageOf(() => codecOf(password!).read(Buffer.from(`"${CANARY}"`)));
   t.equal(message, "expected an integer from -2147483648 to 2147483647, got a string");

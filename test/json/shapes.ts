@@ -1,4 +1,7 @@
-/** Shapes of JSON that a body may have from end to end, as what is repeated in it, and what stands before and after. */
+/**
+ * Shapes of JSON that may fill a body: the element that is repeated, and the text before and after
+ * the elements.
+ */
 interface BodyShape {
   readonly type: string;
   readonly before: string;
@@ -24,13 +27,13 @@ export const SHAPES: Readonly<Record<string, BodyShape>> = {
   strings: list("string", (at) => `"${"text ".repeat(20)}${at}"`),
   unicode: list("string", (at) => `"${"漢字".repeat(20)}${at}"`),
   integers: list("int32", (at) => String(at * 7)),
-  // Two bytes of JSON become eight on the wire, or eleven.
+  // Two bytes of JSON become eight or eleven bytes on the wire.
   doubles: list("double", () => "1"),
   values: list("value", () => "1"),
   messages: list("message", (at) => `{"double":0.5,"int32":${at},"bool":true,"string":"number ${at}"}`),
   map: map("string", (at) => `"key number ${at}":"value ${at}"`),
   "map of short keys": map("int32", (at) => `"${at}":1`),
-  // Two bytes on the wire become some two hundred of JSON.
+  // Two bytes on the wire become some two hundred bytes of JSON.
   "empty messages": { type: "Tree", before: '{"leaves":[', element: () => "{}", after: "]}" },
   struct: { type: "google.protobuf.Struct", before: "{", element: (at) => `"${at}":1`, after: "}" },
 };
@@ -42,7 +45,7 @@ const form = (head: string): BodyShape => ({
   after: "\r\n--form--\r\n",
 });
 
-/** The same for forms, whose boundary is `form`. */
+/** The same for forms with the boundary `form`. */
 export const FORMS: Readonly<Record<string, BodyShape>> = {
   file: form('name="bytes"; filename="file"'),
   text: form('name="string"'),

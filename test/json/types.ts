@@ -1,4 +1,4 @@
-/** The message types of the .proto files beside this one. */
+/** The message types of the .proto files in this folder. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { readDescriptors } from "../../src/contract/endpoint.js";
 import { compileCodecs } from "../../src/json/compile.js";

@@ -1,4 +1,4 @@
-// A google.protobuf.Any of a type that is not known here: its bytes in base64, both ways.
+// A google.protobuf.Any of an unknown type has its bytes in base64, for reading and writing.
 import t from "tap";
 import { Any } from "../../src/gen/google/protobuf/any.js";
 import { compileCodecs } from "../../src/json/compile.js";
@@ -10,7 +10,7 @@ const bytesOf = (typeUrl: string, value: Buffer): Uint8Array => Any.encode({ typ
 const BOTH: [typeUrl: string, value: Buffer, json: string][] = [
   ["type.googleapis.com/acme.Secret", Buffer.of(1, 2, 3), '{"@type":"type.googleapis.com/acme.Secret","value":"AQID"}'],
   ["a/acme.Secret", Buffer.alloc(0), '{"@type":"a/acme.Secret","value":""}'],
-  // Not even a message.
+  // The bytes are not even a message.
   ["a/acme.Secret", Buffer.of(0xff), '{"@type":"a/acme.Secret","value":"/w=="}'],
   [
     "a/google.protobuf.Any",
@@ -28,18 +28,18 @@ for (const [typeUrl, value, json] of BOTH) {
   });
 }
 
-t.test("`value` may come first, and in base64url", async (t) => {
+t.test("`value` may come first, and may be base64url", async (t) => {
   const read = Any.decode(Buffer.from(codec.read(Buffer.from('{"value":"-_8","@type":"a/acme.Secret"}'))));
   t.same([...read.value], [0xfb, 0xff]);
 });
 
-t.test("a type URL without a slash does not cost the answer, but is refused in a request", async (t) => {
+t.test("a type URL without a slash does not make a response fail, but is rejected in a request", async (t) => {
   const json = '{"@type":"acme.Secret","value":"AQ=="}';
   t.equal(codec.write(bytesOf("acme.Secret", Buffer.of(1))), json);
   t.throws(() => codec.read(Buffer.from(json)), /^@type: expected the URL of a type/);
 });
 
-t.test("types are looked for elsewhere at each use", async (t) => {
+t.test("types are looked up with `findOther` at each use", async (t) => {
   let known = false;
   const other = compileCodecs(types, {
     findOther: (name) => (known && name === "acme.Other" ? typeOf("json.Optional") : undefined),

@@ -1,4 +1,7 @@
-/** Whatever a service may send becomes the JSON that it means, or an error; @bufbuild/protobuf agrees on the meaning. */
+/**
+ * Every message of a service becomes JSON with the same meaning, or an error. @bufbuild/protobuf
+ * reads the same meaning.
+ */
 import { fromBinary, toJsonString } from "@bufbuild/protobuf";
 import t from "tap";
 import { compileCodecs } from "../../src/json/compile.js";
@@ -10,8 +13,9 @@ import { codecOf, typeOf, types } from "./types.js";
 const withoutZeros = compileCodecs(types, { omitZeros: true });
 
 /**
- * Where the reference says otherwise: it has no -0 and no short floats, reads fields of a wrong wire type, and in lists
- * and maps keeps what a closed enum does not have (https://protobuf.dev/programming-guides/enum/says what is right).
+ * Cases in which the reference differs. It has no -0 and no short floats, and it reads fields with
+ * a wrong wire type. In lists and maps it includes values that a closed enum does not have
+ * (https://protobuf.dev/programming-guides/enum/ says what is right).
  */
 const OTHERWISE = new Set([
   "not finite",
@@ -38,7 +42,7 @@ for (const { type, title, wire, because } of notWritten) {
   t.equal(codecOf(typeOf("google.protobuf.StringValue")).write(Uint8Array.of(0x0a, 1, 0x61)), '"a"', `after ${title}`);
 }
 
-t.test("a text of many pieces is whole, wherever they are cut", async (t) => {
+t.test("a text of many chunks is complete, wherever the chunks end", async (t) => {
   const codec = withoutZeros(typeOf("Lists"));
   const json = JSON.stringify({ string: Array.from({ length: 3000 }, (_, at) => `${"ä".repeat(at % 90)}${at}`) });
   t.equal(codec.write(codec.read(Buffer.from(json))), json);

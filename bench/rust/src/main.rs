@@ -1,5 +1,6 @@
-//! An HTTP gateway as one writes it by hand in Rust, with axum, serde and tonic: `peer <port> <service> <token>`. It looks the
-//! bearer token up in a map, reads helloworld's request from JSON, calls the gRPC service, and writes the answer as JSON.
+//! An HTTP gateway as one writes it by hand in Rust, with axum, serde and tonic:
+//! `peer <port> <service> <token>`. It looks the bearer token up in a map, reads helloworld's request
+//! from JSON, calls the gRPC service, and writes the response as JSON.
 use std::collections::HashMap;
 use std::env::args;
 use std::sync::Arc;

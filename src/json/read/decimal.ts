@@ -1,18 +1,18 @@
 /**
- * Parses decimal numbers without losing a digit: an int64 does not fit in a JavaScript number, and may be written as `1.0` or
- * `1e3`. The cost is linear in the length of the text, whatever the exponent is.
+ * Parses decimal numbers without losing a digit. An int64 does not fit in a JavaScript number, and
+ * may be written as `1.0` or `1e3`. The cost is linear in the length of the text, for any exponent.
  */
 import { Buffer } from "node:buffer";
 import { DIGIT_0, DIGIT_9, DOT, LOWER_E, MINUS, PLUS, UPPER_E } from "../bytes.js";
 
-/** Up to this many digits make a number that is exact as a double. */
+/** A number with at most this many digits is exact as a double. */
 export const EXACT_DIGITS = 15;
-/** 10^0 to 10^22: the powers that are exact as doubles. */
+/** 10^0 to 10^22: the powers of ten that are exact as doubles. */
 export const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 const MAX_UINT64_DIGITS = 20;
 
 export class Decimal {
-  /** The two's complement halves that `toInt64` and `toUint64` found. */
+  /** The two's complement halves of the integer that `toInt64` or `toUint64` returned true for. */
   low = 0;
   high = 0;
   /** Whether the number has neither fraction nor exponent. */
@@ -22,15 +22,17 @@ export class Decimal {
   #start = 0;
   #end = 0;
   #negative = false;
-  /** The digits without the point, as a number; exact when there are at most EXACT_DIGITS of them. */
+  /**
+   * The digits without the point, as a number. Exact when there are at most EXACT_DIGITS of them.
+   */
   #mantissa = 0;
   #digits = 0;
-  /** How far the point is to be moved to the right. */
+  /** The exponent of ten of `#mantissa`. */
   #scale = 0;
 
   /**
    * Parses the number at `pos`, which ends at `end` at the latest.
-   * @returns the offset after it, or -1 where there is no JSON number (RFC 8259 §6)
+   * @returns the offset after it, or -1 when there is no JSON number (RFC 8259 §6)
    */
   scan(src: Buffer, pos: number, end: number): number {
     this.#src = src;
@@ -83,7 +85,8 @@ export class Decimal {
     while (pos < end) {
       const byte = src[pos]!;
       if (byte < DIGIT_0 || byte > DIGIT_9) break;
-      // A larger exponent means the same: no text that fits in memory has enough digits to make up for it.
+      // A larger exponent has the same result: no text that fits in memory has enough digits to
+      // compensate for it.
       if (exponent < 1e12) exponent = exponent * 10 + (byte - DIGIT_0);
       pos++;
     }
@@ -91,19 +94,21 @@ export class Decimal {
     return pos === first ? -1 : pos;
   }
 
-  /** The nearest double; infinite when it is too large for one. */
+  /** The nearest double, or infinity when the number is too large. */
   toDouble(): number {
     let magnitude: number;
     if (this.#digits <= EXACT_DIGITS && this.#scale >= -22 && this.#scale <= 22) {
-      // One operation on two exact operands is correctly rounded (Clinger, "How to Read Floating Point Numbers
-      // Accurately").
+      // One operation on two exact operands is correctly rounded (Clinger, "How to Read Floating
+      // Point Numbers Accurately").
       magnitude = this.#scale < 0 ? this.#mantissa / POWERS[-this.#scale]! : this.#mantissa * POWERS[this.#scale]!;
       return this.#negative ? -magnitude : magnitude;
     }
     return Number(this.#src.toString("latin1", this.#start, this.#end));
   }
 
-  /** Whether the number is an integer from -2^63 to 2^63-1; `low` and `high` are then its halves. */
+  /**
+   * Whether the number is an integer from -2^63 to 2^63-1. If so, `low` and `high` are its halves.
+   */
   toInt64(): boolean {
     if (!this.#toMagnitude()) return false;
     if (!this.#negative) return this.high >= 0;
@@ -113,7 +118,7 @@ export class Decimal {
     return fits;
   }
 
-  /** Whether the number is an integer from 0 to 2^64-1; `low` and `high` are then its halves. */
+  /** Whether the number is an integer from 0 to 2^64-1. If so, `low` and `high` are its halves. */
   toUint64(): boolean {
     return this.#toMagnitude() && (!this.#negative || (this.low | this.high) === 0);
   }
@@ -130,7 +135,10 @@ export class Decimal {
     return this.#toMagnitudeOf(this.#src.toString("latin1", this.#end - this.#digits, this.#end));
   }
 
-  /** All digits of the integer; undefined when the number is not an integer or has too many digits for 64 bits. */
+  /**
+   * All digits of the integer, or undefined when the number is not an integer or has too many
+   * digits for 64 bits.
+   */
   #integerDigits(): string | undefined {
     const text = this.#src.toString("latin1", this.#start, this.#end);
     const [, whole, fraction = ""] = /^-?(\d+)(?:\.(\d+))?/.exec(text)!;
@@ -143,7 +151,8 @@ export class Decimal {
 
   #toMagnitudeOf(digits: string | undefined): boolean {
     if (digits === undefined) return false;
-    // In two parts of at most 11 and 9 digits: upper × 10^9 + lower, multiplied in pieces that a double holds exactly.
+    // Computed as upper × 10^9 + lower, with at most 11 and 9 digits. Each product is small enough
+    // to be exact as a double.
     const upper = Number(digits.slice(0, -9));
     const lower = Number(digits.slice(-9));
     const upperHigh = Math.floor(upper / 0x10000) * 1e9;

@@ -1,9 +1,10 @@
 /**
- * Makes the errors for JSON that is refused. Readers know only the offset at which they stopped: the path of the field
- * (`items[3].price`), or line and column, is computed from the text, so that valid JSON costs nothing for it.
+ * Makes the errors for JSON that is rejected. A reader knows only the offset at which it stopped.
+ * The path of the field (`items[3].price`), or the line and column, is computed from the text, so
+ * this costs nothing for valid JSON.
  *
- * An error quotes at most 64 characters of the input, 40 of the path and 24 of the value, and no invisible ones. It quotes
- * nothing of a secret: it tells the kind of value only.
+ * An error quotes at most 64 characters of the input (40 of the path and 24 of the value), and no
+ * invisible ones. It never quotes a secret: it names only the kind of the value.
  */
 import { Buffer } from "node:buffer";
 import type { DescMessage } from "@bufbuild/protobuf";
@@ -16,15 +17,19 @@ const MAX_PATH = 40;
 const MAX_VALUE = 24;
 
 /**
- * The value at `offset` is well-formed JSON but does not fit: `items[3].price: expected a number, got "x"`.
- * @param secretAt where the value of the secret field begins that it belongs to; -1 for none
+ * The value at `offset` is well-formed JSON but does not fit: `items[3].price: expected a number,
+ * got "x"`.
+ * @param secretAt the offset of the secret field's value that contains this value, or -1
  */
 export function unexpected(src: Uint8Array, offset: number, expected: string, secretAt: number): JsonError {
   const found = secretAt < 0 ? valueAt(src, offset) : kindAt(src, offset);
   return refused(src, secretAt < 0 ? offset : secretAt, `expected ${expected}, got ${found}`);
 }
 
-/** The value at `offset` is refused: `items[3].price: given more than once`. `member` extends the path. */
+/**
+ * The value at `offset` is rejected: `items[3].price: given more than once`. `member` extends the
+ * path.
+ */
 export function refused(src: Uint8Array, offset: number, reason: string, member?: string): JsonError {
   const segments = pathTo(src, offset);
   if (member !== undefined) segments.push(member);
@@ -34,8 +39,9 @@ export function refused(src: Uint8Array, offset: number, reason: string, member?
 
 /**
  * The text is not JSON: `line 3, column 7: expected ":", got "}"`. Columns count characters from 1.
- * @param secretAt as of `unexpected`
- * @param type that is read: where it holds secrets, what was found may be a part of one
+ * @param secretAt as in `unexpected`
+ * @param type the type that is being read. If it has secret fields, the text found here may be a
+ * part of a secret
  */
 export function malformed(
   src: Uint8Array,
@@ -49,12 +55,15 @@ export function malformed(
   return new JsonError(`${place(src, offset)}: expected ${expected}, got ${found}`);
 }
 
-/** The text is not JSON: `line 3, column 7: …` and the reason. */
+/** The text is not JSON: `line 3, column 7: …` followed by the reason. */
 export function illFormed(src: Uint8Array, offset: number, reason: string): JsonError {
   return new JsonError(`${place(src, offset)}: ${reason}`);
 }
 
-/** The offset of the first byte that is not UTF-8, in text that has one: where a decoder puts a U+FFFD that is not in it. */
+/**
+ * The offset of the first byte that is not UTF-8, in a text that has one. It is found by decoding:
+ * the decoder writes a U+FFFD that the text does not contain.
+ */
 export function invalidUtf8(src: Buffer): number {
   const text = src.toString("utf8");
   let offset = 0;
@@ -75,7 +84,7 @@ function place(src: Uint8Array, offset: number): string {
   return `line ${line}, column ${before.length - lineStart + 1}`;
 }
 
-/** The names and list indexes that lead to `offset`, in text that is well-formed up to there. */
+/** The names and list indexes that lead to `offset`, in a text that is well-formed up to there. */
 function pathTo(src: Uint8Array, offset: number): (string | number)[] {
   const path: (string | number)[] = [];
   for (let at = 0; at < offset; at++) {
@@ -97,7 +106,7 @@ function pathTo(src: Uint8Array, offset: number): (string | number)[] {
       }
       case QUOTE: {
         const end = stringEnd(src, at);
-        // A name is the first string after { or a comma; until then the name is empty.
+        // The name is the first string after { or a comma. Until then it is empty.
         if (path.at(-1) === "") path[path.length - 1] = decode(src, at, end);
         at = end - 1;
         break;
@@ -136,7 +145,7 @@ function valueAt(src: Uint8Array, offset: number): string {
   if (first === undefined) return "the end of the input";
   if (first === BRACE_OPEN) return "an object";
   if (first === BRACKET_OPEN) return "an array";
-  // Enough bytes for the characters that are shown: a character has at most four.
+  // Enough bytes for the characters that are shown: a character has at most four bytes.
   const text = decode(src, offset, Math.min(src.length, offset + MAX_VALUE * 4));
   if (first !== QUOTE) return beginning(TOKEN.exec(text)?.[0] ?? `"${text.slice(0, 1)}"`, MAX_VALUE);
   return beginning(decode(src, offset, Math.min(stringEnd(src, offset), offset + MAX_VALUE * 4)), MAX_VALUE);
@@ -144,7 +153,7 @@ function valueAt(src: Uint8Array, offset: number): string {
 
 const NUMBER = /[-\d]/;
 
-/** What kind of value begins at `offset`, without a character of it. */
+/** The kind of the value that begins at `offset`, without quoting it. */
 function kindAt(src: Uint8Array, offset: number): string {
   const first = src[offset];
   if (first === undefined || first === BRACE_OPEN || first === BRACKET_OPEN) return valueAt(src, offset);
@@ -156,25 +165,28 @@ function decode(src: Uint8Array, start: number, end: number): string {
   return asBuffer(src).toString("utf8", start, end);
 }
 
-/** Characters that are invisible, or would control the terminal that shows the message. */
+/** Characters that are invisible, or that would control the terminal that shows the error. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function visible(text: string): string {
   return text.replace(INVISIBLE, (character) => character.split("").map(escaped).join(""));
 }
 
-/** A UTF-16 code unit as a JSON escape; some characters have two. */
+/** A UTF-16 code unit as a JSON escape. Some characters need two. */
 function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** The start of a text to quote in an error: at most `max` UTF-16 code units, and no half of a surrogate pair. */
+/**
+ * The start of a text, to quote in an error: at most `max` UTF-16 code units, without splitting a
+ * surrogate pair.
+ */
 export function beginning(text: string, max: number): string {
   const shown = visible(text);
   return shown.length > max ? `${shown.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…` : shown;
 }
 
-/** The end of a text, in the same way. */
+/** The end of a text: at most `max` UTF-16 code units, without splitting a surrogate pair. */
 function ending(text: string, max: number): string {
   const shown = visible(text);
   return shown.length > max ? `…${shown.slice(1 - max).replace(/^[\udc00-\udfff]/, "")}` : shown;

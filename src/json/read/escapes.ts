@@ -2,14 +2,20 @@
 import type { Buffer } from "node:buffer";
 import { BACKSLASH, LOWER_U } from "../bytes.js";
 
-/** What `decodeEscapes` gives instead of a position: an invalid escape, or half of a surrogate pair. */
+/**
+ * What `decodeEscapes` returns instead of a position for an invalid escape, or for half of a
+ * surrogate pair.
+ */
 const BAD_ESCAPE = -1;
 export const LONE_SURROGATE = -2;
 
-/** After so many bytes without an escape the next one is searched, and the bytes before it copied, by native code. */
+/**
+ * After this many bytes without an escape, native code searches the next escape and copies the
+ * bytes before it.
+ */
 const NEAR = 64;
 
-/** The character that a letter after a backslash stands for; 0 for an invalid escape. */
+/** The character for each letter after a backslash. 0 for an invalid escape. */
 const SIMPLE = new Uint8Array(256);
 for (const [letter, meaning] of Object.entries({
   '"': '"',
@@ -31,8 +37,9 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * Writes the content of a string, from `start` to `end`, to `target` from `pos` on. Text is never longer than its escapes.
- * @returns the position after the text, or the negative number of what is wrong
+ * Writes the content of a string, from `start` to `end`, to `target` from `pos` on. The text is
+ * never longer than its escaped form.
+ * @returns the position after the text, or a negative error code
  */
 export function decodeEscapes(src: Buffer, start: number, end: number, target: Uint8Array, pos: number): number {
   let at = start;
@@ -70,7 +77,7 @@ export function decodeEscapes(src: Buffer, start: number, end: number, target: U
   return pos;
 }
 
-/** The value of four hexadecimal digits; negative when they are not. */
+/** The value of four hexadecimal digits, or a negative number when they are not all digits. */
 function hex4(src: Uint8Array, at: number, end: number): number {
   if (at + 4 > end) return -1;
   return (HEX[src[at]!]! << 12) | (HEX[src[at + 1]!]! << 8) | (HEX[src[at + 2]!]! << 4) | HEX[src[at + 3]!]!;

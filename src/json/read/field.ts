@@ -15,10 +15,12 @@ export interface JsonMessageReader {
   read(s: Scanner, w: WireWriter): void;
 }
 
-/** Gives the reader of a message type, the same one each time, since a type may contain itself. */
+/**
+ * Returns the reader of a message type, the same one each time, because a type may contain itself.
+ */
 export type MessageReaders = (type: DescMessage) => JsonMessageReader;
 
-/** Whether null is a value of the field's type, rather than the absence of one. */
+/** Whether null is a value of the field's type. Otherwise null means that the field is absent. */
 export function takesNull(field: DescField | DescExtension): boolean {
   if (field.fieldKind === "list" || field.fieldKind === "map") return false;
   return isValue(field.message) || field.enum?.typeName === "google.protobuf.NullValue";
@@ -33,7 +35,7 @@ export function fieldReader(field: DescField | DescExtension, readers: MessageRe
   return isSecret(field) ? secretReader(read) : read;
 }
 
-/** Has errors quote nothing of the field's value. */
+/** A reader that makes errors quote nothing of the field's value. */
 function secretReader(read: FieldReader): FieldReader {
   return (s, w) => {
     const outer = s.secretAt;

@@ -1,6 +1,7 @@
 /**
- * Reads the JSON object of a message. A member is first expected to be the field after the last one, since most writers
- * keep the order; only where it is not, its name is looked up.
+ * Reads the JSON object of a message. Most writers keep the order of the fields. So the reader
+ * first compares a member's name with the field after the last one, and looks the name up only when
+ * they differ.
  */
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, Literal, LOWER_N, QUOTE } from "../bytes.js";
@@ -15,7 +16,7 @@ interface Member {
   readonly name: string;
   /** The name in quotes. */
   readonly written: Literal;
-  /** Index of the member, and its bit in the set of those seen. */
+  /** The index of the member, which is also its bit in the set of members that were seen. */
   readonly index: number;
   /** The bit of its oneof; -1 for none. */
   readonly oneof: number;
@@ -54,7 +55,8 @@ interface Plan {
 function planOf(type: DescMessage, extensions: readonly DescExtension[], readers: MessageReaders): Plan {
   const fields = [...type.fields, ...extensions];
   const members = fields.map((field, index) => memberOf(field, index, fields.length, type.oneofs, readers));
-  // A field may have its JSON name or the one of the .proto file; a JSON name goes before another field's proto name.
+  // A field may have its JSON name or its name in the .proto file. A JSON name takes precedence
+  // over another field's proto name.
   const names = new NameTable([
     ...members.map((member) => [member.name, member] as const),
     ...type.fields.map(({ name }, index) => [name, members[index]!] as const),
@@ -63,7 +65,10 @@ function planOf(type: DescMessage, extensions: readonly DescExtension[], readers
   return { members, names, required, words: (fields.length + type.oneofs.length + 31) >> 5 };
 }
 
-/** The reader of a message type without a JSON form of its own. The type is compiled when it is first read. */
+/**
+ * The reader of a message type without a special JSON form. The type is compiled when it is first
+ * read.
+ */
 export class ObjectReader implements JsonMessageReader {
   readonly #type: DescMessage;
   readonly #compile: () => Plan;
@@ -102,7 +107,10 @@ export class ObjectReader implements JsonMessageReader {
     s.seen.close(seen);
   }
 
-  /** Steps over the name at the cursor, and gives its member. Undefined for `@type`, which the reader of Any reads. */
+  /**
+   * Skips the name at the cursor, and returns its member. Undefined for `@type`, which the reader
+   * of Any reads.
+   */
   #lookUp(s: Scanner, { names }: Plan): Member | undefined {
     const at = s.pos;
     if (s.src[at] !== QUOTE) throw s.malformed("a name in quotes");
@@ -122,7 +130,7 @@ export class ObjectReader implements JsonMessageReader {
   }
 }
 
-/** Null means that the field is absent, except for the few types of which null is a value. */
+/** Null means that the field is absent, except for the few types that have null as a value. */
 function readNull(s: Scanner, member: Member): void {
   const at = s.pos;
   s.literal(NULL);

@@ -1,4 +1,7 @@
-/** A hash table by the bytes of names. These come from descriptors and are fixed, so callers cannot add collisions. */
+/**
+ * A hash table with the bytes of names as keys. The names come from descriptors and are fixed, so
+ * callers cannot add collisions.
+ */
 import { Buffer } from "node:buffer";
 
 interface Entry<T> {
@@ -11,7 +14,7 @@ export class NameTable<T> {
   readonly #slots: (Entry<T> | undefined)[];
   readonly #mask: number;
 
-  /** Of two entries with one name the first counts. */
+  /** If two entries have the same name, the first one counts. */
   constructor(names: readonly (readonly [name: string, value: T])[]) {
     const size = 1 << (33 - Math.clz32(names.length * 2));
     this.#slots = new Array(size).fill(undefined);
@@ -26,7 +29,7 @@ export class NameTable<T> {
     }
   }
 
-  /** The value of the name in `bytes` from `start` to `end`. */
+  /** The value for the name in `bytes` from `start` to `end`. */
   find(bytes: Uint8Array, start: number, end: number): T | undefined {
     const hash = hashOf(bytes, start, end);
     const length = end - start;

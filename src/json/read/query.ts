@@ -1,6 +1,7 @@
 /**
- * Converts query parameters to JSON, for the readers of JSON, in which numbers, times and bytes may be strings too:
- * `a.b=1&tags=x&tags=y&m[k]=v` becomes `{"a":{"b":"1"},"tags":["x","y"],"m":{"k":"v"}}`.
+ * Converts query parameters to JSON: `a.b=1&tags=x&tags=y&m[k]=v` becomes
+ * `{"a":{"b":"1"},"tags":["x","y"],"m":{"k":"v"}}`. The readers of JSON accept strings for numbers,
+ * times and bytes.
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { isSecret } from "../../contract/secrets.js";
@@ -13,11 +14,14 @@ type Node = string | string[] | Map<string, Node>;
 
 type Target = Pick<DescField, "message" | "enum" | "scalar">;
 
-/** The reader refuses deeper nesting. */
+/** The reader rejects deeper nesting. */
 const MAX_PARTS = 64;
 const MAX_ECHO = 40;
 
-/** The JSON of query parameters. @throws {JsonError} for one that is unknown, or given twice and no list */
+/**
+ * The JSON of query parameters.
+ * @throws {JsonError} for an unknown parameter, or one that is given twice and is not a list
+ */
 export function queryJson(type: DescMessage, parameters: Iterable<readonly [name: string, value: string]>): string {
   const root = new Map<string, Node>();
   for (const [name, value] of parameters) {
@@ -28,7 +32,7 @@ export function queryJson(type: DescMessage, parameters: Iterable<readonly [name
   return textOf(root);
 }
 
-/** The name up to a secret field: a map's keys, which follow it, are secret too. */
+/** The part of the name up to a secret field. The map keys that may follow it are secret too. */
 function shownName(type: DescMessage, name: string): string {
   let inner: DescMessage | undefined = type;
   let length = 0;
@@ -36,7 +40,7 @@ function shownName(type: DescMessage, name: string): string {
     length += part.length + (length > 0 && !part.startsWith("[") ? 1 : 0);
     const field: DescField | undefined = inner?.fields.find((one) => isNamed(one, part));
     if (field !== undefined && isSecret(field)) return name.slice(0, length);
-    // The key of a map is followed by the fields of its values.
+    // After a map's key come the fields of the map's value.
     if (field !== undefined) inner = field.message;
   }
   return name;
@@ -53,7 +57,9 @@ const TWICE = "given more than once";
 /** A part of a name: `field`, `.field` or `[key]`. */
 const PART = /(?:^|(?<=.)\.)([^.[\]]+)|(\[.*?\])(?=$|[.[])/sy;
 
-/** The parts of a parameter's name, `a.b[k]`, with map keys in brackets; empty for an invalid name. */
+/**
+ * The parts of a parameter's name, `a.b[k]`, with map keys in brackets; empty for an invalid name.
+ */
 export function parameterParts(name: string): string[] {
   const parts: string[] = [];
   PART.lastIndex = 0;
@@ -65,7 +71,7 @@ export function parameterParts(name: string): string[] {
   return parts;
 }
 
-/** Adds a value to a message. Gives what is wrong, if anything. */
+/** Adds a value to a message. Returns the error, or undefined. */
 function addToMessage(type: DescMessage, node: Map<string, Node>, parts: string[], value: string): string | undefined {
   const part = parts.shift();
   const field = type.fields.find((one) => isNamed(one, part));
@@ -87,7 +93,7 @@ function addToMap(field: DescField, node: Map<string, Node>, parts: string[], va
   return addToTarget(field, membersOf(node, field.jsonName), part.slice(1, -1), parts, value);
 }
 
-/** Adds a value as a member of a message or map, or to the message that the member is. */
+/** Adds a value as a member of a message or map, or to the message in that member. */
 function addToTarget(
   target: Target,
   node: Map<string, Node>,
@@ -114,7 +120,10 @@ function membersOf(node: Map<string, Node>, name: string): Map<string, Node> {
   return members;
 }
 
-/** A value as JSON: a string, except for booleans and enum numbers, which cannot be strings in proto3 JSON. */
+/**
+ * A value as JSON: a string, except for booleans and enum numbers, which cannot be strings in
+ * proto3 JSON.
+ */
 function leaf(target: Target, value: string): string {
   const { scalar, enum: type } = (target.message && wrapped(target.message)) ?? target;
   if (scalar === ScalarType.BOOL && (value === "true" || value === "false")) return value;

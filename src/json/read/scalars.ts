@@ -7,7 +7,7 @@ import type { WireWriter } from "./wire-writer.js";
 
 /**
  * Reads the value at the scanner's cursor and writes it to the wire without a tag.
- * @returns false for the type's zero, which a field without presence leaves out
+ * @returns false for the type's zero, which a field without presence omits
  */
 export type ValueReader = (s: Scanner, w: WireWriter) => boolean;
 
@@ -24,7 +24,7 @@ export function scalarReader(type: ScalarType): ValueReader {
   return READERS[type];
 }
 
-// One entry for each scalar type, as in the other direction: jscpd:ignore-start
+// One entry for each scalar type, as in write/scalars.ts: jscpd:ignore-start
 const READERS: Readonly<Record<ScalarType, ValueReader>> = {
   [ScalarType.DOUBLE]: double,
   [ScalarType.FLOAT]: float,
@@ -203,7 +203,7 @@ function float(s: Scanner, w: WireWriter): boolean {
   return !Object.is(value, 0);
 }
 
-/** Reads a finite number that is not in quotes, for google.protobuf.Value. */
+/** Reads a finite number without quotes, for google.protobuf.Value. */
 export function plainDouble(s: Scanner, w: WireWriter): void {
   const at = s.pos;
   let value = s.plainDecimal();
@@ -217,7 +217,7 @@ export function plainDouble(s: Scanner, w: WireWriter): void {
 
 const MAX_NAMES = 8;
 
-/** Reads an enum by name or number. A closed enum has only the numbers that it declares. */
+/** Reads an enum by name or number. A closed enum accepts only the numbers that it declares. */
 export function enumReader(type: DescEnum): ValueReader {
   const isNull = type.typeName === "google.protobuf.NullValue";
   const names = new NameTable([
@@ -247,7 +247,9 @@ export function enumReader(type: DescEnum): ValueReader {
   };
 }
 
-/** Readers of map keys, which are always strings in JSON. Integers have no fraction or exponent there. */
+/**
+ * Readers of map keys, which are always strings in JSON. Integer keys have no fraction or exponent.
+ */
 export function mapKeyReader(type: ScalarType): ValueReader {
   const reader = scalarReader(type);
   if (type === ScalarType.STRING) return reader;
@@ -260,7 +262,7 @@ export function mapKeyReader(type: ScalarType): ValueReader {
   };
 }
 
-/** Whether the integer that was read had only digits and perhaps a sign. */
+/** Whether the integer that was read consists of digits only, after an optional sign. */
 function isPlain(text: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (text[at]! > DIGIT_9 || text[at]! === DOT) return false;
   return true;
@@ -290,8 +292,9 @@ for (const alphabet of ["+/", "-_"]) {
 }
 
 /**
- * Decodes base64 (RFC 4648) from `start` to `end`, standard or URL-safe, with or without padding, as proto3 JSON allows; writes the
- * bytes with their length in front. False when it is not base64: unlike Buffer it skips no invalid characters.
+ * Decodes base64 (RFC 4648) from `start` to `end`: standard or URL-safe, with or without padding,
+ * as proto3 JSON allows. Writes the bytes after their length. Returns false when the text is not
+ * base64: unlike Buffer, it does not skip invalid characters.
  */
 function writeBase64(w: WireWriter, src: Uint8Array, start: number, end: number): boolean {
   if (end > start && src[end - 1] === EQUALS) {

@@ -1,9 +1,9 @@
 /**
- * Scans JSON text (RFC 8259) in UTF-8 for readers that know what they expect next. It is stricter than `JSON.parse`:
- * invalid UTF-8 and half of a surrogate pair are refused.
+ * Scans JSON text (RFC 8259) in UTF-8 for readers that know what to expect next. It is stricter
+ * than `JSON.parse`: it rejects invalid UTF-8 and half of a surrogate pair.
  *
- * A scanner is used for one text after another. Its cursor is `pos`: at a reader's start it is at the first byte of the
- * value, after white space, and the reader leaves it after the last one.
+ * One scanner scans many texts, one after another. Its cursor is `pos`. A reader starts with the
+ * cursor at a value's first byte, after white space, and leaves it after the value's last byte.
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import type { DescMessage } from "@bufbuild/protobuf";
@@ -46,10 +46,10 @@ import type { WireWriter } from "./wire-writer.js";
 
 const MAX_DEPTH = 64;
 
-/** After so many plain bytes the rest of a string is searched by native code: for fewer, calling it would take longer. */
+/** After this many plain bytes of a string, native code searches the rest faster. */
 const NEAR = 256;
 
-/** What `smallInteger` gives when it found none: larger than any number of nine digits. */
+/** What `smallInteger` returns when it found none. Larger than any number of nine digits. */
 export const NOT_SMALL = 0x7fffffff;
 
 const NOTHING = Buffer.alloc(0);
@@ -59,26 +59,25 @@ export class Scanner {
   pos = 0;
   end = 0;
   depth = 0;
-  /** The offset of the member `@type`, which is not a field, while the object of an Any is read; else -1. */
+  /** While an Any is read: the offset of its member `@type`, which is not a field. Otherwise -1. */
   typeAt = -1;
-  /** The offset of the value of a secret field, while it is read; else -1. */
+  /** While the value of a secret field is read: the offset of this value. Otherwise -1. */
   secretAt = -1;
   #type: DescMessage | undefined;
-  /** The fields that were seen, for each object that is being read. */
+  /** For each object that is being read: the fields that were seen. */
   readonly seen = new BitSets();
 
-  /** The number that `number` parsed. */
   readonly decimal = new Decimal();
 
-  /** Where the text that `readText` read is. */
+  /** The bytes that contain the text that `readText` read. */
   text: Buffer = NOTHING;
   textStart = 0;
   textEnd = 0;
 
-  /** A view of `src` by words, and where the last full word ends. */
+  /** A view of `src` as words, and the end of the last full word. */
   #words = NO_WORDS;
   #endOfWords = 0;
-  /** Whether the text is known to be UTF-8. It is checked when the first byte that is not ASCII is met, or a long string. */
+  /** Whether the text is known to be UTF-8: checked at its first non-ASCII byte or long string. */
   #isUtf8 = false;
   #isAscii = false;
   #utf8Checked = false;
@@ -111,7 +110,7 @@ export class Scanner {
     this.#words = NO_WORDS;
   }
 
-  /** Skips white space, and gives the byte that follows, or -1 at the end. */
+  /** Skips white space, and returns the byte that follows, or -1 at the end. */
   peek(): number {
     const byte = this.pos < this.end ? this.src[this.pos]! : -1;
     return byte > SPACE || byte < 0 ? byte : this.#skipSpace();
@@ -127,14 +126,14 @@ export class Scanner {
     return -1;
   }
 
-  /** Steps over the colon after a member's name, and gives the first byte of the value. */
+  /** Skips the colon after a member's name, and returns the first byte of the value. */
   colon(): number {
     if (this.src[this.pos] !== COLON && this.peek() !== COLON) throw this.malformed('":"');
     this.pos++;
     return this.peek();
   }
 
-  /** Steps over `literal`, if the text continues with it. */
+  /** Skips `literal` if the text continues with it. Returns whether it does. */
   takes(literal: Literal): boolean {
     const { pos } = this;
     const { length, bytes } = literal;
@@ -152,18 +151,17 @@ export class Scanner {
     return true;
   }
 
-  /** Steps over `word` (true, false or null), which must follow once its first byte has been seen. */
+  /** Skips `word` (true, false or null). The caller has seen its first byte. */
   literal(word: Literal): void {
     if (!this.takes(word)) throw this.malformed("a value");
   }
 
-  /** Steps into an object or array. */
   enter(): void {
     if (++this.depth > MAX_DEPTH) throw this.refused(`nested more than ${MAX_DEPTH} levels deep`, this.pos);
     this.pos++;
   }
 
-  /** Steps to the next member or element, or out of the object or array. @returns whether `pos` is at a next one */
+  /** Moves to the next member or element (true), or out of the object or array (false). */
   next(close: typeof BRACE_CLOSE | typeof BRACKET_CLOSE): boolean {
     const byte = this.peek();
     if (byte === COMMA) {
@@ -177,7 +175,7 @@ export class Scanner {
     return false;
   }
 
-  /** Like `next`, for the first one. */
+  /** Like `next`, for the first member or element. */
   first(close: typeof BRACE_CLOSE | typeof BRACKET_CLOSE): boolean {
     this.enter();
     if (this.peek() !== close) return true;
@@ -186,7 +184,9 @@ export class Scanner {
     return false;
   }
 
-  /** An integer of at most nine digits without quotes: nearly all there are. NOT_SMALL, without a step, for anything else. */
+  /**
+   * An integer of at most nine digits, unquoted: the frequent case. Otherwise NOT_SMALL, unread.
+   */
   smallInteger(): number {
     const { src, end } = this;
     let pos = this.pos;
@@ -203,13 +203,13 @@ export class Scanner {
       pos++;
     }
     if (pos === start || pos === end || byte === DOT || byte === LOWER_E || byte === UPPER_E) return NOT_SMALL;
-    // A leading zero is malformed, and minus zero is not an integer: the slow path handles both.
+    // A leading zero is malformed, and minus zero is not an integer. The slow path handles both.
     if (src[start] === DIGIT_0 && (negative || pos - start > 1)) return NOT_SMALL;
     this.pos = pos;
     return negative ? -value : value;
   }
 
-  /** A number without an exponent and quotes: nearly all there are. NaN, without a step, for anything else. */
+  /** A number without exponent, unquoted: the frequent case. Otherwise NaN, and nothing is read. */
   plainDecimal(): number {
     const { src, end } = this;
     let pos = this.pos;
@@ -230,12 +230,12 @@ export class Scanner {
     const decimals = point < 0 ? 0 : pos - point - 1;
     if (whole === 0 || (decimals === 0) !== point < 0 || (src[start] === DIGIT_0 && whole > 1)) return Number.NaN;
     if (whole + decimals > EXACT_DIGITS) value = Number(src.toString("latin1", start, pos));
-    else if (decimals > 0) value /= POWERS[decimals]!; // exact operands make it correctly rounded
+    else if (decimals > 0) value /= POWERS[decimals]!; // exact operands: correctly rounded
     this.pos = pos;
     return negative ? -value : value;
   }
 
-  /** Parses the number at the cursor, in quotes or not, into `decimal`. False for a string that is not a number. */
+  /** Parses the number at the cursor, in quotes or not, into `decimal`. False for other strings. */
   number(expected: string): boolean {
     const first = this.src[this.pos]!;
     if (first === QUOTE) {
@@ -249,7 +249,7 @@ export class Scanner {
     return true;
   }
 
-  /** Reads a string, and writes it with its length in front. */
+  /** Reads a string, and writes it after its length. */
   string(w: WireWriter): void {
     if (this.src[this.pos] !== QUOTE) throw this.unexpected("a string");
     const start = this.pos + 1;
@@ -267,7 +267,7 @@ export class Scanner {
     this.pos = stop + 1;
   }
 
-  /** A string to be looked at: `text` has its characters from `textStart` to `textEnd`, which are checked to be UTF-8. */
+  /** Reads a string: its UTF-8 is checked, and is in `text` from `textStart` to `textEnd`. */
   readText(expected: string): void {
     if (this.src[this.pos] !== QUOTE) throw this.unexpected(expected);
     const start = this.pos + 1;
@@ -305,7 +305,7 @@ export class Scanner {
     }
   }
 
-  /** Skips most of the plain bytes of a long string. In a text that is not UTF-8 it skips none. */
+  /** Skips most of the plain bytes of a long string. It skips none if the text is not UTF-8. */
   #skipPlain(pos: number): number {
     const { src } = this;
     if (!this.#utf8Checked) {
@@ -318,7 +318,7 @@ export class Scanner {
     return skipNoControls(this.#words, pos, end, this.#isAscii);
   }
 
-  /** The offset of the closing quote of the string that `pos` is in. */
+  /** The offset of the closing quote of the string that contains `pos`. */
   #endOfString(pos: number): number {
     const { src, end } = this;
     for (;;) {
@@ -343,13 +343,13 @@ export class Scanner {
     return this.text.toString("utf8", this.textStart, this.textEnd);
   }
 
-  /** Checks that all of the text is UTF-8. Then no sequence can extend over the quotes of a string. */
+  /** Checks that the whole text is UTF-8. Then no sequence can extend over a string's quotes. */
   checkUtf8(): void {
     if (!isUtf8(this.src)) throw illFormed(this.src, invalidUtf8(this.src), "the text is not valid UTF-8");
     this.#isUtf8 = true;
   }
 
-  /** Skips a value of any kind, looking only for its end. It is validated when it is read. */
+  /** Skips a value of any kind, searching only its end. The value is validated when it is read. */
   skip(): void {
     const { src, end } = this;
     let open = 0;
@@ -372,10 +372,10 @@ export class Scanner {
     } while (open > 0);
   }
 
-  /** A value that does not fit, at `offset`: by default here. */
+  /** The error for a value that does not fit. `offset` is the cursor by default. */
   unexpected(expected: string, offset = this.pos): Error {
     const byte = this.src[offset];
-    // A byte that starts no JSON value is malformed, whatever was expected.
+    // A byte that cannot start a JSON value is malformed, whatever was expected.
     if (byte === undefined || !STARTS_VALUE[byte]) return this.malformed("a value", offset);
     return unexpected(this.src, offset, expected, this.secretAt);
   }
@@ -385,7 +385,7 @@ export class Scanner {
   }
 
   refused(reason: string, offset: number, member?: string): Error {
-    // The path to what is in a secret would name the keys of its maps.
+    // The path to a value within a secret would reveal the keys of its maps.
     return this.secretAt < 0 ? refused(this.src, offset, reason, member) : refused(this.src, this.secretAt, reason);
   }
 }

@@ -1,4 +1,4 @@
-/** Readers of the messages of google.protobuf that have a JSON form of their own. */
+/** Readers of the google.protobuf messages that have a special JSON form. */
 import { Buffer } from "node:buffer";
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import {
@@ -33,7 +33,7 @@ import { NULL, plainDouble, scalarReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 
-/** The reader of a well-known type; undefined for all others. */
+/** The reader of a well-known type, or undefined for any other type. */
 export function wellKnownReader(
   type: DescMessage,
   find: FindMessage,
@@ -78,7 +78,10 @@ function fieldMask(s: Scanner, w: WireWriter): void {
   }
 }
 
-/** Writes a path of a FieldMask, `fooBar.baz` as `foo_bar.baz`. False for an empty one, and one with an underscore. */
+/**
+ * Writes a path of a FieldMask: `fooBar.baz` as `foo_bar.baz`. Returns false for an empty path, and
+ * for a path with an underscore.
+ */
 function fieldMaskPath(s: Scanner, w: WireWriter, start: number, end: number): boolean {
   if (start === end) return false;
   w.varint32(PATH_TAG);
@@ -152,8 +155,9 @@ const TYPE_URL_TAG = tagOf(1, LENGTH);
 const ANY_VALUE_TAG = tagOf(2, LENGTH);
 
 /**
- * Reads google.protobuf.Any, whose member `@type` names the type of the others. It may come last, so it is searched for first.
- * Of a type that is not known here `value` has the bytes in base64.
+ * Reads google.protobuf.Any. The member `@type` names the type of the other members. It may come
+ * last, so it is searched first. If the type is unknown here, the member `value` has the bytes in
+ * base64.
  */
 function anyReader(find: FindMessage, readers: MessageReaders): JsonMessageReader {
   return {
@@ -179,7 +183,7 @@ function anyReader(find: FindMessage, readers: MessageReaders): JsonMessageReade
   };
 }
 
-/** The offset of the name `@type`; -1 for an empty object, which is an empty Any. */
+/** The offset of the name `@type`, or -1 for an empty object, which is an empty Any. */
 function typeMember(s: Scanner): number {
   const start = s.pos;
   const { depth } = s;
@@ -199,14 +203,17 @@ function typeMember(s: Scanner): number {
   throw s.refused("required, but missing", start, '"@type"');
 }
 
-/** Steps over a name, and tells whether it is `@type`. */
+/** Skips a name, and returns whether it is `@type`. */
 function isType(s: Scanner): boolean {
   if (s.takes(ANY_TYPE)) return true;
   s.readText("a name");
   return s.textString() === "@type";
 }
 
-/** Reads and writes the value of `@type`, and gives the type that it names; undefined for one that is not known. */
+/**
+ * Reads and writes the value of `@type`. Returns the type that it names, or undefined when the type
+ * is unknown.
+ */
 function readTypeUrl(s: Scanner, w: WireWriter, find: FindMessage): DescMessage | undefined {
   s.colon();
   const at = s.pos;
@@ -224,7 +231,10 @@ function readTypeUrl(s: Scanner, w: WireWriter, find: FindMessage): DescMessage 
 const KNOWN_TYPE = "no such field beside @type and value";
 const UNKNOWN_TYPE = `${KNOWN_TYPE}: the type is not known here, so value must have its bytes in base64`;
 
-/** Reads an Any whose content is in the member `value`: a type with a JSON form of its own, or one that is not known. */
+/**
+ * Reads an Any whose content is in the member `value`: a type with a special JSON form, or an
+ * unknown type.
+ */
 function readValue(s: Scanner, w: WireWriter, read: FieldReader, other: string): void {
   const start = s.pos;
   let given = false;

@@ -1,26 +1,31 @@
 /**
- * Writes protobuf wire format (https://protobuf.dev/programming-guides/encoding/) from front to back.
+ * Writes protobuf wire format (https://protobuf.dev/programming-guides/encoding/) from front to
+ * back.
  *
- * The length of a nested message is written before its content but known only after it. `open` reserves the bytes that the
- * caller guesses, and `close` moves the content where the guess was wrong. A field guesses what it needed last, so content is
- * seldom moved.
+ * The length of a nested message is written before its content, but is known only after it. `open`
+ * reserves as many bytes as the caller guesses. `close` moves the content if the guess was wrong. A
+ * field guesses the number of bytes that it needed last time, so content is seldom moved.
  *
- * Short messages share a block, and so do those of a medium length, so that few allocate memory. A long one gets a block of the size of its JSON, which is seldom
- * shorter than the wire; a very long one twice that size, since growing needs both blocks at once, and the system provides no
- * memory for the unwritten part of a large block.
+ * Short messages share a block, and so do messages of medium length, so few messages allocate
+ * memory. A long message gets a block of the size of its JSON, which is seldom shorter than the
+ * wire bytes. A very long message gets twice that size: growing would need both blocks at once, and
+ * the operating system provides no memory for the part of a large block that is not written.
  */
 import { Buffer } from "node:buffer";
 import { JsonError } from "../codec.js";
 import { hashOfBytes, KeySet, type Keys } from "../sets.js";
 import { FIXED32, FIXED64, LENGTH } from "../types.js";
 
-/** Bytes of the blocks, and at most of the JSON of messages that share them. A message that is kept keeps all of its block. */
+/**
+ * Size of the blocks in bytes, and the maximum size of the JSON of a message that shares a block. A
+ * message that is stored keeps its whole block in memory.
+ */
 const SHORT_BLOCK = 16 * 1024;
 const MAX_SHORT = 2 * 1024;
 const MEDIUM_BLOCK = 32 * 1024;
 const MAX_MEDIUM = 8 * 1024;
 const VERY_LONG = 512 * 1024;
-/** Bytes that a number needs at most. */
+/** The maximum number of bytes of one number. */
 const SLACK = 64;
 /** Longer copies are done by native code. */
 const MAX_COPY_BY_WORDS = 256;
@@ -37,7 +42,7 @@ class Block {
     this.view = viewOf(this.bytes);
   }
 
-  /** Makes sure that so many bytes are free. */
+  /** Ensures that `bytes` bytes are free. */
   ensure(bytes: number): void {
     if (this.used + bytes <= this.size) return;
     this.bytes = Buffer.allocUnsafeSlow(this.size);
@@ -47,14 +52,14 @@ class Block {
 }
 
 export class WireWriter implements Keys {
-  /** The memory that is written to; `grow` replaces it. */
+  /** The memory that is written to. `grow` replaces it. */
   bytes: Buffer = NOTHING;
   pos = 0;
   #view = viewOf(this.bytes);
   #start = 0;
   /** Maximum size of the message in bytes. */
   #limit = 0;
-  /** The keys of the maps that are being written. */
+  /** For each map that is being written: its keys. */
   readonly keys = new KeySet();
   /** Wire type and length of the key that was added last. */
   #keyType = LENGTH;
@@ -78,7 +83,10 @@ export class WireWriter implements Keys {
     this.#start = this.pos;
   }
 
-  /** What was written since `begin`. @throws {JsonError} when it is larger than it may be */
+  /**
+   * The bytes written since `begin`.
+   * @throws {JsonError} when there are more than the limit
+   */
   finish(): Buffer {
     this.#checkSize();
     const message = this.bytes.subarray(this.#start, this.pos);
@@ -91,7 +99,10 @@ export class WireWriter implements Keys {
     this.#release(this.#start);
   }
 
-  /** Drops the memory. @param end of the message, if it is in a block */
+  /**
+   * Drops the reference to the memory.
+   * @param end of the message, if it is in a block
+   */
   #release(end: number): void {
     if (this.bytes === this.#short.bytes) this.#short.used = end;
     else if (this.bytes === this.#medium.bytes) this.#medium.used = end;
@@ -116,15 +127,16 @@ export class WireWriter implements Keys {
   #grow(size: number): void {
     this.#checkSize();
     const length = Math.min(this.bytes.length * 1.5, this.#start + this.#limit + SLACK);
-    // Callers hold offsets into the block, so the bytes before the message are copied too.
+    // Callers have offsets into the block, so the bytes before the message are copied too.
     const larger = Buffer.allocUnsafeSlow(Math.max(length, this.pos + size + SLACK) | 0);
     larger.set(this.bytes.subarray(this.#start, this.pos), this.#start);
     this.#use(larger, this.pos);
   }
 
   /**
-   * Adds the map key that was written from `start` to `end`, which does not move any more, to the innermost of `keys`.
-   * Keys are told by their bytes, which for equal keys are equal however JSON wrote them. False when it is there.
+   * Adds the map key that was written from `start` to `end` to the innermost set of `keys`. The key
+   * must not move any more. Keys are compared by their wire bytes, which do not depend on how the
+   * JSON wrote the key. Returns false if the set has the key already.
    */
   addKey(tag: number, start: number, end: number): boolean {
     this.#keyType = tag & 7;
@@ -132,7 +144,9 @@ export class WireWriter implements Keys {
     return this.keys.add(hashOfBytes(this.bytes, this.#view, start, end), start, this);
   }
 
-  /** No encoded key is a prefix of another, so comparing the bytes of the new one is enough. */
+  /**
+   * No encoded key is a prefix of another key, so it is enough to compare the bytes of the new one.
+   */
   same(start: number, other: number): boolean {
     for (let at = 0; at < this.#keyLength; at++) if (this.bytes[start + at] !== this.bytes[other + at]) return false;
     return true;
@@ -168,7 +182,7 @@ export class WireWriter implements Keys {
     this.pos = pos;
   }
 
-  /** A 64-bit varint of two's complement halves. */
+  /** A 64-bit varint, given as two's complement halves. */
   varint64(low: number, high: number): void {
     this.ensure(10);
     const bytes = this.bytes;
@@ -207,7 +221,10 @@ export class WireWriter implements Keys {
     this.pos += 8;
   }
 
-  /** Bytes of another array, with their length in front. @param words a view of that array by words, or an empty one */
+  /**
+   * Bytes of another array, after their length.
+   * @param words a view of that array as words, or an empty view
+   */
   copy(source: Uint8Array, words: DataView, start: number, end: number): void {
     const length = end - start;
     this.ensure(length + 5);
@@ -227,7 +244,10 @@ export class WireWriter implements Keys {
     while (start < end) bytes[pos++] = source[start++]!;
   }
 
-  /** Starts content with a length in front, for which it reserves so many bytes; gives the argument of `close`. */
+  /**
+   * Starts content with a length in front. It reserves `lengthSize` bytes for the length. Returns
+   * the argument of `close`.
+   */
   open(lengthSize: number): number {
     this.ensure(lengthSize);
     const start = this.pos;
@@ -235,7 +255,10 @@ export class WireWriter implements Keys {
     return start;
   }
 
-  /** Ends the content that `open` started, and gives how many bytes the length needed: the best next guess. */
+  /**
+   * Ends the content that `open` started. Returns the number of bytes that the length needed, which
+   * is the best guess for the next time.
+   */
   close(start: number, guess: number): number {
     const content = start + guess;
     const length = this.pos - content;

@@ -1,8 +1,11 @@
 /**
- * The schemas of a document. Each message and enum that the endpoints reach is a component: as
- * `helloworld.CallResponse-output` where it is answered, as `helloworld.CallRequest-input` where it is sent. No name in
- * descriptors has a hyphen, so these names are unique. Client generators make names from them and from the operations, such as
- * `HelloworldCallResponse` for the answer of `Helloworld.Call`; none of those ends in Input or Output, so they are unique, too.
+ * The schemas of a document. Each message and enum that the endpoints use is a component:
+ * `helloworld.CallResponse-output` for responses, `helloworld.CallRequest-input` for requests. No
+ * name in descriptors has a hyphen, so these names are unique.
+ *
+ * Client generators make names from them and from the operations, such as `HelloworldCallResponse`
+ * for the response of `Helloworld.Call`. These names do not end in Input or Output, so they are
+ * unique, too.
  */
 import {
   type DescEnum,
@@ -22,36 +25,45 @@ import { extensionsByType, isImplicit, isRequired, wrapped } from "../types.js";
 import { type Direction, type JsonSchema, mapKeySchema, scalarSchema, wellKnownSchema } from "./scalars.js";
 
 type Field = DescField | DescExtension;
-/** The type of one value: of a field, of an element of a list, or of a value of a map. */
+/** The type of one value: a field, an element of a list, or a value of a map. */
 type Single = Partial<Pick<DescField, "message" | "enum" | "scalar">>;
 
-/** Most members of a oneof whose schema excludes each pair; of more members only the description says so. */
+/**
+ * A oneof with at most this many members has a schema that excludes each pair. For a larger oneof
+ * only the description states the rule.
+ */
 const MAX_PAIRED = 16;
-/** Most such pairs of a message; of further oneofs only the description says so. */
+/**
+ * The maximum number of such pairs of a message. For further oneofs only the description states the
+ * rule.
+ */
 const MAX_PAIRS = 2_000;
 
 export interface SchemasOptions {
   /** The types of the service, for the extensions of its messages. */
   readonly types: Registry;
-  /** Whether fields without presence are left out of answers when they are zero or empty. */
+  /** Whether responses omit fields without presence that are zero or empty. */
   readonly omitZeros?: boolean | undefined;
   /**
-   * Most fields, and values of enums, that all schemas have together; default no maximum. What is beyond it is a schema without
-   * its parts, so that a huge contract costs little.
+   * The maximum number of fields and enum values in all schemas together. Default: no maximum.
+   * Types beyond it get a schema without their parts, so that a huge contract stays cheap.
    */
   readonly maxParts?: number | undefined;
 }
 
-/** Stands for the parts of a type that did not fit. */
+/** The description of a type whose parts did not fit. */
 const CUT = "This type is too large to be shown here; the OpenAPI document of the service has all of it.";
 
 export class Schemas {
   readonly #types: Registry;
   readonly #omitZeros: boolean;
-  /** Fields and values of enums that may still be written. */
+  /** The number of fields and enum values that may still be written. */
   #partsLeft: number;
   readonly #components = new Map<string, JsonSchema>();
-  /** Components that are referred to but not written yet; a queue, since types may contain each other. */
+  /**
+   * Components that are referred to but not written yet. A queue, because types may contain each
+   * other.
+   */
   readonly #pending: [key: string, make: () => Steps<JsonSchema>][] = [];
   #extensions: ReadonlyMap<string, readonly DescExtension[]> | undefined;
 
@@ -62,11 +74,12 @@ export class Schemas {
   }
 
   /**
-   * All components that were referred to, and those that they refer to, sorted by name. A field, or
-   * a value of an enum with its comment, is a step.
+   * All components that were referred to, and the components that these refer to, sorted by name.
+   * Yields after each field and each enum value with its comment.
    */
   *components(): Steps<Record<string, JsonSchema>> {
-    // In the order of their references, so that what lies nearest is written where not all of it may be.
+    // In the order of their references: if not all parts fit, the types nearest to the endpoints
+    // are written.
     for (const [key, make] of this.#pending) {
       this.#components.set(key, yield* make());
       yield;
@@ -137,7 +150,7 @@ export class Schemas {
     };
   }
 
-  /** Takes the parts of one type from those that may still be written. */
+  /** Reserves the parts of one type from the parts that may still be written. */
   #fits(parts: number): boolean {
     this.#partsLeft -= parts;
     return this.#partsLeft >= 0;
@@ -181,12 +194,15 @@ function nullable(schema: JsonSchema, field: Field): JsonSchema {
   return { anyOf: [schema, { type: "null" }] };
 }
 
-/** Whether a field is in every answer: fields without presence are, unless zeros are left out. */
+/** Whether a field is in every response. Fields without presence are, unless zeros are omitted. */
 function isAlwaysWritten(field: Field): boolean {
   return field.kind === "field" && (field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field));
 }
 
-/** Marks a scalar, enum or wrapper for which absent and zero differ. Of messages that is always so, of lists and maps never. */
+/**
+ * Marks a scalar, enum or wrapper that distinguishes absent from zero. Messages always do, lists
+ * and maps never do, so these are not marked.
+ */
 function presence(field: Field): { "x-explicit-presence"?: true } {
   const isValue = field.fieldKind === "scalar" || field.fieldKind === "enum";
   const isWrapper = field.fieldKind === "message" && wrapped(field.message) !== undefined;
@@ -203,7 +219,10 @@ function exclusivePairs(oneofs: readonly DescOneof[]): JsonSchema[] {
   return pairs;
 }
 
-/** The pairs of a oneof's members that must not both be set. Null is not set, unless it is a value of the member's type. */
+/**
+ * The pairs of a oneof's members that must not both be set. A member that is null is not set,
+ * unless null is a value of its type.
+ */
 function pairsOf({ fields }: DescOneof): JsonSchema[] {
   const given = (field: DescField) => [field.jsonName, takesNull(field) ? {} : { not: { type: "null" } }];
   return fields.flatMap((field, at) =>
@@ -218,7 +237,10 @@ function choiceInWords({ fields }: DescOneof): string {
   return `At most one of ${fields.map(({ jsonName }) => `\`${jsonName}\``).join(", ")}.`;
 }
 
-/** Values by name; of an open enum by number, too, in which form values of a later version are answered. */
+/**
+ * Values by name. An open enum has numbers, too: responses write values of a later version as
+ * numbers.
+ */
 function* enumSchema(type: DescEnum, direction: Direction): Steps<JsonSchema> {
   const input = direction === "input";
   const values = input ? type.values : firstOfEach(type);
@@ -238,7 +260,7 @@ function* enumSchema(type: DescEnum, direction: Direction): Steps<JsonSchema> {
   };
 }
 
-/** The first value of each number: of several names for a number the first one is answered. */
+/** The first value of each number. If a number has several names, responses use the first one. */
 function firstOfEach({ values }: DescEnum): DescEnum["values"] {
   const numbers = new Set<number>();
   return values.filter(({ number }) => !numbers.has(number) && numbers.add(number));
@@ -256,8 +278,8 @@ function* valuesInWords(type: DescEnum): Steps<string> {
 }
 
 /**
- * Marks a field that its contract keeps out of logs (`debug_redact`): in requests as `writeOnly`, and a string by the format
- * `password`, which hides what is typed.
+ * Marks a field that its contract keeps out of logs (`debug_redact`): in requests as `writeOnly`,
+ * and a string with the format `password`, so that forms hide the input.
  */
 export function secrecy(field: Field, direction: Direction): { format?: "password"; writeOnly?: true } {
   if (!isSecret(field)) return {};
@@ -265,7 +287,7 @@ export function secrecy(field: Field, direction: Direction): { format?: "passwor
   return { ...(isText && { format: "password" }), ...(direction === "input" && { writeOnly: true }) };
 }
 
-/** A description made of the paragraphs that are not empty. */
+/** A description made of all paragraphs that are not empty. */
 export function described(...paragraphs: readonly string[]): { description?: string } {
   const description = paragraphs.filter((paragraph) => paragraph !== "").join("\n\n");
   return description === "" ? {} : { description };

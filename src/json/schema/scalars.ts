@@ -1,4 +1,7 @@
-/** JSON Schemas of values in proto3 JSON (https://protobuf.dev/programming-guides/json/), as src/json reads and writes them. */
+/**
+ * JSON Schemas of values in proto3 JSON (https://protobuf.dev/programming-guides/json/), as
+ * src/json reads and writes them.
+ */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 
 /** A JSON Schema, draft 2020-12, which OpenAPI 3.1 uses; also any other object of a document. */
@@ -7,12 +10,13 @@ export interface JsonSchema {
 }
 
 /**
- * Whether a schema describes what callers send or what they are answered. A reader of proto3 JSON accepts more than a writer
- * writes: `5` and `"5"` for a number, and null for a field that is not set.
+ * Whether a schema describes requests (input) or responses (output). A reader of proto3 JSON
+ * accepts more than a writer writes: `5` and `"5"` for a number, and null for a field that is not
+ * set.
  */
 export type Direction = "input" | "output";
 
-/** The schema of a value. A long schema has a name, under which a document holds it once. */
+/** The schema of a value. A long schema has a name, so that a document contains it only once. */
 export function scalarSchema(scalar: ScalarType, direction: Direction): { name?: string; schema: JsonSchema } {
   if (scalar === ScalarType.STRING) return { schema: { type: "string" } };
   if (scalar === ScalarType.BOOL) return { schema: { type: "boolean" } };
@@ -22,7 +26,10 @@ export function scalarSchema(scalar: ScalarType, direction: Direction): { name?:
   return direction === "output" ? { schema: written } : { name: `number-${name}`, schema: read };
 }
 
-/** The schema of a map's keys, which are strings in JSON whatever their type; undefined where every string is a key. */
+/**
+ * The schema of a map's keys, which are strings in JSON for every type. Undefined when every string
+ * is a valid key.
+ */
 export function mapKeySchema(scalar: ScalarType): JsonSchema | undefined {
   if (scalar === ScalarType.STRING) return undefined;
   if (scalar === ScalarType.BOOL) return { enum: ["true", "false"] };
@@ -46,7 +53,7 @@ interface NumberForm {
   readonly name: string;
   readonly read: JsonSchema;
   readonly written: JsonSchema;
-  /** A pattern of the integers, without anchors. */
+  /** A pattern for the integers, without anchors. */
   readonly digits: string;
 }
 
@@ -71,13 +78,13 @@ function numberOf(scalar: ScalarType): NumberForm {
   }
 }
 
-/** A pattern of the decimal integers from 0 to `max`, without leading zeros. */
+/** A pattern for the decimal integers from 0 to `max`, without leading zeros. */
 function upTo(max: string): string {
   const shorter = max.length > 1 ? [`[1-9][0-9]{0,${max.length - 2}}`] : [];
   const below = [...max].flatMap((digit, at) => {
-    const least = at === 0 ? 1 : 0;
+    const lowest = at === 0 ? 1 : 0;
     const rest = at === max.length - 1 ? "" : `[0-9]{${max.length - at - 1}}`;
-    return Number(digit) > least ? [`${max.slice(0, at)}[${least}-${Number(digit) - 1}]${rest}`] : [];
+    return Number(digit) > lowest ? [`${max.slice(0, at)}[${lowest}-${Number(digit) - 1}]${rest}`] : [];
   });
   return ["0", ...shorter, ...below, max].join("|");
 }
@@ -87,14 +94,17 @@ const UINT32 = integer("uint32", 0, 2 ** 32, "4294967295");
 const INT64 = integer("int64", -(2 ** 63), 2 ** 63, "9223372036854775807");
 const UINT64 = integer("uint64", 0, 2 ** 64, "18446744073709551615");
 
-/** Integers from `minimum` to `max`. `limit` is `max` + 1, a power of two that a double holds exactly. */
+/**
+ * Integers from `minimum` to `max`. `limit` is `max` + 1, a power of two that a double holds
+ * exactly.
+ */
 function integer(name: string, minimum: number, limit: number, max: string): NumberForm {
-  const least = `${BigInt(minimum)}`;
-  const digits = minimum === 0 ? upTo(max) : `-?(?:${upTo(max)})|${least}`;
+  const lowest = `${BigInt(minimum)}`;
+  const digits = minimum === 0 ? upTo(max) : `-?(?:${upTo(max)})|${lowest}`;
   const bounds = { type: "integer", format: name, minimum, exclusiveMaximum: limit };
   const long = name.endsWith("64");
   const read: JsonSchema = {
-    description: `An integer from ${least} to ${max}, as a number or in a string.${
+    description: `An integer from ${lowest} to ${max}, as a number or in a string.${
       long ? " Beyond 53 bits most JSON libraries lose digits of a number: then it must be a string." : ""
     }`,
     anyOf: [bounds, { type: "string", pattern: `^(?:${minimum === 0 ? `-0|${digits}` : digits})$` }],
@@ -103,13 +113,19 @@ function integer(name: string, minimum: number, limit: number, max: string): Num
   return { name, read, written: long ? { type: "string", format: name, pattern } : bounds, digits };
 }
 
-/** The smallest number that rounds to infinity as a float: halfway between the largest float and the next power of two. */
+/**
+ * The smallest number that rounds to infinity as a float: halfway between the largest float and the
+ * next power of two.
+ */
 const FLOAT_LIMIT = 2 ** 128 - 2 ** 103;
 
 const DOUBLE = floating("double", {}, "[0-9]{1,2}");
 const FLOAT = floating("float", { exclusiveMinimum: -FLOAT_LIMIT, exclusiveMaximum: FLOAT_LIMIT }, "1?[0-9]|2[0-2]");
 
-/** @param exponents a pattern of the exponents that keep every number in a string within the type's range */
+/**
+ * @param exponents a pattern for the exponents that keep every number in a string within the type's
+ * range
+ */
 function floating(name: string, bounds: JsonSchema, exponents: string): NumberForm {
   const number = { type: "number", format: name, ...bounds };
   const text = `-?(?:0|[1-9][0-9]{0,14})(?:\\.[0-9]{1,20})?(?:[eE][+-]?(?:${exponents}))?`;

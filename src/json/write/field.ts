@@ -8,21 +8,24 @@ import { enumWriter, scalarWriter, type ValueWriter } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import { truncated, type WireReader } from "./wire-reader.js";
 
-/** Writes a field, given its marks (see `Layout.find`). It may leave the cursor anywhere. */
+/** Writes a field, given its marks (see `Layout.find`). It may leave the cursor at any position. */
 export type FieldWriter = (r: WireReader, out: TextWriter, first: number, last: number) => void;
 
 /** Writes the content of a message from the cursor to `end`, and leaves the cursor there. */
 export interface MessageWriter {
   write(r: WireReader, out: TextWriter, end: number): void;
   /**
-   * Writes the members without the braces, beside others in an Any. Absent for types whose JSON is no object of their fields.
+   * Writes the members without the braces, next to other members in an Any. Absent for types whose
+   * JSON is not an object of their fields.
    * @param before the byte to write before the first member
    * @returns whether there are any
    */
   writeMembers?(r: WireReader, out: TextWriter, end: number, before: number): boolean;
 }
 
-/** Gives the writer of a message type, the same one each time, since a type may contain itself. */
+/**
+ * Returns the writer of a message type, the same one each time, because a type may contain itself.
+ */
 export type MessageWriters = (type: DescMessage) => MessageWriter;
 
 export function valueWriter(field: Pick<DescField, "scalar" | "enum" | "utf8Validation">): ValueWriter {
@@ -44,7 +47,7 @@ export function messageField(number: number, delimited: boolean, message: Messag
   };
 }
 
-/** A message with its length in front. */
+/** A message after its length. */
 export function embedded(message: MessageWriter): ValueWriter {
   return (r, out) => message.write(r, out, r.length());
 }
@@ -62,8 +65,8 @@ function group(number: number, message: MessageWriter): ValueWriter {
 }
 
 /**
- * The content of all occurrences of a message field, from the cursor to the one whose tag is at `last`, one after the
- * other: in the wire format that is the merged message.
+ * Concatenates the content of all occurrences of a message field, from the cursor to the occurrence
+ * whose tag is at `last`. In the wire format, concatenated messages are the merged message.
  */
 export function merged(r: WireReader, wanted: number, last: number): Buffer {
   const first = r.pos;
@@ -113,7 +116,10 @@ export function listField(field: ListField, writers: MessageWriters): FieldWrite
   return elements(tagOf(field.number, type), packed, valueWriter(field), knownNumbers(field.enum));
 }
 
-/** Writes an array of all elements, each under the tag `single` or some together under the tag `packed`. */
+/**
+ * Writes an array of all elements. Each element follows its own tag `single`, or several follow one
+ * tag `packed`.
+ */
 export function elements(
   single: number,
   packed: number,
@@ -144,7 +150,10 @@ export function elements(
   };
 }
 
-/** Whether a list, given its marks, has no element: only empty occurrences, or unknown values of a closed enum. */
+/**
+ * Whether a list, given its marks, has no element. It may have occurrences that are empty, or that
+ * have only unknown values of a closed enum.
+ */
 export function emptyTest(field: ListField): (r: WireReader, first: number, last: number) => boolean {
   if (field.listKind === "message") return () => false;
   const type = wireType(field.scalar);
@@ -166,7 +175,7 @@ export function emptyTest(field: ListField): (r: WireReader, first: number, last
   };
 }
 
-/** Whether the number at the cursor is a value of a closed enum; if not, it is skipped. */
+/** Whether the number at the cursor is a value of a closed enum. If not, it is skipped. */
 function isKnown(r: WireReader, known: ReadonlySet<number>): boolean {
   const at = r.pos;
   if (!known.has(r.varint32())) return false;

@@ -1,4 +1,4 @@
-/** Bytes that are gathered from copies, in an array as large as the whole is expected to be. */
+/** Collects copies of bytes, in an array of the size that is expected for all of them. */
 import { Buffer } from "node:buffer";
 
 const NOTHING = Buffer.alloc(0);
@@ -6,12 +6,15 @@ const NOTHING = Buffer.alloc(0);
 export class GatheredBytes {
   #expected = 0;
   #length = 0;
-  /** Full arrays, and the last one, with how much of it is used. */
+  /** Full arrays, then the last one; and the number of bytes used in the last one. */
   #chunks: Buffer[] = [];
   #last = NOTHING;
   #used = 0;
 
-  /** Starts anew. @param expected bytes that there will probably be */
+  /**
+   * Starts again.
+   * @param expected the probable number of bytes
+   */
   begin(expected: number): void {
     this.#expected = expected;
     this.#length = 0;
@@ -24,7 +27,10 @@ export class GatheredBytes {
     this.#used = 0;
   }
 
-  /** Adds a copy of the bytes from `start` to `end`. A full array is not enlarged, which would be another copy. */
+  /**
+   * Adds a copy of the bytes from `start` to `end`. A full array is not enlarged, because that
+   * would copy its bytes again.
+   */
   add(source: Buffer, start: number, end: number): void {
     const copied = source.copy(this.#last, this.#used, start, end);
     this.#used += copied;

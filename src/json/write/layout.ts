@@ -1,9 +1,11 @@
 /**
- * Finds the fields of a message, which may come in any order and more than once: of a singular field the last occurrence counts
- * (of a message field all, merged), of a oneof the last member, of a list or map all.
+ * Finds the fields of a message. They may come in any order and more than once. Of a singular field
+ * the last occurrence counts, but the occurrences of a message field are merged. Of a oneof the
+ * last member counts. Of a list or map all occurrences count.
  *
- * In nearly every message the occurrences of a field follow each other. Where they do not, the fields are first put in order
- * (`regrouped`), so that writers see one run for each field, and none searches the message.
+ * In nearly every message the occurrences of a field follow each other. If they do not, the fields
+ * are first put in order (`regrouped`). So writers see one run for each field, and none searches
+ * the message.
  */
 import type { Buffer } from "node:buffer";
 import type { DescEnum, DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
@@ -15,23 +17,26 @@ export type FieldDescriptor = DescField | DescExtension;
 interface Slot {
   readonly index: number;
   readonly type: number;
-  /** For lists that may be packed: on the wire they may or may not be, whatever is declared. */
+  /**
+   * For lists that may be packed. On the wire they may be packed or not, whatever the field
+   * declares.
+   */
   readonly packable: boolean;
   /** Whether only the last occurrence counts. */
   readonly last: boolean;
   /** The index of its oneof's mark; -1 for none. */
   readonly oneof: number;
-  /** The numbers of a closed enum: other numbers count as absent. */
+  /** The numbers of a closed enum. A field with any other number counts as absent. */
   readonly known: ReadonlySet<number> | undefined;
 }
 
 export class Layout {
-  /** Sorted by number, as the marks are. */
+  /** Sorted by number, like the marks. */
   readonly fields: readonly FieldDescriptor[];
-  /** By number; fields with high numbers and many gaps are kept apart. */
+  /** By field number. Fields with high numbers and many gaps are stored separately. */
   readonly #slots: readonly (Slot | undefined)[];
   readonly #farSlots: ReadonlyMap<number, Slot>;
-  /** Two marks for each field and one for each oneof. */
+  /** The number of marks: two for each field and one for each oneof. */
   readonly #marks: number;
 
   constructor(type: DescMessage, extensions: readonly DescExtension[]) {
@@ -48,7 +53,7 @@ export class Layout {
     this.#farSlots = slots;
   }
 
-  /** The slot of a tag's field, if the wire type is one of the field's. */
+  /** The slot of the field with this tag, if the field allows the tag's wire type. */
   #slot(tag: number): Slot | undefined {
     const number = tag >>> 3;
     const slot = number < this.#slots.length ? this.#slots[number] : this.#farSlots.get(number);
@@ -58,10 +63,12 @@ export class Layout {
   }
 
   /**
-   * Finds the fields of the message from the cursor to `end`, and leaves two marks for each. The first mark is 0 for an
-   * absent field. For a singular scalar or enum it is the offset of the value; for other fields it is the offset of the
-   * first tag, plus 1, and the second mark that of the last tag.
-   * @returns the index of the first mark, for `release`; -1 when a field's occurrences do not follow each other
+   * Finds the fields of the message from the cursor to `end`, and leaves two marks for each. The
+   * first mark of an absent field is 0. For a singular scalar or enum, the first mark is the offset
+   * of the value. For other fields, the first mark is the offset of the first tag plus 1, and the
+   * second mark is the offset of the last tag.
+   * @returns the index of the first mark, for `release`; -1 when the occurrences of a field do not
+   * follow each other
    */
   find(r: WireReader, end: number): number {
     const base = r.claim(this.#marks);
@@ -74,7 +81,8 @@ export class Layout {
       const tag = r.tag();
       const slot = this.#slot(tag);
       const value = r.pos;
-      // The most frequent values: a short varint, and one with a short length in front.
+      // Fast path for the most frequent values: a short varint, and a value with a short length in
+      // front.
       const next = src[value]!;
       if ((tag & 7) === VARINT && next < 0x80) pos = value + 1;
       else if ((tag & 7) === LENGTH && next < 0x80) pos = value + 1 + next;
@@ -103,9 +111,13 @@ export class Layout {
     return base;
   }
 
-  /** The known fields from `start` to `end`, grouped by field; those of a oneof keep their order, since the last counts. */
+  /**
+   * The known fields from `start` to `end`, grouped by field. The members of a oneof keep their
+   * order, because the last one counts.
+   */
   regrouped(r: WireReader, start: number, end: number): Buffer {
-    // For each slot or oneof: first the length of its fields, then where they start, then where the next one goes.
+    // For each slot or oneof: first the total length of its fields, then the start of the group,
+    // then the position of its next field.
     const places = new Int32Array(this.#marks);
     let length = 0;
     this.#eachField(r, start, end, (group, from, to) => {
@@ -148,7 +160,7 @@ function numberAt(r: WireReader, offset: number): number {
   return r.varint32();
 }
 
-/** Makes a slot the member of its oneof that is set; the member before no longer counts. */
+/** Makes this slot's field the set member of its oneof. The previous member no longer counts. */
 function chooseMember(marks: Int32Array, base: number, slot: Slot): void {
   const before = marks[base + slot.oneof]! - 1;
   if (before >= 0 && before !== slot.index) marks[base + before * 2] = 0;
@@ -168,14 +180,14 @@ function slotOf(field: FieldDescriptor, index: number, oneof: number): Slot {
   };
 }
 
-/** The wire type of one occurrence of a field, not packed. */
+/** The wire type of one occurrence of a field that is not packed. */
 function typeOf(field: FieldDescriptor): number {
   if (field.fieldKind === "map") return LENGTH;
   if (field.message !== undefined) return field.delimitedEncoding ? START_GROUP : LENGTH;
   return wireType(field.scalar);
 }
 
-/** The numbers of a closed enum; undefined for an open one. */
+/** The numbers of a closed enum, or undefined for an open one. */
 export function knownNumbers(type: DescEnum | undefined): ReadonlySet<number> | undefined {
   return type === undefined || type.open ? undefined : new Set(type.values.map(({ number }) => number));
 }

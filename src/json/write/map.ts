@@ -1,6 +1,7 @@
 /**
- * Writes a map as an object. On the wire a key may come twice, and the last counts; in an object it must not. So the keys are
- * compared first, without making strings, and entries are dropped only where two are equal.
+ * Writes a map as an object. On the wire a key may come twice, and the last entry counts. In an
+ * object a key must come once. So the keys are compared first, without making strings, and entries
+ * are dropped only if two keys are equal.
  */
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COLON, COMMA, Literal } from "../bytes.js";
@@ -20,7 +21,10 @@ export interface MapShape {
   readonly key: ScalarType;
   readonly checksUtf8: boolean;
   readonly valueTag: number;
-  /** The writer of a value that is a message, or of another value with the zero that is written where it is absent. */
+  /**
+   * The writer of the map's values: of messages, or of other values with the zero that is written
+   * for an absent value.
+   */
   readonly message?: MessageWriter;
   readonly scalar?: { write: ValueWriter; zero: Literal };
   readonly known?: ReadonlySet<number> | undefined;
@@ -41,9 +45,9 @@ export function mapWriter(shape: MapShape): FieldWriter {
   return (r, out, first, last) => map.write(r, out, first - 1, last);
 }
 
-/** Up to so many keys are compared with each other; more are put into a table. */
+/** At most this many keys are compared pairwise. More keys are put into a table. */
 const MAX_COMPARED = 8;
-/** The first mark of an entry that does not count, since a later one has its key. */
+/** The first mark of an entry that does not count, because a later entry has the same key. */
 const DROPPED = -1;
 
 class MapWriter implements Keys {
@@ -86,8 +90,9 @@ class MapWriter implements Keys {
   }
 
   /**
-   * Finds the entries, and leaves two marks for each: the offsets of the key and of the value, 0 for an absent one. For
-   * a value that comes more than once the mark is the negative offset of the entry.
+   * Finds the entries, and leaves two marks for each: the offsets of the key and of the value. The
+   * mark is 0 for an absent one. For a value that comes more than once, the mark is the negative
+   * offset of the entry.
    * @returns the number of entries
    */
   #find(r: WireReader, first: number, last: number): number {
@@ -150,7 +155,10 @@ class MapWriter implements Keys {
     }
   }
 
-  /** Whether the keys are a few short strings and all different. They are compared together with their lengths. */
+  /**
+   * Whether the keys are a few short strings and all different. Keys and their lengths are compared
+   * together.
+   */
   #differ(r: WireReader, base: number, count: number): boolean {
     if (this.#readInteger !== undefined || count > MAX_COMPARED) return false;
     const { src, marks } = r;
@@ -160,7 +168,8 @@ class MapWriter implements Keys {
       if (at === 0 || length >= 0x80) return false;
       for (let earlier = base; earlier < mark; earlier += 2) {
         const other = marks[earlier]!;
-        // From the end, since similar keys, such as `item1` and `item2`, often begin alike.
+        // From the end, because similar keys, such as `item1` and `item2`, often begin with the
+        // same bytes.
         let byte = length;
         while (byte >= 0 && src[at + byte] === src[other + byte]) byte--;
         if (byte < 0) return false;
@@ -224,13 +233,13 @@ class MapWriter implements Keys {
     if (keyAt !== 0) this.#readInteger!(r);
   }
 
-  /** Moves to the text of a key, and gives its end. */
+  /** Moves to the text of a key, and returns the end of the text. */
   #text(r: WireReader, keyAt: number): number {
     r.pos = keyAt;
     return keyAt === 0 ? 0 : r.length();
   }
 
-  /** A key as text, the same for equal keys. */
+  /** A key as text. Equal keys have equal texts. */
   #keyOf(r: WireReader, keyAt: number): string {
     if (this.#readInteger === undefined) {
       const end = this.#text(r, keyAt);
@@ -241,7 +250,7 @@ class MapWriter implements Keys {
   }
 }
 
-/** Reads a key into `low` and `high` so that equal keys are equal there; undefined for strings. */
+/** Reads a key into `low` and `high`. Equal keys have equal halves. Undefined for strings. */
 function integerReader(type: ScalarType): ((r: WireReader) => void) | undefined {
   if (type === ScalarType.BOOL) {
     return (r) => {

@@ -1,4 +1,7 @@
-/** Writes the JSON object of a message: its fields by number, those without presence always unless zeros are omitted. */
+/**
+ * Writes the JSON object of a message. Fields are in the order of their numbers. Fields without
+ * presence are always written, unless zeros are omitted.
+ */
 import type { Buffer } from "node:buffer";
 import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA, Literal } from "../bytes.js";
@@ -21,12 +24,12 @@ import type { WireReader } from "./wire-reader.js";
 interface Member {
   /** `,"name":`, whose comma is replaced by a brace for the first member. */
   readonly name: Literal;
-  /** The writer of a list, a map or a message, or of a field that is one value. */
+  /** The writer of a list, a map or a message. Undefined for a field that is one value. */
   readonly write: FieldWriter | undefined;
   readonly writeValue: ValueWriter | undefined;
   /** `,"name":0`, for a field that is written even when it is absent. */
   readonly absent: Literal | undefined;
-  /** Where zeros are omitted: whether the value on the wire is the one of an absent field. */
+  /** Set if zeros are omitted: whether the value on the wire is the zero of the field's type. */
   readonly isZero: ((r: WireReader, first: number, last: number) => boolean) | undefined;
   /** The error for an absent required field. */
   readonly missing: string | undefined;
@@ -48,7 +51,10 @@ function planOf(
   return { layout, members: layout.fields.map((field) => memberOf(type, field, writers, omitZeros)) };
 }
 
-/** The writer of a message type without a JSON form of its own. The type is compiled when it is first written. */
+/**
+ * The writer of a message type without a special JSON form. The type is compiled when it is first
+ * written.
+ */
 export class ObjectWriter implements MessageWriter {
   readonly #compile: () => Plan;
   #plan: Plan | undefined;
@@ -126,7 +132,10 @@ function zeroOfField(field: FieldDescriptor): string | undefined {
   return isImplicit(field) ? zeroOf(field) : undefined;
 }
 
-/** Tests for the zero of a field without presence, which senders may put on the wire; undefined for other fields. */
+/**
+ * Tests whether a field without presence is zero on the wire. Senders may write a zero. Undefined
+ * for other fields.
+ */
 function zeroTestOf(field: FieldDescriptor): Member["isZero"] {
   if (field.kind === "extension") return undefined;
   if (field.fieldKind === "list") return emptyTest(field);
@@ -138,7 +147,10 @@ function zeroTestOf(field: FieldDescriptor): Member["isZero"] {
   };
 }
 
-/** The writer of a list, a map or a message field; a field of one scalar has a `valueWriter`. */
+/**
+ * The writer of a list, a map or a message field. A field of one scalar has a `valueWriter`
+ * instead.
+ */
 function fieldWriter(field: FieldDescriptor, writers: MessageWriters): FieldWriter | undefined {
   switch (field.fieldKind) {
     case "message":

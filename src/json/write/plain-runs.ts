@@ -1,29 +1,36 @@
 /**
- * The runs of a long string, as UTF-8, that stand for themselves in JSON: they have no quote, backslash or control character. They
- * are found and copied by native code, but for control characters, for which there is none.
+ * Finds the plain runs of a long string in UTF-8: the parts without quotes, backslashes and control
+ * characters. JSON needs no escapes for them. Native code finds and copies them. Only control
+ * characters are searched in JavaScript, because there is no native function for this.
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import { asBuffer } from "../../wire/buffer.js";
 import { BACKSLASH, NO_WORDS, QUOTE, skipNoControls } from "../bytes.js";
 import { NextByte } from "../next-byte.js";
 
-/** Maximum bytes of a run: it is examined and then copied, and should still be in the processor's cache. */
+/**
+ * Maximum bytes of a run. A run is examined and then copied, so it should still be in the
+ * processor's cache.
+ */
 const MAX_RUN = 32 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export class PlainRuns {
-  /** The bytes that the string is a part of. */
+  /** The bytes that contain the string. */
   src: Uint8Array = NOTHING;
   #text: Buffer | undefined;
   #words = NO_WORDS;
-  /** Where the string begins in `src`, and ends. */
+  /** The offsets in `src` at which the string begins and ends. */
   start = 0;
   #end = 0;
   #isAscii: boolean | undefined;
   readonly #quotes = new NextByte(QUOTE);
   readonly #backslashes = new NextByte(BACKSLASH);
 
-  /** Starts the string from `start` to `end` of `src`. @param words a view of all of `src` by words */
+  /**
+   * Starts the string from `start` to `end` of `src`.
+   * @param words a view of all of `src` as words
+   */
   begin(src: Uint8Array, words: DataView, start: number, end: number): void {
     this.src = src;
     this.#words = words;
@@ -40,7 +47,9 @@ export class PlainRuns {
     this.#text = undefined;
   }
 
-  /** The string alone, which is searched. A view is made only where it is needed, since that takes time. */
+  /**
+   * A view of only the string, for searching. It is made only when needed, because that takes time.
+   */
   get text(): Buffer {
     if (this.#text === undefined) {
       this.#text = asBuffer(this.src).subarray(this.start, this.#end);

@@ -6,15 +6,21 @@ import { FIXED32, FIXED64, LENGTH, wireType } from "../types.js";
 import type { TextWriter } from "./text-writer.js";
 import type { WireReader } from "./wire-reader.js";
 
-/** Writes the value at the reader's cursor, which is after the tag, and moves the cursor after the value. */
+/**
+ * Writes the value at the reader's cursor, which is after the tag, and moves the cursor after the
+ * value.
+ */
 export type ValueWriter = (r: WireReader, out: TextWriter) => void;
 
-/** @param checksUtf8 whether invalid UTF-8 in a string is an error; if not, as in proto2, it becomes U+FFFD */
+/**
+ * @param checksUtf8 whether invalid UTF-8 in a string is an error. If not, as in proto2, it becomes
+ * U+FFFD
+ */
 export function scalarWriter(type: ScalarType, checksUtf8 = true): ValueWriter {
   return type === ScalarType.STRING && !checksUtf8 ? lenientString : WRITERS[type];
 }
 
-// One entry for each scalar type, as in the other direction: jscpd:ignore-start
+// One entry for each scalar type, as in read/scalars.ts: jscpd:ignore-start
 const WRITERS: Readonly<Record<ScalarType, ValueWriter>> = {
   [ScalarType.DOUBLE]: double,
   [ScalarType.FLOAT]: float,
@@ -40,7 +46,7 @@ export function mapKeyWriter(type: ScalarType, checksUtf8: boolean): ValueWriter
   return type === ScalarType.STRING || IS_64_BITS.has(type) ? write : quoted(write);
 }
 
-/** The integers of 64 bits, which JSON has in strings. */
+/** The 64-bit integers, which are strings in JSON. */
 const IS_64_BITS: ReadonlySet<ScalarType> = new Set([
   ...[ScalarType.INT64, ScalarType.SINT64, ScalarType.SFIXED64, ScalarType.UINT64, ScalarType.FIXED64],
 ]);
@@ -50,7 +56,7 @@ interface ValueType {
   readonly enum?: DescEnum | undefined;
 }
 
-/** The JSON of the zero of a scalar or enum. */
+/** The JSON of a scalar's or enum's zero. */
 export function zeroOf({ scalar, enum: type }: ValueType): string {
   if (type !== undefined) return type.typeName === NULL_VALUE ? "null" : JSON.stringify(type.values[0]!.jsonName);
   if (scalar === ScalarType.BOOL) return "false";
@@ -58,7 +64,7 @@ export function zeroOf({ scalar, enum: type }: ValueType): string {
   return IS_64_BITS.has(scalar!) ? '"0"' : "0";
 }
 
-/** Whether the value at the reader's cursor is the type's zero; -0 is not. */
+/** Whether the value at the reader's cursor is the type's zero. -0 is not zero. */
 export function zeroTest({ scalar, enum: type }: ValueType): (r: WireReader) => boolean {
   if (type !== undefined) return (r) => r.varint32() === type.values[0]!.number;
   switch (wireType(scalar!)) {
@@ -76,7 +82,7 @@ export function zeroTest({ scalar, enum: type }: ValueType): (r: WireReader) => 
   }
 }
 
-/** The varints of 32 bits. */
+/** The types whose varints have 32 bits. */
 export const IS_32_BITS: ReadonlySet<ScalarType> = new Set([ScalarType.INT32, ScalarType.SINT32, ScalarType.UINT32]);
 
 function isZeroVarint64(r: WireReader): boolean {
@@ -192,7 +198,7 @@ function number(value: number, out: TextWriter): void {
   else out.literal(value > 0 ? INFINITY : MINUS_INFINITY);
 }
 
-/** The shortest decimal that gives this float: 0.1 and not 0.10000000149011612. */
+/** The shortest decimal number that parses to this float: 0.1 and not 0.10000000149011612. */
 function shortest(float: number): number {
   if (!Number.isFinite(float) || (Number.isInteger(float) && Math.abs(float) < 1e6)) return float;
   for (let digits = 6; digits < 9; digits++) {
@@ -202,7 +208,7 @@ function shortest(float: number): number {
   return Number(float.toPrecision(9));
 }
 
-/** Writes an enum by name, or by number where the number has no name. NullValue is always null. */
+/** Writes an enum by name, or by number if the number has no name. NullValue is always null. */
 export function enumWriter(type: DescEnum): ValueWriter {
   if (type.typeName === NULL_VALUE) {
     return (r, out) => {

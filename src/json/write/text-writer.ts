@@ -1,8 +1,9 @@
 /**
- * Writes JSON text as bytes into a block. A full block becomes a part of the JavaScript string, or is copied. Strings on the
- * wire are UTF-8, as JSON is, so most bytes are only copied.
+ * Writes JSON text as bytes into a block. A full block becomes a part of the JavaScript string, or
+ * is copied. Strings on the wire are UTF-8, like JSON, so most bytes are only copied.
  *
- * The text is checked to be UTF-8 once, at the end: an incomplete sequence would include the quote after it.
+ * At the end one check of the whole text finds invalid UTF-8. This is enough: an incomplete
+ * sequence would include the quote after it.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { SHORT_TEXT, shortText } from "../../wire/short-text.js";
@@ -27,15 +28,15 @@ import { GatheredBytes } from "./gathered-bytes.js";
 import { PlainRuns } from "./plain-runs.js";
 
 const BLOCK = 64 * 1024;
-/** A longer text is given as bytes, and so is one that is not ASCII: they cost less to send (docs/performance.md, "JSON"). */
+/** A longer text, or one that is not ASCII, is returned as bytes (docs/performance.md, "JSON"). */
 const MAX_STRING = 16 * 1024;
-/** A string of so many bytes is written in pieces, those that need no escapes by native code. */
+/** A string of this length is written in chunks. Native code writes those without escapes. */
 const LONG = 1_536;
-/** Maximum bytes of a piece with escapes. */
-const PIECE = 4 * 1024;
-/** Minimum bytes of a piece without: for fewer, calling native code would take longer than it saves. */
+/** Maximum bytes of a chunk with escapes. */
+const CHUNK = 4 * 1024;
+/** Minimum bytes of a chunk for native code. For fewer, the call takes longer than it saves. */
 const MIN_PLAIN = 256;
-/** Minimum bytes of a piece that is not copied to the block first. */
+/** Minimum bytes of a chunk that is not copied to the block first. */
 const MIN_DIRECT = MAX_STRING;
 
 const BASE64 = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
@@ -48,7 +49,7 @@ export class TextWriter {
   /** What was written before the content of the block: a string, or bytes. */
   #text = "";
   readonly #earlier = new GatheredBytes();
-  /** Bytes of the earlier content, and the maximum of the text. */
+  /** Bytes of the earlier content, and the maximum size of the text in bytes. */
   #length = 0;
   #limit = 0;
   #asBytes = false;
@@ -58,14 +59,14 @@ export class TextWriter {
 
   /**
    * Starts a text of at most `limit` bytes.
-   * @param size bytes of the message, for a text that `finishBody` ends; without it `finish` ends the text
+   * @param size bytes of the message, if `finishBody` will end the text, and not `finish`
    */
   begin(limit: number, size?: number): void {
     this.#pos = 0;
     this.#length = 0;
     this.#limit = limit;
     this.#asBytes = size !== undefined;
-    // A text of mostly strings is only a little longer than the wire.
+    // If a text consists mostly of strings, it is only a little longer than the wire bytes.
     if (size !== undefined) this.#earlier.begin(size + (size >> 4));
     this.#beyondAscii = false;
   }
@@ -77,13 +78,13 @@ export class TextWriter {
     this.#earlier.clear();
   }
 
-  /** The text written since `begin`. @throws {TooLargeError} @throws {Error} when it is not UTF-8 */
+  /** The text since `begin`. @throws {TooLargeError} @throws {Error} when it is not UTF-8 */
   finish(): string {
     this.#checkSize();
     return this.#text === "" ? this.#chunk() : this.#text + this.#chunk();
   }
 
-  /** The same, as a string where that costs less to send, else UTF-8. */
+  /** Like `finish`, but returns UTF-8 bytes if they are cheaper to send than a string. */
   finishBody(): string | Buffer {
     this.#checkSize();
     if (this.#length === 0 && this.#pos <= MAX_STRING && !this.#beyondAscii) return this.#chunk();
@@ -111,8 +112,8 @@ export class TextWriter {
       throw new Error("a string is not valid UTF-8");
   }
 
-  /** Makes room for `size` bytes. */
-  #room(size: number): void {
+  /** Ensures that `size` bytes are free in the block. */
+  #ensure(size: number): void {
     if (this.#pos + size > BLOCK) this.#flush(size);
   }
 
@@ -129,13 +130,13 @@ export class TextWriter {
   }
 
   byte(byte: number): void {
-    this.#room(1);
+    this.#ensure(1);
     this.#block[this.#pos++] = byte;
   }
 
   /** JSON in UTF-8. */
   literal({ length, words, bytes, isAscii }: Literal): void {
-    this.#room(length);
+    this.#ensure(length);
     if (!isAscii) this.#beyondAscii = true;
     const block = this.#block;
     const target = this.#words;
@@ -156,14 +157,17 @@ export class TextWriter {
 
   /** JSON that is ASCII. */
   ascii(text: string): void {
-    this.#room(text.length);
+    this.#ensure(text.length);
     const block = this.#block;
     let pos = this.#pos;
     for (let at = 0; at < text.length; at++) block[pos++] = text.charCodeAt(at);
     this.#pos = pos;
   }
 
-  /** A string in UTF-8, in quotes. @param words a view of the array by words, or an empty one */
+  /**
+   * A string in UTF-8, in quotes.
+   * @param words a view of the array as words, or an empty view
+   */
   string(src: Uint8Array, words: DataView, start: number, end: number): void {
     this.byte(QUOTE);
     const rest = end - start < LONG ? start : this.#long(src, words, start, end);
@@ -172,13 +176,14 @@ export class TextWriter {
   }
 
   /**
-   * Writes a long string but for its end: a piece byte by byte, and where it needed no escapes, what follows by native code.
-   * @returns where the end begins
+   * Writes a long string except for its last part. It writes a chunk byte by byte. If the chunk
+   * needed no escapes, native code writes what follows.
+   * @returns the offset of the last part
    */
   #long(src: Uint8Array, words: DataView, start: number, end: number): number {
     const runs = this.#runs;
     runs.begin(src, words, start, end);
-    for (let size = MIN_PLAIN; end - start >= LONG; size = PIECE) {
+    for (let size = MIN_PLAIN; end - start >= LONG; size = CHUNK) {
       const next = startOfCharacter(src, Math.min(start + size, end));
       const escaped = this.#characters(src, words, start, next);
       start = escaped ? next : this.#plain(next);
@@ -186,7 +191,10 @@ export class TextWriter {
     return start;
   }
 
-  /** Writes what is plain from `start` on of the long string, if it is enough for native code. @returns its end */
+  /**
+   * Writes the plain bytes of the long string from `start` on, if there are enough for native code.
+   * @returns the offset after them
+   */
   #plain(start: number): number {
     const runs = this.#runs;
     for (;;) {
@@ -200,7 +208,7 @@ export class TextWriter {
         start = end;
         continue;
       }
-      this.#room(end - start);
+      this.#ensure(end - start);
       runs.copy(start, end, this.#block, this.#pos);
       this.#pos += end - start;
       if (!runs.isAscii) this.#beyondAscii = true;
@@ -208,9 +216,12 @@ export class TextWriter {
     }
   }
 
-  /** Writes the characters of a string with escapes, and leaves room for a quote. @returns whether there were escapes */
+  /**
+   * Writes the characters of a string with escapes, and leaves space for a quote.
+   * @returns whether there were escapes
+   */
   #characters(src: Uint8Array, words: DataView, start: number, end: number): boolean {
-    this.#room((end - start) * 6 + 1);
+    this.#ensure((end - start) * 6 + 1);
     const block = this.#block;
     const target = this.#words;
     const lastWord = Math.min(end, words.byteLength) - 4;
@@ -223,7 +234,7 @@ export class TextWriter {
         target.setInt32(pos, word, true);
         pos += 4;
       }
-      // The bytes of a word with a special one, and those after the last full word.
+      // The bytes of a word that has a special byte, or the bytes after the last full word.
       for (let rest = Math.min(end, at + 4); at < rest; at++) {
         const byte = src[at]!;
         if (PLAIN[byte] === 1) block[pos++] = byte;
@@ -250,14 +261,14 @@ export class TextWriter {
   /** Bytes in base64, in quotes. */
   base64(src: Uint8Array, start: number, end: number): void {
     this.byte(QUOTE);
-    const chunk = PIECE - (PIECE % 3);
+    const chunk = CHUNK - (CHUNK % 3);
     for (; end - start > chunk; start += chunk) this.#base64(src, start, start + chunk);
     this.#base64(src, start, end);
     this.byte(QUOTE);
   }
 
   #base64(src: Uint8Array, start: number, end: number): void {
-    this.#room(end - start + ((end - start) >> 1) + 4);
+    this.#ensure(end - start + ((end - start) >> 1) + 4);
     const block = this.#block;
     let pos = this.#pos;
     const rest = (end - start) % 3;
@@ -283,7 +294,7 @@ export class TextWriter {
 
   /** An integer of at most 32 bits, signed or not. */
   integer(value: number): void {
-    this.#room(12);
+    this.#ensure(12);
     if (value < 0) {
       this.#block[this.#pos++] = MINUS;
       value = -value;
@@ -291,7 +302,7 @@ export class TextWriter {
     this.#unsigned(value);
   }
 
-  /** An unsigned integer of at most 53 bits. The caller has ensured room for it. */
+  /** An unsigned integer of at most 53 bits. The caller has ensured that it fits in the block. */
   #unsigned(value: number): void {
     if (value < 10) this.#block[this.#pos++] = DIGIT_0 + value;
     else if (value < 1e9) this.#digits(value, countDigits(value));
@@ -318,7 +329,7 @@ export class TextWriter {
 
   /** An unsigned 64-bit integer, given as two halves, in quotes. */
   uint64(low: number, high: number): void {
-    this.#room(22);
+    this.#ensure(22);
     this.#block[this.#pos++] = QUOTE;
     this.#unsigned64(low, high);
     this.#block[this.#pos++] = QUOTE;
@@ -326,7 +337,7 @@ export class TextWriter {
 
   /** A signed 64-bit integer, given as two's complement halves, in quotes. */
   int64(low: number, high: number): void {
-    this.#room(22);
+    this.#ensure(22);
     this.#block[this.#pos++] = QUOTE;
     if (high < 0) {
       this.#block[this.#pos++] = MINUS;
@@ -344,7 +355,7 @@ export class TextWriter {
       this.#unsigned(high * 0x100000000 + low);
       return;
     }
-    // Long division by 10^9, 16 bits at a time, so that everything is exact in a double.
+    // Long division by 10^9, with 16 bits in each step, so that every step is exact as a double.
     const first = Math.floor(high / 1e9);
     const second = (high % 1e9) * 0x10000 + (low >>> 16);
     const third = (second % 1e9) * 0x10000 + (low & 0xffff);
@@ -354,7 +365,7 @@ export class TextWriter {
 
   /** A finite number. */
   double(value: number): void {
-    this.#room(20);
+    this.#ensure(20);
     if (value < 0 || Object.is(value, -0)) {
       this.#block[this.#pos++] = MINUS;
       value = -value;
@@ -362,15 +373,15 @@ export class TextWriter {
     if (value >= 1e9) this.ascii(String(value));
     else if (Number.isInteger(value)) this.#unsigned(value);
     else {
-      // Most numbers have few decimals. If six give the same number, they are its shortest form but for trailing zeros,
-      // since no two decimals with so few digits are the same double.
+      // Most numbers have few decimals. If six decimals give the same number, they are its shortest
+      // form, apart from trailing zeros: two decimals with so few digits are never the same double.
       const millionths = Math.round(value * 1e6);
       if (millionths / 1e6 === value) this.#millionths(millionths);
       else this.ascii(String(value));
     }
   }
 
-  /** A number below 10^9, given in millionths, with a fraction. The caller has ensured room for it. */
+  /** A number below 10^9 with a fraction, in millionths. The caller has ensured that it fits. */
   #millionths(value: number): void {
     const whole = Math.floor(value / 1e6);
     this.#unsigned(whole);
@@ -379,9 +390,9 @@ export class TextWriter {
     while (this.#block[this.#pos - 1] === DIGIT_0) this.#pos--;
   }
 
-  /** An integer below 10^9, padded with zeros to so many digits. */
+  /** An integer below 10^9, padded with zeros to `digits` digits. */
   padded(value: number, digits: number): void {
-    this.#room(digits);
+    this.#ensure(digits);
     this.#digits(value, digits);
   }
 }

@@ -1,4 +1,4 @@
-/** Writers of the messages of google.protobuf that have a JSON form of their own. */
+/** Writers of the google.protobuf messages that have a special JSON form. */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA, Literal } from "../bytes.js";
 import { writeDuration, writeTimestamp } from "../time.js";
@@ -21,7 +21,7 @@ import { scalarWriter, zeroOf } from "./scalars.js";
 import type { TextWriter } from "./text-writer.js";
 import { checked, truncated, type WireReader } from "./wire-reader.js";
 
-/** The writer of a well-known type; undefined for all others. */
+/** The writer of a well-known type, or undefined for any other type. */
 export function wellKnownWriter(
   type: DescMessage,
   find: FindMessage,
@@ -118,7 +118,7 @@ function listValue(r: WireReader, out: TextWriter, end: number): void {
   r.pos = end;
 }
 
-/** Writes google.protobuf.Value: a oneof of six members, of which the last on the wire counts. */
+/** Writes google.protobuf.Value: a oneof of six members. The last member on the wire counts. */
 function value(r: WireReader, out: TextWriter, end: number): void {
   let kind = 0;
   let first = -1;
@@ -161,7 +161,7 @@ function value(r: WireReader, out: TextWriter, end: number): void {
   r.pos = end;
 }
 
-/** 1 for the tags of the six members. */
+/** 1 for the tags of the six members, otherwise 0. */
 const IS_KIND = new Uint8Array(LIST_TAG + 1);
 for (const tag of [NULL_TAG, NUMBER_TAG, STRING_TAG, BOOL_TAG, STRUCT_TAG, LIST_TAG]) IS_KIND[tag] = 1;
 
@@ -187,8 +187,8 @@ const ANY_TYPE = new Literal('{"@type":');
 const ANY_VALUE = new Literal(',"value":');
 
 /**
- * Writes google.protobuf.Any: the member `@type`, and beside it the JSON of that type, or of an unknown type its bytes in base64 as
- * `value`.
+ * Writes google.protobuf.Any: the member `@type`, and beside it the JSON of that type. An unknown
+ * type has its bytes in base64 as `value`.
  */
 function anyWriter(find: FindMessage, writers: MessageWriters): MessageWriter {
   return {
@@ -204,7 +204,7 @@ function anyWriter(find: FindMessage, writers: MessageWriters): MessageWriter {
       if (r.pos !== end) throw truncated();
       r.pos = urlAt < 0 ? end : urlAt;
       const urlEnd = urlAt < 0 ? end : r.length();
-      // The field has no presence: an empty text on the wire means the same as none.
+      // The field has no presence: an empty text on the wire means that it is absent.
       if (r.pos === urlEnd) {
         out.byte(BRACE_OPEN);
         out.byte(BRACE_CLOSE);

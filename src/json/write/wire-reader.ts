@@ -1,6 +1,7 @@
 /**
- * Reads protobuf wire format (https://protobuf.dev/programming-guides/encoding/) that a service sent. It trusts
- * nothing: bytes that are not a message of the type are an error, never a wrong value.
+ * Reads protobuf wire format (https://protobuf.dev/programming-guides/encoding/) that a service
+ * sent. It trusts nothing: if the bytes are not a message of the type, it throws an error. It never
+ * returns a wrong value.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { asBuffer } from "../../wire/buffer.js";
@@ -9,9 +10,9 @@ import { TooLargeError } from "../codec.js";
 import { KeySet } from "../sets.js";
 import { END_GROUP, FIXED32, FIXED64, LENGTH, START_GROUP, VARINT } from "../types.js";
 
-/** The limit of protobuf's own implementations. */
+/** The nesting limit of Google's protobuf implementations. */
 const MAX_DEPTH = 100;
-/** Size of the array of marks at first, and the largest that is kept for the next message. */
+/** Initial size of the array of marks, and the maximum size that is reused for the next message. */
 const INITIAL_MARKS = 256;
 const MAX_KEPT = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
@@ -19,22 +20,25 @@ const NOTHING = Buffer.alloc(0);
 export class WireReader {
   src: Buffer = NOTHING;
   pos = 0;
-  /** A view of `src` by words, or an empty one. */
+  /** A view of `src` as words, or an empty view. */
   words = NO_WORDS;
   /** Halves of the 64-bit value that was read last. */
   low = 0;
   high = 0;
   depth = 0;
-  /** A stack of marks: where the fields of the messages that are being written are. See `claim` and layout.ts. */
+  /**
+   * A stack of marks: the positions of the fields in the messages that are being written. See
+   * `claim` and layout.ts.
+   */
   marks = new Int32Array(INITIAL_MARKS);
   #marksTop = 0;
-  /** Bytes copied so far, and their maximum. */
+  /** The number of bytes copied so far, and its maximum. */
   #copied = 0;
   #maxCopied = 0;
-  /** The keys of the maps that are being written. */
+  /** For each map that is being written: its keys. */
   readonly keys = new KeySet();
 
-  /** Starts a message of which `maxCopied` bytes may be copied. */
+  /** Starts a message. At most `maxCopied` bytes of it may be copied. */
   begin(bytes: Uint8Array, maxCopied: number): void {
     this.src = asBuffer(bytes);
     this.words = wordsOf(this.src);
@@ -61,7 +65,7 @@ export class WireReader {
     this.depth--;
   }
 
-  /** Reserves `count` zeros in `marks`, until `release`, and gives the index of the first. */
+  /** Reserves `count` zeros in `marks`, until `release`, and returns the index of the first. */
   claim(count: number): number {
     const start = this.#marksTop;
     const top = start + count;
@@ -80,7 +84,7 @@ export class WireReader {
     this.#marksTop = start;
   }
 
-  /** A varint as a signed 32-bit integer; higher bits are dropped, as the format demands. */
+  /** A varint as a signed 32-bit integer. Higher bits are dropped, as the format demands. */
   varint32(): number {
     const { src, pos } = this;
     const first = src[pos]!;
@@ -102,7 +106,7 @@ export class WireReader {
     return this.low;
   }
 
-  /** A varint into `low` and `high`. */
+  /** Reads a varint into `low` and `high`. */
   varint64(): void {
     const { src } = this;
     let { pos } = this;
@@ -141,7 +145,7 @@ export class WireReader {
     return this.low >>> 0;
   }
 
-  /** Reads a length, moves `pos` to the content after it, and gives the end of the content. */
+  /** Reads a length, moves `pos` to the content after it, and returns the end of the content. */
   length(): number {
     let length = this.src[this.pos]!;
     if (length < 0x80) this.pos++;
@@ -161,7 +165,7 @@ export class WireReader {
     return value;
   }
 
-  /** Eight bytes into `low` and `high`. */
+  /** Reads eight bytes into `low` and `high`. */
   fixed64(): void {
     const view = this.#view(8);
     this.low = view.getInt32(this.pos, true);
@@ -181,7 +185,7 @@ export class WireReader {
     return value;
   }
 
-  /** `words`, made if need be, for a read of `size` bytes. */
+  /** Returns `words` for a read of `size` bytes. Makes the view first if necessary. */
   #view(size: number): DataView {
     if (this.pos + size > this.src.length) throw truncated();
     if (this.words === NO_WORDS) this.words = new DataView(this.src.buffer, this.src.byteOffset, this.src.byteLength);
@@ -220,7 +224,7 @@ export class WireReader {
     this.pos = pos + 1;
   }
 
-  /** Skips the rest of a group and its end tag, and gives the offset of that tag. */
+  /** Skips the rest of a group and its end tag, and returns the offset of that tag. */
   endOfGroup(number: number): number {
     this.enter();
     for (;;) {
@@ -236,20 +240,24 @@ export class WireReader {
     }
   }
 
-  /** Bytes as text. */
+  /** Bytes as Latin-1 text. */
   latin1(start: number, end: number): string {
     return this.src.toString("latin1", start, end);
   }
 
-  /** Bytes as text. @throws {Error} when they are not UTF-8 */
+  /**
+   * Bytes as UTF-8 text.
+   * @throws {Error} when they are not UTF-8
+   */
   utf8(start: number, end: number): string {
     if (!isUtf8(this.src.subarray(start, end))) throw new Error("a string is not valid UTF-8");
     return this.src.toString("utf8", start, end);
   }
 
   /**
-   * Memory for a copy of `size` bytes of the message, where its pieces are brought together.
-   * @throws {TooLargeError} when too much is copied: each level of a message may need a copy, all at the same time
+   * Memory for `size` bytes of the message that are copied to merge the parts of a field.
+   * @throws {TooLargeError} when too much is copied: each level of a message may need a copy, all
+   * at the same time
    */
   copy(size: number): Buffer {
     this.#copied += size;
@@ -261,7 +269,7 @@ export class WireReader {
     return Buffer.allocUnsafe(size);
   }
 
-  /** Runs `read` with the cursor on other bytes. */
+  /** Runs `read` with the cursor on other bytes, and then restores it. */
   within(bytes: Buffer, read: () => void): void {
     const { src, words, pos } = this;
     this.src = bytes;

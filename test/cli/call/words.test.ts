@@ -21,11 +21,11 @@ const rows: [words: string, endpoint: string | undefined, fields: NamedValue[]][
     ],
   ],
   ["call --labels[a-b]=c", "call", [["labels[a-b]", "c"]]],
-  ["call --user-id=7", "call", [["user_id", "7"]]], // a dash is easier to type than the underscore of the contract
-  ["call --count -5", "call", [["count", "-5"]]], // one dash begins a value, two a field
+  ["call --user-id=7", "call", [["user_id", "7"]]], // a dash is easier to type than the contract's underscore
+  ["call --count -5", "call", [["count", "-5"]]], // one dash begins a value, two dashes a field
   ["call --name=a\nb", "call", [["name", "a\nb"]]],
 
-  // Without a value: what comes next is none.
+  // The next word cannot be the value of this field.
   ["call --loud", "call", [["loud", undefined]]],
   [
     "call --loud --name=Ada",
@@ -37,7 +37,7 @@ const rows: [words: string, endpoint: string | undefined, fields: NamedValue[]][
   ],
   ["call --name -o json", "call", [["name", undefined]]],
   ["call --name -h", "call", [["name", undefined]]],
-  ["call --output json", "call", [["output", "json"]]], // a field may have this name
+  ["call --output json", "call", [["output", "json"]]], // `--output` may be a field
 ];
 for (const [words, endpoint, fields] of rows) {
   const read = readWords(

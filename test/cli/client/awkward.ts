@@ -1,4 +1,4 @@
-/** A service with the contract of awkward.proto, which answers what it was sent. */
+/** A service with the contract of awkward.proto. It returns what it receives. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,10 @@ function compiled(): Buffer {
   }
 }
 
-/** A gRPC service whose endpoints answer what they are sent; of a stream that has one answer, the last message. */
+/**
+ * A gRPC service whose endpoints return what they receive. If the requests are a stream and the
+ * response is not, it returns the last message.
+ */
 function echo(service: string, body: string) {
   const endpoints = [...body.matchAll(/rpc (\w+)\((stream )?[\w.]+\) returns \((stream )?/g)];
   const methods = endpoints.map(([, name, sent, received]) => {
@@ -34,7 +37,7 @@ function echo(service: string, body: string) {
     return [name, { path: `/awkward.${service}/${name}`, ...streams, ...BYTES }];
   });
   const handlers = endpoints.map(([, name, sent, received]) => [name, handlerOf(sent, received)]);
-  // biome-ignore lint/suspicious/noExplicitAny: names made from a table have no types of their own.
+  // biome-ignore lint/suspicious/noExplicitAny: names made from a table have no static types.
   return part(Object.fromEntries(methods) as any, Object.fromEntries(handlers) as any);
 }
 

@@ -1,4 +1,7 @@
-"""Calls a running door by the clients that `portico client --lang python` wrote. Run by python.outside.ts."""
+"""Calls a running gateway with the clients that `portico client --lang python` generated.
+
+Run by python.outside.ts.
+"""
 
 from __future__ import annotations
 
@@ -213,7 +216,7 @@ def sent_streams() -> None:
             chat.close_send()
             assert list(chat) == []
             assert "ended the call" in str(error_of(lambda: chat.send(ticks[0]), EOFError))
-        with feed.chat() as chat:  # More than fits into any buffer, by two threads.
+        with feed.chat() as chat:  # More messages than fit into any buffer, with two threads.
             padding = "x" * 10_000
 
             def send() -> None:
@@ -256,7 +259,7 @@ def limits() -> None:
     with faulty("flood") as portico, portico.feed.chat() as chat:
         chat.send(feed_client.Tick())
         next(chat)
-        time.sleep(0.5)  # What the door can send in it stands in python.outside.ts.
+        time.sleep(0.5)  # python.outside.ts checks how much the gateway could send in this time.
     with faulty("looks-like-an-error") as portico:
         answers: list[feed_client.Tick] = []
         error = error_of(lambda: read(portico, answers), feed_client.PorticoError)

@@ -1,4 +1,4 @@
-// Clients in Go pass gofmt and go vet, and call a running door.
+// Clients in Go pass gofmt and go vet, and call a running gateway.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,19 +23,19 @@ t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => 
   copyFileSync("test/cli/client/go/streams_test.go", join(folder, "feed/streams_test.go"));
   t.match(await go("mod", "tidy"), { status: 0 });
 
-  await t.test("gofmt and go vet find nothing in them", async (t) => {
+  await t.test("gofmt and go vet find no problems in them", async (t) => {
     t.same(await run("gofmt", ["-l", "."], { cwd: folder }), { status: 0, stdout: "", stderr: "" });
     t.same(await go("vet", "./..."), { status: 0, stdout: "", stderr: "" });
   });
 
-  await t.test("a contract that means harm passes too, and does nothing", async (t) => {
+  await t.test("the client of a malicious contract passes too, and does nothing", async (t) => {
     await portico(await openHostileGateway(t), "client", "hostile", "--lang", "go", "--dir", join(folder, "hostile"));
     writeFileSync(join(folder, "hostile/hostile_test.go"), "package hostile\n\nfunc init() { New(Options{}) }\n");
     const { status, stdout, stderr } = await go("test", "./hostile");
     t.same({ status, stderr }, { status: 0, stderr: "" }, stdout);
   });
 
-  await t.test("they call", async (t) => {
+  await t.test("they call a gateway", async (t) => {
     const { status, stdout } = await go("test", "-count=1", ".", "./feed");
     t.equal(status, 0, stdout);
     const tries = (failure: string, endpoint: string) => faulty.calls(`/${failure}/go/v1/probe/${endpoint}`);
@@ -49,12 +49,12 @@ t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => 
     );
   });
 
-  await t.test("a client that does not read slows the door", async (t) => {
+  await t.test("a client that does not read slows the gateway down", async (t) => {
     t.ok(faulty.flooded() > 0);
     t.ok(faulty.flooded() < maxFlooded(), `${faulty.flooded()} messages of 1 MiB`);
   });
 
-  await t.test("a client is a module of its own only outside of any other", async (t) => {
+  await t.test("a client is a module of its own only outside of another module", async (t) => {
     t.notOk(existsSync(join(folder, "helloworld/go.mod")));
     const alone = temporaryFolder(t);
     await portico(gateway, "client", "helloworld", "--lang", "go", "--dir", alone);

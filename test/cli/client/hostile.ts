@@ -1,12 +1,12 @@
 /**
- * The OpenAPI document of a service that means harm: its names and comments try to end the comments and texts that they are
- * written into, and to hide what the runtimes and the languages need.
+ * The OpenAPI document of a malicious service. Its names and comments try to end the comments and
+ * literals that contain them, and to shadow names that the runtimes and the languages need.
  */
 
-/** What each would do if it became code. */
+/** Each name or comment would set this marker if it became code. */
 const MARKER = "INJECTED";
 
-/** Ends a comment or a text in one of the languages, and goes on with code. */
+/** Texts that end a comment or literal in one of the languages, and continue with code. */
 const BREAKERS: readonly string[] = [
   `*/ globalThis.${MARKER} = 1; /*`,
   `"""\nimport os; os.${MARKER} = 1\n"""`,
@@ -25,7 +25,7 @@ const BREAKERS: readonly string[] = [
   `</script><script>${MARKER}</script> {@link ${MARKER}} %s %d {0}`,
 ];
 
-/** Names of types, fields and values that mean something in the languages or the runtimes. */
+/** Names of types, fields and values that have a meaning in the languages or the runtimes. */
 const NAMES: readonly string[] = [
   ..."__proto__ constructor prototype then toString toJSON hasOwnProperty self cls class def lambda None True import from".split(
     " ",
@@ -68,7 +68,7 @@ function operation(resource: string, comment: string): object {
   };
 }
 
-/** @param words the comment that stands everywhere */
+/** @param words the comment of every element */
 export function hostileDocument(words: string = BREAKERS.join("\n\n")): string {
   const described = { description: words };
   const fields = Object.fromEntries(

@@ -1,4 +1,4 @@
-// Names in generated code, and that they hide nothing which the runtimes declare.
+// Names in generated code. They shadow nothing that the runtimes declare.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import * as go from "../../../cli/client/go.js";
@@ -24,7 +24,7 @@ for (const [given, ...expected] of CASES) {
   t.test(JSON.stringify(given), async (t) => t.same([pascal(given), camel(given), snake(given)], expected));
 }
 
-t.test("a name that is taken gets an underscore", async (t) => {
+t.test("a name that is in use gets an underscore", async (t) => {
   const scope = new Scope(["from"]);
   t.same(
     ["from", "from", "to"].map((name) => scope.add(name)),

@@ -1,4 +1,4 @@
-// Clients in Python pass ruff and mypy, and call a running door.
+// Clients in Python pass ruff and mypy, and call a running gateway.
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -20,7 +20,7 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
     return run(join(programs!, program), args, { cwd: folder, env });
   };
 
-  await t.test("ruff finds nothing in them, nor in their format", async (t) => {
+  await t.test("ruff finds no problems in their code and format", async (t) => {
     const check = await python("ruff", "check", "--isolated", "--target-version=py310", "--line-length=120", ".");
     t.equal(check.status, 0, check.stdout);
     const format = await python(
@@ -34,7 +34,7 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
     t.equal(format.status, 0, format.stdout);
   });
 
-  await t.test("mypy finds nothing, in its strict form", async (t) => {
+  await t.test("mypy finds no problems in strict mode", async (t) => {
     const { status, stdout } = await python(
       "mypy",
       "--strict",
@@ -45,7 +45,7 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
     t.equal(status, 0, stdout);
   });
 
-  await t.test("a contract that means harm passes too, and does nothing", async (t) => {
+  await t.test("the client of a malicious contract passes too, and does nothing", async (t) => {
     await portico(await openHostileGateway(t), "client", "hostile", "--lang", "python", "--dir", folder);
     const { status, stdout } = await python("mypy", "--strict", "--python-version=3.10", "hostile_client.py");
     t.equal(status, 0, stdout);
@@ -53,7 +53,7 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
     t.equal(stderr, "");
   });
 
-  await t.test("they call", async (t) => {
+  await t.test("they call a gateway", async (t) => {
     const { stdout, stderr } = await python("python", "calls.py");
     const parts =
       "calls_and_streams every_type awkward_names raw_bytes errors_and_deadlines retries sent_streams limits awaited_streams awaited rules";

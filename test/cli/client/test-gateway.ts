@@ -1,4 +1,6 @@
-/** A door with services of every kind, and the clients that `portico client` writes of them. */
+/**
+ * A gateway with services of every kind, and the clients that `portico client` generates for them.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -19,8 +21,8 @@ export interface TestGateway {
 }
 
 /**
- * With the services helloworld, auth, registry, kinds (every type), probe (failures), studio (bytes, WebSockets), feed
- * (streams of every shape) and awkward (names that mean something).
+ * Has the services helloworld, auth, registry, kinds (every type), probe (failures), studio (bytes,
+ * WebSockets), feed (streams of every shape) and awkward (names that have a meaning in a language).
  */
 export async function openTestGateway(t: Test): Promise<TestGateway> {
   const { handler, gateway, close } = await deploy(t.testdir(), {
@@ -31,7 +33,10 @@ export async function openTestGateway(t: Test): Promise<TestGateway> {
   return { url: `http://127.0.0.1:${gateway.address.port}`, token };
 }
 
-/** What clients in Python need, and what checks them: one installation for all tests. */
+/**
+ * Packages that clients in Python need, and tools that check them. All tests share one
+ * installation.
+ */
 export const PYTHON_PACKAGES = ["httpx==0.28.1", "websockets==17.4", "ruff==0.17.6", "mypy==2.4.1"] as const;
 
 interface Finished {
@@ -40,7 +45,7 @@ interface Finished {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it ends. */
 export async function run(
   command: string,
   args: readonly string[],
@@ -60,7 +65,7 @@ export async function portico({ url, token }: TestGateway, ...args: readonly str
   return stdout;
 }
 
-/** A door that serves one document, for a service that means harm. */
+/** A gateway that serves one document: of a malicious service. */
 export async function openHostileGateway(t: Test): Promise<TestGateway> {
   const server = createServer((_, response) => {
     response.setHeader("content-type", "application/json").end(hostileDocument());

@@ -1,4 +1,4 @@
-// Clients in TypeScript pass tsc in its strictest form and biome, and call a running door.
+// Clients in TypeScript pass tsc in its strictest mode and biome, and call a running gateway.
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -16,7 +16,7 @@ for (const service of SERVICES) await portico(gateway, "client", service, "--lan
 writeFileSync(join(folder, "package.json"), '{"type":"module"}');
 symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
 
-/** The client of a service, whose messages have no types here. */
+/** The client of a service. Its messages have no static types here. */
 async function clientOf(service: string, options: object = gateway) {
   const outfile = join(folder, `${service}.js`);
   await build({ entryPoints: [join(folder, `${service}.ts`)], outfile, format: "esm", platform: "neutral" });
@@ -30,7 +30,7 @@ async function collect<T>(messages: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** What tsc says of files, under its strictest rules. */
+/** The errors of tsc under its strictest rules. */
 async function typeErrors(files: readonly string[], options: object): Promise<string> {
   const strict = {
     ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noImplicitOverride: true },
@@ -51,7 +51,7 @@ t.test("they compile under the strictest rules, for Node and for browsers", asyn
   t.equal(await typeErrors(files, NODE), "");
 });
 
-t.test("a contract that means harm compiles too, and does nothing", async (t) => {
+t.test("the client of a malicious contract compiles too, and does nothing", async (t) => {
   await portico(await openHostileGateway(t), "client", "hostile", "--lang", "ts", "--dir", folder);
   t.equal(await typeErrors(["hostile.ts"], NODE), "");
   await clientOf("hostile");
@@ -64,7 +64,7 @@ t.test("a field that is not in the contract does not compile", async (t) => {
   t.match(await typeErrors(["mistaken.ts"], NODE), /'nam' does not exist in type 'CallRequest'/);
 });
 
-t.test("biome finds nothing in them", async (t) => {
+t.test("biome finds no problems in them", async (t) => {
   const args = ["lint", "--error-on-warnings", ...SERVICES.map((service) => `${service}.ts`)];
   const { status, stderr } = await run(resolve("node_modules/.bin/biome"), args, { cwd: folder });
   t.equal(status, 0, stderr);
@@ -130,9 +130,9 @@ t.test("a value of every type arrives as it was sent", async (t) => {
   t.equal(await client.wrapped(big), `${big}`);
 });
 
-t.test("names that mean something in a language or a client", async (t) => {
+t.test("names that have a meaning in a language or in a client", async (t) => {
   const client = await clientOf("awkward");
-  // As text: a linter refuses objects with a member `then`.
+  // As text, because a linter rejects objects with a member `then`.
   const text = `{"class": {"inner": {"type": "class", "self": "-9223372036854775808"}}, "lambda": {"-1": "AA=="}, "then": "t",
     "range": {"true": "mro"}, "func": {"4294967295": "Infinity"}, "import": ["None", 7], "with": {"type": "class", "self": "0"},
     "error": "ERROR_UNSPECIFIED", "Id": "1", "Code": "404", "wrappedUint64": "18446744073709551615", "wrappedBytes": "",
@@ -161,7 +161,7 @@ t.test("names that mean something in a language or a client", async (t) => {
   t.same(await collect(client.default.awkward([{ class: "z" }])), [{ class: "z" }]);
 });
 
-t.test("raw bytes, taken and answered", async (t) => {
+t.test("raw bytes in requests and responses", async (t) => {
   const client = await clientOf("studio");
   const data = new Uint8Array([1, 2, 3]);
   t.match(await client.upload({ contentType: "image/png", data }), { contentType: "image/png", bytes: 3 });
@@ -181,7 +181,7 @@ t.test("a stream in both directions", async (t) => {
   ]);
 });
 
-t.test("without any package a client calls and reads; streams that it sends say what Node 20 needs", async (t) => {
+t.test("without packages, only sending streams may fail, and the error says what Node 20 needs", async (t) => {
   const alone = temporaryFolder(t);
   copyFileSync("dist/client/index.js", join(alone, "client.mjs"));
   const code = `import { Portico, PorticoClient } from "./client.mjs";
@@ -205,7 +205,7 @@ try {
   t.same({ stdout, stderr }, { stdout: `Hello Ada\nHello Bob\n${last}\n`, stderr: "" });
 });
 
-t.test("the caller's own messages may fail, and then the call does", async (t) => {
+t.test("an error of the caller's own messages fails the call", async (t) => {
   const client = await clientOf("studio");
   async function* broken() {
     yield { text: "Hello" };
@@ -214,7 +214,7 @@ t.test("the caller's own messages may fail, and then the call does", async (t) =
   await t.rejects(collect(client.talk(broken())), { message: "no more words" });
 });
 
-t.test("a stream that is not read to its end ends the call", async (t) => {
+t.test("leaving the loop over a stream ends the call", async (t) => {
   const client = await clientOf("studio");
   let ended = false;
   async function* words() {
@@ -247,7 +247,7 @@ t.test("an error has its members, and the service's details", async (t) => {
   });
 });
 
-t.test("a deadline ends the call, and the service knows it", async (t) => {
+t.test("a deadline ends the call, and the service sees that it ended", async (t) => {
   const client = await clientOf("probe");
   await t.rejects(client.hang({}, { timeout: 300 }), { name: "PorticoError", Code: 504 });
   const { timeLeft } = await client.tell({}, { timeout: 20_000 });
@@ -266,7 +266,7 @@ t.test("a signal ends a call, and a stream in both directions", async (t) => {
   await t.rejects(collect(studio.talk([], { signal })), { message: "enough" });
 });
 
-t.test("a token that is not valid is refused, on a WebSocket too", async (t) => {
+t.test("a token that is not valid is refused, also on a WebSocket", async (t) => {
   const options = { url: gateway.url, token: "pta_wrong" };
   const refused = { name: "PorticoError", Code: 401, Status: "Unauthorized" };
   await t.rejects((await clientOf("helloworld", options)).call({ name: "Ada" }), refused);
@@ -274,7 +274,7 @@ t.test("a token that is not valid is refused, on a WebSocket too", async (t) => 
   await t.rejects(collect((await clientOf("studio", options)).talk([{ text: "Hello" }])), refused);
 });
 
-t.test("rules decide: a call without a token after the rule for everyone is deleted", async (t) => {
+t.test("rules decide about a call without a token, after the rule for all callers is deleted", async (t) => {
   const { rules } = await clientOf("auth");
   await rules.create({ rule: { id: "accounts", access: "GRANTED", scope: "*", resource: "*:*:*" } });
   await rules.delete({ id: "default" });

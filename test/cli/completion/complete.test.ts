@@ -1,4 +1,5 @@
-// Completion offers the names that the gateway and the authority know, within a second, and nothing where something fails.
+// Completion offers the names that the gateway and the authority return, within a second. If
+// something fails, it offers nothing.
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -57,7 +58,7 @@ const rows: [line: string, offers: string[], not: string[]][] = [
   ["completion ", ["bash", "zsh", "fish"], []],
   ["gateway --", ["--workers="], ["--store="]],
   ["service ", ["helloworld"], []],
-  // The values of settings: words, files, folders.
+  // Values of settings: words, files, folders.
   ["server --transport ", ["http2", "grpc-js"], []],
   ["server --log-level=", ["--log-level=debug", "--log-level=silent"], []],
   ["gateway --omit-zeros ", ["true", "false"], []],
@@ -68,7 +69,7 @@ const rows: [line: string, offers: string[], not: string[]][] = [
   ["server --data s", ["src/", "scripts/"], []],
   ["server --data p", ["proto/"], ["package.json"]],
   ["server --data nowhere/", [], []],
-  // After a service: its endpoints by their words, then the fields.
+  // After a service: the words of its endpoints, then the fields.
   ["shop ", ["call", "orders"], ["get"]],
   ["shop orders ", ["get", "add"], ["call"]],
   ["shop orders get --", ["--id=", "--gift", "--way=", "--help"], ["--url="]],
@@ -105,13 +106,13 @@ t.test("escapes candidates as bash inserts them", async (t) => {
   t.same(await bash("portico auth create rule --scope \\<p"), ["\\<public\\> "], "special characters are escaped");
 });
 
-t.test("offers commands when no gateway answers", async (t) => {
+t.test("offers commands when no gateway responds", async (t) => {
   const found = await offered("", { PORTICO_URL: "http://127.0.0.1:1" });
   t.ok(found.includes("login"));
   t.same(await offered("auth delete rule ", { PORTICO_URL: "http://127.0.0.1:1" }), [""]);
 });
 
-t.test("offers commands within a second when the gateway never answers", async (t) => {
+t.test("offers commands within a second when the gateway never responds", async (t) => {
   const silent = createServer(() => {}).listen(0, "127.0.0.1");
   await once(silent, "listening");
   t.teardown(() => {

@@ -1,5 +1,5 @@
-// The completion scripts in the shells they are for: what a person types before Tab, and what stands there after it.
-// Needs bash, zsh and fish (Debian packages of these names).
+// The completion scripts in real shells: the user types some text and Tab, and the test checks the
+// line afterwards. Needs bash, zsh and fish (the Debian packages with these names).
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -28,7 +28,9 @@ const env = {
 const password = readFileSync(join(data, "admin-password"), "utf8").trim();
 await portico(["login"], { env: { ...env, PORTICO_PASSWORD: password } });
 
-/** How each shell starts without the settings of this machine. In zsh compinit has then not run. */
+/**
+ * How each shell starts without the settings of this machine. In zsh, compinit has not run then.
+ */
 const shells: Record<string, readonly string[]> = {
   bash: ["--norc", "--noprofile", "-i"],
   zsh: ["-f", "-i"],
@@ -67,7 +69,7 @@ interface Row {
   readonly completed: string;
 }
 
-/** Types into a shell of its own, and waits until the line stands there. */
+/** Types into a new shell, and waits until the line is completed. */
 async function completes(t: Test, shell: string, args: readonly string[], { script, typed, completed }: Row) {
   const terminal = spawn(shell, [...args], { cwd: home, env, cols: 200, rows: 50 });
   let shown = "";
@@ -87,7 +89,7 @@ async function completes(t: Test, shell: string, args: readonly string[], { scri
     }
     return screen().includes(text);
   };
-  // The word that is shown is not the one that was typed.
+  // The typed word differs from the printed word, so the echo of the input does not match.
   terminal.write(`source '${script}'; echo rea''dy\r`);
   t.ok(await shows("ready"), `${shell} reads the script`);
   shown = "";

@@ -1,4 +1,4 @@
-// A contract is compiled with its comments, and each error in it has its place.
+// A contract is compiled with its comments. Each error in it has a place.
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
@@ -7,7 +7,7 @@ import { compileContract, hasCall, serviceNamesOf } from "../../../cli/dev/contr
 const buf = resolve("node_modules/.bin/buf");
 const greeter = (body: string) => `syntax = "proto3";\npackage greeter.v1;\n${body}\n`;
 
-t.test("gives the descriptors, with comments and the names of services", async (t) => {
+t.test("returns the descriptors, with comments and the names of services", async (t) => {
   const source = greeter("// Greets.\nservice Greeter {}\nmessage A {}");
   const folder = t.testdir({ proto: { "greeter.proto": source } });
   const compiled = await compileContract(buf, folder);
@@ -20,7 +20,7 @@ t.test("gives the descriptors, with comments and the names of services", async (
   );
 });
 
-t.test("finds an endpoint Call, which a service is called by without a name", async (t) => {
+t.test("finds an endpoint Call, which is called by the service's name alone", async (t) => {
   for (const method of ["Call", "List"]) {
     const source = greeter(`message A {}\nservice Greeter { rpc ${method}(A) returns (A); }`);
     const compiled = await compileContract(buf, t.testdir({ proto: { "greeter.proto": source } }));
@@ -29,14 +29,14 @@ t.test("finds an endpoint Call, which a service is called by without a name", as
   }
 });
 
-t.test("an empty line more makes no other contract", async (t) => {
+t.test("an additional empty line does not change the contract", async (t) => {
   const folder = t.testdir({ proto: { "greeter.proto": greeter("message A {}") } });
   const before = await compileContract(buf, folder);
   writeFileSync(join(folder, "proto/greeter.proto"), greeter("\n\nmessage A {}"));
   t.same(await compileContract(buf, folder), before);
 });
 
-t.test("gives each error with file, line, column and length", async (t) => {
+t.test("returns each error with file, line, column and length", async (t) => {
   const folder = t.testdir({
     proto: { "a.proto": greeter("message A {\n  strng b = 1;\n}"), "b.proto": greeter('import "none.proto";') },
   });
@@ -54,7 +54,7 @@ t.test("gives each error with file, line, column and length", async (t) => {
   });
 });
 
-t.test("says that there is no .proto file", async (t) => {
+t.test("reports that there is no .proto file", async (t) => {
   const folder = t.testdir({ proto: {} });
   t.match(await compileContract(buf, folder), { problems: [{ message: /had no \.proto files/ }] });
 });
@@ -73,7 +73,7 @@ message Item {
 }
 `;
 
-t.test("google/api/annotations.proto and httpbody.proto are there without being in the project", async (t) => {
+t.test("google/api/annotations.proto and httpbody.proto can be imported without being in the project", async (t) => {
   const source = annotated('get: "/items/{id}"', 'import "google/api/httpbody.proto";');
   const folder = t.testdir({ proto: { "shop.proto": source } });
   const compiled = await compileContract(buf, folder);
@@ -83,7 +83,7 @@ t.test("google/api/annotations.proto and httpbody.proto are there without being 
   t.ok(["google/api/annotations.proto", "google/api/http.proto", "shop.proto"].every((name) => names.includes(name)));
 });
 
-t.test("the project's own file goes before the one that Portico has", async (t) => {
+t.test("the project's own file takes precedence over Portico's", async (t) => {
   const own = 'syntax = "proto3";\npackage google.api;\nimport "google/protobuf/descriptor.proto";\n';
   const file = `${own}extend google.protobuf.MethodOptions { string http = 50000; }\n`;
   const source = annotated("").replace("{}", '"text"');
@@ -91,14 +91,14 @@ t.test("the project's own file goes before the one that Portico has", async (t) 
   t.notOk("problems" in (await compileContract(buf, folder)));
 });
 
-t.test("errors beside annotations have their places in the project", async (t) => {
+t.test("errors next to annotations have their places in the project", async (t) => {
   const folder = t.testdir({ proto: { "shop.proto": annotated('get: "/items"').replace("string id", "strng id") } });
   t.match(await compileContract(buf, folder), {
     problems: [{ file: join(folder, "proto/shop.proto"), line: 11, message: "cannot find `strng` in this scope" }],
   });
 });
 
-t.test("an annotation that cannot be served is an error, at its method", async (t) => {
+t.test("an annotation that cannot be served is an error at its method", async (t) => {
   const folder = t.testdir({ proto: { "shop.proto": annotated('get: "/items/{name}"') } });
   t.same(await compileContract(buf, folder), {
     problems: [

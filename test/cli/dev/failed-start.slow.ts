@@ -1,4 +1,5 @@
-// A version that cannot start leaves the one before serving, and what it printed is shown.
+// If a new version cannot start, the old one continues to serve, and the output of the new one is
+// shown.
 import { join } from "node:path";
 import t from "tap";
 import { call } from "../../support/process.js";
@@ -19,13 +20,13 @@ t.test("a version that throws at its start", async (t) => {
   t.same(await greeting(), { message: "Hello Ada" });
 });
 
-t.test("a version that ends without a word", async (t) => {
+t.test("a version that ends without output", async (t) => {
   edit(main, 'throw new Error("no luck");', "process.exit(3);");
   await dev.prints(/The new version ended with exit code 3/);
   t.same(await greeting(), { message: "Hello Ada" });
 });
 
-t.test("a version that takes a name for which there is no enrolment", async (t) => {
+t.test("a version with a name that has no enrolment", async (t) => {
   edit(main, "process.exit(3);\n", "");
   edit(main, 'name: "greeter"', 'name: "other"');
   await dev.prints(/is not reloaded; its last version serves on/);
@@ -33,7 +34,7 @@ t.test("a version that takes a name for which there is no enrolment", async (t) 
   t.same(await greeting(), { message: "Hello Ada" });
 });
 
-t.test("a version that is right again, and then dies", async (t) => {
+t.test("a correct version that serves, and later dies", async (t) => {
   edit(main, 'name: "other"', 'name: "greeter"');
   edit(join(project, "greeter.ts"), "`Hello", "name === 'die' ? process.exit(7) : `Hi");
   await dev.prints(/greeter reloaded in/);

@@ -1,4 +1,5 @@
-// portico dev runs every service below its folder, also one that is made later, and those that portico.json names.
+// portico dev runs every service below its folder, including those that are created later, and the
+// services in portico.json.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
@@ -11,12 +12,12 @@ import { edit, newProject, startDev } from "./project.js";
 const folder = t.testdir({ later: {}, data: {} });
 const dev = await startDev(t, folder);
 
-t.test("says that there is no service", async (t) => {
+t.test("reports that there is no service", async (t) => {
   await dev.prints(/There is no service here\. Make one: portico new greeter/);
   t.pass("it says so");
 });
 
-t.test("a service that is made later is started", async (t) => {
+t.test("a service that is created later is started", async (t) => {
   const project = newProject(join(folder, "later"));
   await dev.prints(/greeter started in/);
   t.equal((await call(`${dev.http}/greeter?name=Ada`)).status, 200);
@@ -24,7 +25,7 @@ t.test("a service that is made later is started", async (t) => {
   await dev.prints(/greeter reloaded in/);
 });
 
-t.test("a file that a service imports from beside its folder belongs to it", async (t) => {
+t.test("a file outside of the service's folder belongs to the service if it imports the file", async (t) => {
   mkdirSync(join(folder, "shared"));
   const word = join(folder, "shared/word.ts");
   writeFileSync(word, 'export const word = "Good day";\n');
@@ -37,7 +38,7 @@ t.test("a file that a service imports from beside its folder belongs to it", asy
   t.same((await call(`${dev.http}/greeter?name=Ada`)).body, { message: "Good night Ada" });
 });
 
-t.test("a service of portico.json joins when the file is saved", async (t) => {
+t.test("a service in portico.json joins when the file is saved", async (t) => {
   const descriptors = join(folder, "data/foreign.binpb");
   execFileSync("node_modules/.bin/buf", ["build", "examples/external-greeter", "-o", descriptors]);
   const child = spawn(process.execPath, ["examples/external-greeter/server.js", "127.0.0.1:0"]);

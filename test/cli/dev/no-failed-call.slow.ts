@@ -1,4 +1,5 @@
-// While versions of a service change, every call is answered, and after the line that says so by the new version.
+// While versions of a service change, every call succeeds. After the line about a new version, the
+// new version responds.
 import { join } from "node:path";
 import t from "tap";
 import { call } from "../../support/process.js";
@@ -8,7 +9,7 @@ const project = newProject(t.testdir());
 const dev = await startDev(t, project);
 await dev.prints(/greeter started in/);
 
-t.test("no call fails, and a printed version answers", async (t) => {
+t.test("no call fails, and after the printed line the new version responds", async (t) => {
   const outcomes = { answered: 0, failed: [] as unknown[] };
   let over = false;
   const calls = (async () => {

@@ -1,4 +1,4 @@
-// A problem is shown with its place and the lines there, whatever these contain.
+// A problem is shown with its place and the lines around it, whatever they contain.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

@@ -1,4 +1,4 @@
-/** A service that `portico new` has made, and `portico dev` running it, as a person sees it. */
+/** A service created by `portico new`, and `portico dev` that runs it, as a user sees them. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,10 +7,10 @@ import type { Test } from "tap";
 import { type Printed, printedBy } from "../../support/printed.js";
 
 const PROGRAM = resolve("dist/portico.js");
-/** What `npm install` would install, and what of it is found beside it. */
+/** The packages that `npm install` would install, and the packages next to them that they need. */
 const PACKAGES = ["@bufbuild", "@types", "esbuild", "ts-proto", "typescript", "undici-types", ".bin"];
 
-/** Makes the service `greeter` in a folder; gives its folder. */
+/** Creates the service `greeter` in a folder. Returns its folder. */
 export function newProject(folder: string): string {
   execFileSync(process.execPath, [PROGRAM, "new", "greeter"], { cwd: folder });
   const project = join(folder, "greeter");
@@ -18,16 +18,19 @@ export function newProject(folder: string): string {
   return project;
 }
 
-/** Does what `npm install` does, without a network: links the packages of this checkout, and the checkout itself. */
+/**
+ * Replaces `npm install` without a network: links the packages of this checkout, and the checkout
+ * itself.
+ */
 export function install(project: string): void {
   const modules = join(project, "node_modules");
   mkdirSync(modules);
   for (const name of PACKAGES) symlinkSync(resolve("node_modules", name), join(modules, name));
   symlinkSync(resolve("."), join(modules, "portico"));
-  writeFileSync(join(project, "package-lock.json"), "{}\n"); // npm writes it last.
+  writeFileSync(join(project, "package-lock.json"), "{}\n"); // npm writes this file last.
 }
 
-/** Puts a program in the place of the project's TypeScript compiler. */
+/** Replaces the project's TypeScript compiler with a program. */
 export function replaceCompiler(project: string, program: string): void {
   const compiler = join(project, "node_modules", "typescript");
   rmSync(compiler);
@@ -46,14 +49,16 @@ export function edit(file: string, before: string, after: string): void {
   );
 }
 
-/** `portico dev` that runs. */
+/** A running `portico dev`. */
 export interface Dev extends Printed {
-  /** Address of the door. */
+  /** Address of the gateway. */
   readonly http: string;
   readonly child: ChildProcess;
 }
 
-/** Runs `portico dev` in a folder, until the test ends. A person would see what it prints in a terminal. */
+/**
+ * Runs `portico dev` in a folder until the test ends. Its output is what a user sees in a terminal.
+ */
 export async function startDev(t: Test, folder: string, env: Record<string, string> = {}): Promise<Dev> {
   const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
   const child = spawn(process.execPath, [PROGRAM, "dev"], {

@@ -1,17 +1,17 @@
-// When portico dev ends, whatever ended it, nothing of it runs on.
+// When portico dev ends for any reason, none of its processes continues.
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import t from "tap";
 import { until } from "../../support/until.js";
 import { newProject, replaceCompiler, startDev } from "./project.js";
 
-/** Processes by the folder in which they run: those of a service run in its folder. */
+/** Processes by their working folder: the processes of a service run in its folder. */
 function processesIn(folder: string): string[] {
   return readdirSync("/proc").filter((pid) => {
     try {
       return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, "utf8").includes(`HOME=${folder}\0`);
     } catch {
-      return false; // It has ended, or is another user's.
+      return false; // The process has ended, or belongs to another user.
     }
   });
 }
@@ -36,7 +36,8 @@ for (const [signal, exit] of [
   });
 }
 
-// The real one would take long to come to this where the machine is busy: it runs with a low priority.
+// The real type checker would take long to reach this state on a busy machine, because it has a low
+// priority.
 t.test("after SIGKILL, when the type checker waits for changes", linux, async (t) => {
   const project = newProject(t.testdir());
   replaceCompiler(

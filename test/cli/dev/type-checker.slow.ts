@@ -1,4 +1,5 @@
-// Types are checked once there is generated code: without it, a service that was just made would seem to be full of errors.
+// Types are checked only after code was generated. Otherwise a new service would seem to be full of
+// errors.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -9,7 +10,7 @@ const folder = t.testdir();
 const project = newProject(folder);
 const seen = join(folder, "seen");
 
-// A compiler that only tells what of the generated code is there when it starts.
+// A compiler that only reports which generated code exists when it starts.
 replaceCompiler(
   project,
   `const { existsSync, writeFileSync } = require("node:fs");

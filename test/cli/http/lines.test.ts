@@ -1,4 +1,4 @@
-// Input that arrives in pieces is split into lines.
+// Input that arrives in chunks is split into lines.
 import t from "tap";
 import { linesOf } from "../../../cli/http/request.js";
 
@@ -22,24 +22,24 @@ async function all(chunks: Buffer[]): Promise<string[]> {
   return lines;
 }
 
-t.test("a character whose bytes arrive in several pieces is not damaged", async (t) => {
+t.test("a character whose bytes arrive in several chunks is not damaged", async (t) => {
   const bytes = Buffer.from("a\u{1f600}b");
   t.same(await all(Array.from(bytes, (byte) => Buffer.of(byte))), ["a\u{1f600}b"]);
 });
 
-t.test("takes a line of 64 MiB, and refuses a longer one", async (t) => {
+t.test("accepts a line of 64 MiB, and rejects a longer one", async (t) => {
   const chunk = Buffer.alloc(1024 ** 2);
   const lines = linesOf(Array(64).fill(chunk));
   t.equal((await lines.next()).value?.length, 64 * 1024 ** 2);
   await t.rejects(linesOf([...Array(64).fill(chunk), Buffer.of(0)]).next(), { message: /larger than 64 MiB/, exit: 2 });
 });
 
-t.test("a line four times as long costs about four times as much", async (t) => {
+t.test("a line four times as long takes about four times as long", async (t) => {
   const [small, large] = [await cost(1), await cost(4)];
   t.ok(large < small * 10 + 1, `${small.toFixed(2)} and ${large.toFixed(2)} ms`);
 });
 
-/** The lowest of some costs of a line of so many MiB, in milliseconds of processor time. */
+/** The minimum cost of some runs with a line of `size` MiB, in milliseconds of processor time. */
 async function cost(size: number): Promise<number> {
   const chunks = Array<Buffer>(size * 256).fill(Buffer.alloc(4096, "a"));
   let best = Infinity;

@@ -1,4 +1,5 @@
-// A command's settings come from the flag, else the variable, else the profile, else the default.
+// A command's settings come from the flag, otherwise the variable, otherwise the profile, otherwise
+// the default.
 import t from "tap";
 import { Profile } from "../../../cli/http/profile.js";
 import { portico } from "../command-line.js";
@@ -9,7 +10,7 @@ const stored = (name: string, port: number, namespace: string) =>
 stored("default", 1, "from-default-profile");
 stored("work", 2, "from-work");
 
-/** The address that a command fails to reach; nothing listens on these ports. */
+/** The address that a command fails to reach. No process listens on these ports. */
 async function addressOf(args: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { stderr } = await portico([...args.split(" ")], { env: { PORTICO_URL: "", XDG_CONFIG_HOME: config, ...env } });
   return /does not answer at (\S+)\. /.exec(stderr)?.[1];

@@ -1,4 +1,4 @@
-// Profiles keep tokens from other people, and a refresh token from being used twice.
+// Profiles hide tokens from other users, and prevent that a refresh token is used twice.
 import { execFile } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const DATA = {
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-t.test("only the owner can read the files, even in a folder that was open to all", async (t) => {
+t.test("only the owner can read the files, even in a folder that all users could read", async (t) => {
   const config = t.testdir({ portico: {} });
   chmodSync(join(config, "portico"), 0o755);
   const profile = new Profile("work", { XDG_CONFIG_HOME: config });
@@ -54,7 +54,7 @@ t.test("processes that take the refresh token at the same time each get a differ
   t.same(readdirSync(join(config, "portico/profiles")), ["default.refresh"]);
 });
 
-t.test("there is nothing to take where there is no refresh token", async (t) => {
+t.test("without a refresh token there is nothing to take", async (t) => {
   t.equal(await new Profile("default", { XDG_CONFIG_HOME: t.testdir() }).take(), undefined);
   const other = t.testdir({ portico: { profiles: { "default2.refresh": "x", "default.json": "{}" } } });
   t.equal(await new Profile("default", { XDG_CONFIG_HOME: other }).take(), undefined);
@@ -82,7 +82,7 @@ t.test("a process that dies while it writes leaves the old profile", async (t) =
   t.same(profile.read(), DATA);
 });
 
-t.test("a profile that cannot be written is named, and nothing is left beside it", async (t) => {
+t.test("the error for a profile that cannot be written names it, and no other file is left", async (t) => {
   const config = t.testdir({ portico: { profiles: { "default.json": {} } } });
   const profile = new Profile("default", { XDG_CONFIG_HOME: config });
   t.throws(() => profile.write(DATA), { message: /^The profile .*default\.json cannot be written: EISDIR/ });

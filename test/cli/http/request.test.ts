@@ -1,4 +1,4 @@
-// Responses that are not Portico's, come too late, or are too large.
+// Responses that are not from Portico, arrive too late, or are too large.
 
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -26,7 +26,7 @@ const request = (parts: Partial<HttpRequest> = {}): HttpRequest => ({
 });
 
 for (const status of [200, 404, 502]) {
-  t.test(`reports a server that is not Portico and answers ${status}`, async (t) => {
+  t.test(`reports a server that is not Portico and responds with ${status}`, async (t) => {
     const { url } = await listen(t, (_, response) => response.writeHead(status).end("<h1>Hello</h1>"));
     const { exit, stderr } = await portico(["services", "--url", url]);
     t.equal(exit, 1);
@@ -34,7 +34,7 @@ for (const status of [200, 404, 502]) {
   });
 }
 
-t.test("does not follow a redirect, so that the token goes to no other server", async (t) => {
+t.test("does not follow a redirect, so that the token is sent to no other server", async (t) => {
   let calls = 0;
   const { url } = await listen(t, (_, response) => {
     calls += 1;
@@ -45,19 +45,19 @@ t.test("does not follow a redirect, so that the token goes to no other server", 
   t.equal(calls, 1);
 });
 
-t.test("gives up on a server that never answers", async (t) => {
+t.test("gives up on a server that never responds", async (t) => {
   const { url } = await listen(t, () => {});
   await t.rejects(send(new URL(url), request({ timeoutMs: 50 })), {
     message: `Portico at ${url} did not answer within 0.05 s.`,
   });
 });
 
-t.test("gives up on a server that stops in the middle of its answer", async (t) => {
+t.test("gives up on a server that stops in the middle of its response", async (t) => {
   const { url } = await listen(t, (_, response) => response.writeHead(200).write("{"));
   await t.rejects(send(new URL(url), request({ timeoutMs: 50 })), /did not answer within/);
 });
 
-t.test("refuses an answer of more than 64 MiB", async (t) => {
+t.test("rejects a response of more than 64 MiB", async (t) => {
   const { url } = await listen(t, (_, response) => {
     const chunk = Buffer.alloc(1024 * 1024, " ");
     const more = () => {
@@ -69,7 +69,7 @@ t.test("refuses an answer of more than 64 MiB", async (t) => {
   await t.rejects(send(new URL(url), request()), /larger than 64 MiB/);
 });
 
-t.test("Ctrl-C ends the wait with 130", async (t) => {
+t.test("Ctrl-C ends the wait, with exit code 130", async (t) => {
   const controller = new AbortController();
   const { url } = await listen(t, () => controller.abort());
   await t.rejects(send(new URL(url), request({ signal: controller.signal })), interrupted());

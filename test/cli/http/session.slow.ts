@@ -1,4 +1,5 @@
-// A login renews itself, once for all commands that run at a time, and its tokens are sent to no other server.
+// A login renews itself, once for all commands that run at the same time. Its tokens are sent to no
+// other server.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +23,7 @@ const password = readFileSync(join(data, "admin-password"), "utf8").trim();
 const CALL = ["helloworld", "call", "--name=Ada"];
 const LIST = ["auth", "list", "rules", "-o", "name"];
 
-/** Somebody logged in, with a config folder of their own. */
+/** A logged-in user with a config folder of their own. */
 class Person {
   readonly config: string;
   readonly file: string;
@@ -50,13 +51,13 @@ class Person {
     return JSON.parse(readFileSync(this.file, "utf8"));
   }
 
-  /** As if the hour of the access token were over. */
+  /** Simulates that the access token has expired. */
   expire(): void {
     const { login, ...rest } = this.profile;
     writeFileSync(this.file, JSON.stringify({ ...rest, login: { ...login, expires: "2020-01-01T00:00:00Z" } }));
   }
 
-  /** As if the authority had forgotten the access token. */
+  /** Simulates that the authority does not know the access token any more. */
   spoil(): void {
     const { login, ...rest } = this.profile;
     writeFileSync(this.file, JSON.stringify({ ...rest, login: { ...login, token: createToken("access") } }));
@@ -98,7 +99,7 @@ t.test("commands that run at the same time use one refresh token once", async (t
   t.match(await person.run(LIST), { exit: 0 }, "the login lives on");
 });
 
-t.test("a command that waited for another one's renewal uses its token", async (t) => {
+t.test("a command that waited for another command's renewal uses the new token", async (t) => {
   const person = await Person.loggedIn(t);
   person.expire();
   const session = () =>
@@ -108,7 +109,7 @@ t.test("a command that waited for another one's renewal uses its token", async (
   t.equal(first, person.profile.login.token);
 });
 
-t.test("a refusal by the rules costs no refresh token", async (t) => {
+t.test("a refusal by the rules uses up no refresh token", async (t) => {
   const person = await Person.loggedIn(t);
   const restore = ["--access=granted", "--scope=<public>", "--resource=*:*:*", "default"];
   t.match(await person.run(["auth", "delete", "rule", "default"]), { exit: 0 });
@@ -126,7 +127,7 @@ t.test("a login whose refresh token was revoked has ended", async (t) => {
   t.match(await person.run(LIST), { exit: 4, stderr: /^Not logged in/ });
 });
 
-t.test("a refresh token survives a gateway that does not answer", async (t) => {
+t.test("a refresh token is still valid after a gateway that does not respond", async (t) => {
   const person = await Person.loggedIn(t);
   const { refreshToken } = person;
   writeFileSync(person.file, JSON.stringify({ ...person.profile, url: `${NOWHERE}/` }));
@@ -150,7 +151,7 @@ t.test("sends the token of a login only to the Portico that issued it", async (t
   t.same(seen, [undefined]);
 });
 
-t.test("user token prints the token and nothing else", async (t) => {
+t.test("user token prints only the token", async (t) => {
   const person = await Person.loggedIn(t);
   t.same(await person.run(["user", "token"]), { exit: 0, stdout: `${person.profile.login.token}\n`, stderr: "" });
   const given = createToken("key");
@@ -171,7 +172,7 @@ t.test("logout revokes the token and deletes it", async (t) => {
   t.throws(() => person.refreshToken, { code: "ENOENT" });
 });
 
-t.test("logout without an answer deletes the token, and says that it was not revoked", async (t) => {
+t.test("logout without a response deletes the token, and says that it was not revoked", async (t) => {
   const person = await Person.loggedIn(t);
   writeFileSync(person.file, JSON.stringify({ ...person.profile, url: `${NOWHERE}/` }));
   const { exit, stderr } = await person.run(["logout"], { PORTICO_URL: NOWHERE });
@@ -181,7 +182,7 @@ t.test("logout without an answer deletes the token, and says that it was not rev
 });
 
 t.test(
-  "login takes the password from the variable or standard input, and the account from the flag first",
+  "login reads the password from the variable or standard input, and the account from the flag first",
   async (t) => {
     const person = new Person(t);
     const { config } = person;

@@ -1,4 +1,7 @@
-/** A process of profile.test.ts: takes the refresh token ten times, each time leaving the next one in its place. */
+/**
+ * A process of profile.test.ts. It takes the refresh token ten times, and each time replaces it
+ * with the next one.
+ */
 import { Profile } from "../../../cli/http/profile.js";
 
 for (let times = 0; times < 10; times++) {

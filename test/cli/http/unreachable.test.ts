@@ -1,4 +1,4 @@
-// Where something answers in another protocol than the address says, the error names the right address.
+// If a server uses another protocol than the address says, the error names the right address.
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
@@ -18,7 +18,7 @@ async function listen(t: Test, server: Server): Promise<string> {
 const { cert, key } = createAuthority("own").issue("localhost");
 const TLS_ALERT = Buffer.from("15030100020250", "hex");
 
-/** `{host}` stands for host and port of the server. */
+/** `{host}` is replaced by host and port of the server. */
 const rows: [title: string, server: () => Server, scheme: string, said: string][] = [
   [
     "https on a plain port",
@@ -26,7 +26,7 @@ const rows: [title: string, server: () => Server, scheme: string, said: string][
     "https",
     "{host} does not speak TLS. If it speaks plain HTTP, the address is http://{host}",
   ],
-  // It closes without a word.
+  // The server closes the connection without a response.
   [
     "http on Node's TLS port",
     () => createHttpsServer({ cert, key }),

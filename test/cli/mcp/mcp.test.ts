@@ -1,4 +1,5 @@
-// `portico mcp` carries the lines of an agent to the gateway and back; `portico mcp config` prints what an agent's settings need.
+// `portico mcp` transfers the lines of an agent to the gateway and back. `portico mcp config`
+// prints the settings for an agent.
 import t from "tap";
 import { deploy } from "../../gateway/deployment.js";
 import { NOWHERE, portico } from "../command-line.js";
@@ -25,7 +26,7 @@ async function carry(lines: readonly string[], env: NodeJS.ProcessEnv = { PORTIC
   return new Map(responses.map((line) => [JSON.parse(line).id, JSON.parse(line)]));
 }
 
-t.test("messages of the revision without sessions", async (t) => {
+t.test("messages of the protocol version without sessions", async (t) => {
   const responses = await carry([message("d", "server/discover", { _meta: META }), greet(2, { _meta: META })]);
   t.match(responses.get("d"), { result: { supportedVersions: ["2026-07-28"] } });
   t.match(responses.get(2), { result: { structuredContent: { message: "Hello Ada" } } });
@@ -48,18 +49,18 @@ t.test("messages of an older client", async (t) => {
   t.equal(responses.size, 3, "a notification is not answered");
 });
 
-t.test("a name that no header can carry", async (t) => {
+t.test("a name that cannot be in a header", async (t) => {
   const responses = await carry([message(1, "tools/call", { _meta: META, name: "käse\n", arguments: {} })]);
   t.match(responses.get(1), { error: { code: -32602, message: "Unknown tool: käse\n" } });
 });
 
-t.test("a line that is not JSON is answered, and the next one as well", async (t) => {
+t.test("a line that is not JSON gets an error, and the next line a response", async (t) => {
   const responses = await carry(["{", message(2, "ping")]);
   t.match(responses.get(null), { error: { code: -32700 } });
   t.match(responses.get(2), { result: {} });
 });
 
-t.test("a request that is cancelled is not answered", async (t) => {
+t.test("a cancelled request gets no response", async (t) => {
   const hang = message(1, "tools/call", { _meta: META, name: "probe.Hang" });
   const cancel = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
   const responses = await carry([hang, cancel, message(2, "ping")]);
@@ -77,7 +78,7 @@ t.test("a gateway that cannot be reached is an error of each request", async (t)
   for (const id of [1, 2]) t.match(responses.get(id), { error: { code: -32603, message: /http:\/\/127.0.0.1:1/ } });
 });
 
-t.test("a token that is not valid", async (t) => {
+t.test("an invalid token", async (t) => {
   const responses = await carry([message(1, "ping")], { PORTICO_URL: url, PORTICO_TOKEN: "ptk_none" });
   t.match(responses.get(1), { error: { message: /PORTICO_TOKEN is wrong, has expired, or was revoked/ } });
 });

@@ -1,5 +1,5 @@
-// A start that fails at its last part has closed all the parts before when it rejects. failed-start.slow.ts looks at processes, which
-// end whatever may still be open.
+// When a start fails at its last part, all earlier parts are closed before it rejects.
+// failed-start.slow.ts tests whole processes, which end even if something is still open.
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer } from "node:net";
@@ -19,14 +19,17 @@ const start = processOf((opening) => openAuthorityProcess(opening, {}));
 const startWith = (settings: Record<string, string>) =>
   start(loadConfig(settings, {}), createLog("silent"), new AbortController().signal);
 
-/** What keeps this process alive: sockets, servers and timers. What is being closed is not counted. */
+/**
+ * The resources that keep this process alive: sockets, servers and timers, except those that are
+ * being closed.
+ */
 const resources = (): string[] =>
   process
     .getActiveResourcesInfo()
     .filter((name) => name !== "CloseReq")
     .sort();
 
-t.test("all parts are closed again where the admin port, the last, is in use", async (t) => {
+t.test("all parts are closed again if the port of the last one, the admin port, is in use", async (t) => {
   const data = t.testdir();
   const openFiles = (): string[] =>
     readdirSync(data, { recursive: true })

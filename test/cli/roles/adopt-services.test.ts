@@ -17,7 +17,7 @@ async function ownerOf(url: string): Promise<string | undefined> {
   return owner;
 }
 
-/** A store with an entry; gives its file. */
+/** A store with one entry. Returns its file. */
 async function filled(t: Test, owner?: string): Promise<string> {
   const file = join(temporaryFolder(t), "services.sqlite");
   const store = await openServiceStore(`sqlite:${file}`, "");
@@ -27,7 +27,7 @@ async function filled(t: Test, owner?: string): Promise<string> {
   return file;
 }
 
-t.test("a store is given to the installation that is named, or that of the data folder", async (t) => {
+t.test("a store is assigned to the named installation, or to the data folder's", async (t) => {
   const [named, beside] = [await filled(t), await filled(t)];
   const first = await portico(["services", "adopt", named, "--installation", A]);
   t.match(first, { exit: 0, stdout: `Adopted ${named} with 1 entries\nIt belongs to the installation ${A} now\n` });
@@ -38,7 +38,7 @@ t.test("a store is given to the installation that is named, or that of the data 
   t.match(await portico(["services", "adopt", named, "--installation", A]), { exit: 0, stdout: /already\n$/ });
 });
 
-t.test("what cannot be given is refused, and nothing changes", async (t) => {
+t.test("a store that cannot be assigned is rejected, and nothing changes", async (t) => {
   const file = await filled(t, A);
   const other = await portico(["services", "adopt", file, "--installation", B]);
   t.match(other, {
@@ -53,7 +53,7 @@ t.test("what cannot be given is refused, and nothing changes", async (t) => {
   t.match(absent, { exit: 1, stderr: /none\.sqlite does not exist/ });
 });
 
-t.test("a copy of a store of services has its installation, with --as-copy none", async (t) => {
+t.test("a copy of a store of services belongs to the same installation, with --as-copy to none", async (t) => {
   const file = await filled(t, A);
   const [same, free] = [`sqlite:${file}.same`, `sqlite:${file}.free`];
   t.match(await portico(["store", "copy", "--services", `sqlite:${file}`, same]), { exit: 0 });
@@ -63,7 +63,7 @@ t.test("a copy of a store of services has its installation, with --as-copy none"
   t.match(await portico(["services", "adopt", free, "--installation", B]), { exit: 0, stdout: /with 1 entries/ });
 });
 
-t.test("a copy of the authority's store is the same installation, with --as-copy another one", async (t) => {
+t.test("a copy of the authority's store is the same installation, with --as-copy a new one", async (t) => {
   const data = await installation(temporaryFolder(t));
   const { Journal } = await import("../../../services/auth/log/changelog/journal.js");
   const { ChangeLog } = await import("../../../services/auth/log/changelog/change-log.js");

@@ -1,4 +1,4 @@
-/** An authority that is restarted within the lease of a remote gateway's guard: no call fails. */
+/** An authority is restarted within the lease of a remote gateway's guard: no call fails. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { freePort } from "../../support/ports.js";
 import { administrator, answered, call, type Portico, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
 
-/** Long enough that a start on a busy machine takes less. */
+/** Longer than a start takes on a busy machine. */
 const LEASE = "15s";
 const data = await installation(t.testdir());
 const grpc = `127.0.0.1:${await freePort()}`;
@@ -44,7 +44,8 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     })();
     await authority.stop(signal);
     authority = await start(["authority"], settings);
-    // The gateway has kept deciding: the first call that it sends to the authority reaches it, and may change something.
+    // The gateway has continued to decide. Its first call to the authority after the restart
+    // succeeds, and may be a change.
     t.equal((await call(`${http}/v1/auth/Keys/Create`, { name: `after ${signal}` }, admin)).status, 200);
     const enough = total(statuses) + 20;
     await until(() => total(statuses) >= enough, { what: () => `${enough} calls: ${JSON.stringify([...statuses])}` });

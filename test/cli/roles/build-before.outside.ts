@@ -1,6 +1,7 @@
 /**
- * A build works beside the one of an earlier commit, which names no restriction that it understands, and refuses its store. Needs
- * the history in git.
+ * This build works together with the build of an earlier commit, which does not report the
+ * restrictions that it understands. This build refuses the store of the earlier one. Needs the git
+ * history.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -13,15 +14,15 @@ import { freePort } from "../../support/ports.js";
 import { administrator, answered, call, type Portico, refused, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
 
-/** The last commit before guards named the restrictions that they understand. */
+/** The last commit before guards reported the restrictions that they understand. */
 const PREVIOUS = "97c412b9";
-/** In the metrics of an instance that a gateway has called. */
+/** Matches the metrics of an instance that a gateway has called. */
 const CALLED = /^portico_grpc_calls_total\{.*endpoint="helloworld:Helloworld\.Call",code="OK"\} [1-9]/m;
 const LIMITED = { name: "deploy", resources: ["service:helloworld:Helloworld.Call"] };
 const folder = mkdtempSync(join(tmpdir(), "portico-previous-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The program of the earlier commit; undefined where it cannot be built here. */
+/** The program of the earlier commit, or undefined if it cannot be built here. */
 function buildPrevious(): string | undefined {
   try {
     const archive = join(folder, "previous.tar");
@@ -41,7 +42,7 @@ const previous = { program: program! };
 
 type Start = Parameters<typeof start>;
 
-/** An authority of this build, and how processes of any build join it. */
+/** Starts an authority of this build. Processes of any build can join it. */
 async function setting(t: Test) {
   const data = t.testdir();
   const grpc = `127.0.0.1:${await freePort()}`;
@@ -97,7 +98,7 @@ t.test("a service and a gateway are upgraded in turn, and no call fails", { skip
   t.equal(next.child.exitCode, null);
 });
 
-t.test("a guard of the build before keeps a restriction out, or is kept out by one", { skip }, async (t) => {
+t.test("a restriction and a lease for a guard of the earlier build exclude each other", { skip }, async (t) => {
   const { data, join } = await setting(t);
   await join(["service", "helloworld"]);
   const old = await join(["gateway"], previous);
@@ -126,7 +127,7 @@ t.test("a guard of the build before keeps a restriction out, or is kept out by o
   await answered(() => hello(late, admin), 200);
 });
 
-t.test("a store of the build before is refused, and stays as it is", { skip }, async (t) => {
+t.test("a store of the earlier build is refused, and stays unchanged", { skip }, async (t) => {
   const data = t.testdir();
   const before = await start(["authority"], { PORTICO_DATA: data }, ".", [], previous);
   await before.stop();

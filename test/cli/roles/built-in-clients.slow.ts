@@ -1,4 +1,5 @@
-// A service of the process that the authority runs in calls others for its caller, judged as a service of any other process.
+// A service that runs in the authority's process calls other services for its caller. It is
+// authorized like a service of any other process.
 import t from "tap";
 import { clientsWithin } from "../../../cli/roles/built-in-clients.js";
 import { openServices } from "../../../cli/roles/open-services.js";
@@ -67,7 +68,10 @@ const login = { account: "admin", password: PASSWORD, namespace: "" };
 const { accessToken: token } = await unary(channel, AuthService.login, login);
 const bearer: Metadata = [["authorization", `Bearer ${token}`]];
 
-/** A channel whose calls begin as the gateway of this process begins them, for the administrator or for nobody. */
+/**
+ * A channel whose calls are like those from the gateway in this process, for the administrator or
+ * for an unauthenticated caller.
+ */
 async function channelTo(name: string, as: string | undefined): Promise<Channel> {
   const endpoint = dispatcher.endpoints.find((one) => one.name === name) as Endpoint;
   const admission = await guard.admit({ token: as, namespace: undefined, tokenRequired: false }, endpoint);
@@ -79,7 +83,7 @@ async function channelTo(name: string, as: string | undefined): Promise<Channel>
   };
 }
 
-/** What another service says to the asking one. */
+/** The response of another service to the asking one. */
 async function ask(service: string, as?: string): Promise<string> {
   return (await unary(await channelTo("url:Url.Resolve", as), UrlService.resolve, { name: service })).address;
 }
@@ -92,11 +96,11 @@ t.test("it calls a service of this process for its caller", async (t) => {
   t.equal(streamed.address, "Hello AdaHello Ada");
 });
 
-t.test("a service that is not there is UNAVAILABLE", async (t) => {
+t.test("a service that does not exist is UNAVAILABLE", async (t) => {
   await t.rejects(ask("nobody", token), { code: Code.UNAVAILABLE, message: /there is no instance of nobody to call/ });
 });
 
-t.test("the rules must let in both the service and its caller", async (t) => {
+t.test("the rules must grant the call to both the service and its caller", async (t) => {
   const grant = (id: string, scope: string, resource: string) =>
     unary(
       channel,

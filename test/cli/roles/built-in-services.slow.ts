@@ -1,4 +1,4 @@
-// `portico server` runs Portico's own services, or those that are named.
+// `portico server` runs the built-in services, or those that are named.
 import t from "tap";
 import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
@@ -28,7 +28,7 @@ for (const [what, args, env, has] of CASES) {
   });
 }
 
-t.test("a name that is none of theirs stops the start, and the line says which there are", async (t) => {
+t.test("an unknown name of a built-in service stops the start, and the error lists all names", async (t) => {
   const started = start(["server", "--services", "helloworld,nothing"], {
     PORTICO_DATA: await installation(t.testdir()),
   });

@@ -1,11 +1,11 @@
-// After a clean stop no change has to wait for a lease, where no other process holds one.
+// After a clean stop, no change has to wait for a lease, unless another process has one.
 
 import t from "tap";
 import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
 t.test("after a stop under load and a start, deleting a rule does not wait for a lease", async (t) => {
-  // So long that a wait for one cannot be taken for a busy machine.
+  // So long that a wait for a lease cannot be confused with a slow machine.
   const settings = { PORTICO_DATA: await installation(t.testdir()), PORTICO_LEASE: "60s", PORTICO_DRAIN_NOTICE: "0s" };
   const before = await start(["server"], settings);
   const http = before.address("HTTP");

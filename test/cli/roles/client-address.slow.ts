@@ -1,5 +1,5 @@
-// The client's address behind a proxy, in running processes: failed logins and their slowdown, the log, several workers behind
-// one port, and starts that are refused.
+// The client's address behind a proxy, in running processes: the throttle after failed logins, the
+// log, several workers behind one port, and starts that are refused.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
@@ -25,14 +25,14 @@ interface AuditRecord {
   readonly address?: string;
 }
 
-/** What the audit trail has of failed logins, by client. */
+/** The failed logins in the audit trail, by client. */
 async function failedLogins(): Promise<string> {
   const admin = await administrator(http, data);
   const { body } = await call(`${http}/v1/auth/Audit/List`, {}, admin);
   return JSON.stringify((body as { entries?: AuditRecord[] }).entries ?? body);
 }
 
-await t.test("failed logins slow down the client that a trusted proxy names, and no other", async (t) => {
+await t.test("failed logins throttle the client that a trusted proxy names, and no other", async (t) => {
   const statuses: number[] = [];
   while (statuses.at(-1) !== 429 && statuses.length < 12) statuses.push((await logIn(http, "192.0.2.7")).status);
   t.equal(statuses.at(-1), 429, `${statuses}`);
@@ -43,14 +43,14 @@ await t.test("failed logins slow down the client that a trusted proxy names, and
   t.notMatch(trail, "203.0.113.66");
 });
 
-await t.test("a gateway apart tells the authority its client", async (t) => {
+await t.test("a gateway in another process reports its client to the authority", async (t) => {
   const gateway = await start(["gateway"], { ...joined, ...TRUSTED });
   t.teardown(() => gateway.stop());
   t.equal((await logIn(gateway.address("HTTP"), "192.0.2.9")).status, 401);
   t.match(await failedLogins(), "192.0.2.9");
 });
 
-await t.test("the log names the client of a request that is refused", async (t) => {
+await t.test("the log contains the client of a request that is refused", async (t) => {
   await call(`${http}/v1/helloworld/Call`, { name: "Ada" }, by("192.0.2.10"));
   await until(() => /"status":401,.*"address":"192\.0\.2\.10"/.test(server.errors()), {
     what: () => `a line with the address; there are ${server.errors()}`,
@@ -82,7 +82,7 @@ await t.test("each worker reads PROXY headers", async (t) => {
   );
 });
 
-await t.test("a start with the PROXY protocol and without trusted proxies is refused", async (t) => {
+await t.test("a start with the PROXY protocol but without trusted proxies is refused", async (t) => {
   for (const role of [["server"], ["gateway"], ["gateway", "--workers", "2"]]) {
     const env = role[0] === "server" ? { PORTICO_DATA: t.testdir() } : joined;
     const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };

@@ -1,4 +1,5 @@
-// The services of portico.json are taken up while Portico runs, and a file that cannot be used changes nothing.
+// Changes of the services in portico.json are applied while Portico runs. A file that cannot be
+// used changes nothing.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { renameSync, writeFileSync } from "node:fs";
@@ -24,13 +25,13 @@ const http = portico.address("HTTP");
 const responses = async (name: string, status: number) =>
   (await call(`${http}/${name}/greet?first_name=Ada`)).status === status;
 
-/** Replaces the file as editors and programs do, by another one. */
+/** Replaces the file by another one, as editors and programs do. */
 function save(text: string): void {
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);
 }
 
-t.test("a service that is added joins, though the file was not there at the start", async (t) => {
+t.test("an added service joins, even if the file did not exist at the start", async (t) => {
   const added = await command(["services", "add", "greeter", target, "--descriptors", descriptors], {
     env: { PORTICO_DATA: data },
   });
@@ -39,14 +40,14 @@ t.test("a service that is added joins, though the file was not there at the star
   t.pass("greeter answers");
 });
 
-t.test("a file that cannot be used is logged, and the services before stay", async (t) => {
+t.test("a file that cannot be used is logged, and the previous services stay", async (t) => {
   save('{"services": [{"name": "greeter"');
   await until(() => portico.errors().includes("the changed configuration file is not used"));
   t.match(portico.errors(), /portico\.json cannot be read/);
   t.ok(await responses("greeter", 200));
 });
 
-t.test("a service that the file no longer names leaves, and another joins", async (t) => {
+t.test("a service that the file no longer names leaves, and another one joins", async (t) => {
   save(JSON.stringify({ services: [{ name: "other", target, descriptors }] }));
   await until(async () => (await responses("greeter", 404)) && (await responses("other", 200)));
   t.pass("other answers, and greeter is gone");

@@ -1,4 +1,7 @@
-/** `portico store copy --services` between a file and Postgres: there and back, and what a copy leaves that was broken off. */
+/**
+ * `portico store copy --services` from a file to Postgres and back, and the rest of an interrupted
+ * copy.
+ */
 
 import { join } from "node:path";
 import t from "tap";
@@ -11,7 +14,7 @@ import { portico } from "../command-line.js";
 
 const warn = (): void => undefined;
 
-/** Every entry but for its version, which is another in a copy. */
+/** Every entry without its version, which differs in a copy. */
 async function contentOf(url: string): Promise<unknown[]> {
   const store = await openServiceStore(url, "", { mustExist: true });
   const { entries } = await store.range({ from: "", to: "\u{10ffff}", limit: 1e6 });
@@ -29,7 +32,7 @@ async function fillFile(file: string, count: number): Promise<void> {
   await store.close();
 }
 
-t.test("what services keep goes from a file to Postgres and back, unchanged", { skip: noPostgres }, async (t) => {
+t.test("data of services is copied from a file to Postgres and back, unchanged", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const file = join(temporaryFolder(t), "services.sqlite");
   await fillFile(file, 450);
@@ -56,7 +59,7 @@ t.test("what services keep goes from a file to Postgres and back, unchanged", { 
   });
 });
 
-t.test("a copy on Postgres that was broken off is no store, and can be completed", { skip: noPostgres }, async (t) => {
+t.test("an interrupted copy on Postgres is not a store, and can be completed", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const file = join(temporaryFolder(t), "services.sqlite");
   await fillFile(file, 3);

@@ -1,4 +1,4 @@
-/** `portico store copy --services`: what it says, what it refuses, and what makes a copy differ. */
+/** `portico store copy --services`: its output, what it rejects, and when a copy differs. */
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -20,11 +20,11 @@ async function openFilled(t: Test, file: string, writes: readonly StoredWrite[])
   return store;
 }
 
-t.test("a store of services is copied to a file that is absent", async (t) => {
+t.test("a store of services is copied to a file that does not exist", async (t) => {
   const folder = temporaryFolder(t);
   const [from, to] = [join(folder, "from.sqlite"), join(folder, "to.sqlite")];
   const expires = Date.now() + HOUR;
-  // More than are read at a time, and one that has expired.
+  // More entries than are read at a time, and one that has expired.
   const writes = Array.from({ length: 450 }, (_, key) =>
     set(`db/${key}`, `"value ${key}"`, key === 7 ? expires : undefined),
   );
@@ -76,7 +76,7 @@ const REFUSED = {
   },
 };
 for (const [what, { args, message }] of Object.entries(REFUSED)) {
-  t.test(`${what} is refused, and nothing is left behind`, async (t) => {
+  t.test(`${what} is rejected, and no file is left`, async (t) => {
     const folder = temporaryFolder(t);
     await openFilled(t, join(folder, "from.sqlite"), [set("db/a", "1")]);
     const { openStore } = await import("../../../src/store/open.js");
@@ -91,7 +91,7 @@ for (const [what, { args, message }] of Object.entries(REFUSED)) {
   });
 }
 
-/** What happens to a copy before it is compared, and whether it then is one. */
+/** Changes of a copy before it is compared, and whether it is a valid copy afterwards. */
 const CHANGES: Readonly<Record<string, { readonly writes: () => readonly StoredWrite[]; readonly isCopy: boolean }>> = {
   "has an entry that the original lacks": { writes: () => [set("db/b", "2")], isCopy: false },
   "lacks an entry": { writes: () => [{ kind: "delete", key: "db/a" }], isCopy: false },
@@ -101,13 +101,13 @@ const CHANGES: Readonly<Record<string, { readonly writes: () => readonly StoredW
   "has an entry that expires meanwhile": { writes: () => [set("db/past", "1", Date.now() + 1_000)], isCopy: true },
 };
 for (const [what, { writes, isCopy }] of Object.entries(CHANGES)) {
-  t.test(`a copy that ${what} is ${isCopy ? "a store" : "no store"}`, async (t) => {
+  t.test(`a copy that ${what} is ${isCopy ? "a store" : "not a store"}`, async (t) => {
     const folder = temporaryFolder(t);
     const entries = [set("db/a", "1"), set("db/soon", "1", Date.now() + HOUR)];
     const source = await openFilled(t, join(folder, "from.sqlite"), entries);
     const to = `sqlite:${join(folder, "to.sqlite")}`;
     const fill = async (target: KeyValueStore): Promise<void> => {
-      // All is copied by the first commit: the change comes right after it.
+      // The first commit copies all entries. The change comes right after it.
       const commit = target.commit.bind(target);
       target.commit = async (copied) => {
         const result = await commit(copied);

@@ -1,4 +1,4 @@
-/** `portico store copy` between a file and Postgres: there and back, and what a copy leaves that was broken off. */
+/** `portico store copy` from a file to Postgres and back, and the rest of an interrupted copy. */
 
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -23,7 +23,7 @@ async function contentOf(t: Test, url: string): Promise<Record<string, unknown>>
 
 const WHOLE = { kind: "authority", asCopy: false } as const;
 
-t.test("a store goes from a file to Postgres and back, unchanged", { skip: noPostgres }, async (t) => {
+t.test("a store is copied from a file to Postgres and back, unchanged", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const data = await installation(t.testdir());
   const file = `sqlite:${join(data, "portico.sqlite")}`;
@@ -44,7 +44,7 @@ t.test("a store goes from a file to Postgres and back, unchanged", { skip: noPos
   t.match(again.stderr, /the schema portico is not free for a copy; it is marked as authority/);
 });
 
-t.test("a copy that was broken off is no store, and can be completed", { skip: noPostgres }, async (t) => {
+t.test("an interrupted copy is not a store, and can be completed", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const data = await installation(t.testdir());
   const source = await openStore("sqlite:", data);
@@ -68,7 +68,7 @@ t.test("a copy that was broken off is no store, and can be completed", { skip: n
   }
 });
 
-t.test("a copy that differs is no store", { skip: noPostgres }, async (t) => {
+t.test("a copy that differs is not a store", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const source = await openStore("sqlite:", temporaryFolder(t));
   t.teardown(() => source.close());

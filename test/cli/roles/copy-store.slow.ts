@@ -1,4 +1,4 @@
-/** `portico store copy`: what it says, and what it refuses. */
+/** `portico store copy`: its output, and what it rejects. */
 
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { openStore } from "../../../src/store/open.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { portico } from "../command-line.js";
 
-/** A store of a file with an entry in each collection but that of claims. */
+/** A store in a file with entries in each collection, except the lease records. */
 async function fill(file: string, entries = 100): Promise<void> {
   const store = await openStore(`sqlite:${file}`, "");
   for (const name of COLLECTIONS) {
@@ -18,7 +18,7 @@ async function fill(file: string, entries = 100): Promise<void> {
   await store.close();
 }
 
-t.test("a store is copied to a file that is absent", async (t) => {
+t.test("a store is copied to a file that does not exist", async (t) => {
   const folder = temporaryFolder(t);
   const [from, to] = [join(folder, "from.sqlite"), join(folder, "to.sqlite")];
   await fill(from);
@@ -37,7 +37,7 @@ t.test("a store is copied to a file that is absent", async (t) => {
   t.equal(await collectionOf(copy, "usage").get("0042"), "usage 0042");
 });
 
-t.test("a store with the claim of an authority is copied only where it is said to be stopped", async (t) => {
+t.test("a store with an authority's lease record is copied only with --stopped", async (t) => {
   const folder = temporaryFolder(t);
   const [from, to] = [join(folder, "from.sqlite"), join(folder, "to.sqlite")];
   await fill(from, 1);
@@ -53,7 +53,7 @@ t.test("a store with the claim of an authority is copied only where it is said t
   t.match(await portico([...args, "--stopped"]), { exit: 0, stdout: / 2 claims of authorities/ });
 });
 
-t.test("a source that is absent is said to be so, whatever the data folder belongs to", async (t) => {
+t.test("a missing source is reported, even if the data folder belongs to another installation", async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "store-location"), "/elsewhere/portico.sqlite");
   const args = ["store", "copy", `sqlite:${join(folder, "absent.sqlite")}`, `sqlite:${join(folder, "to.sqlite")}`];
@@ -72,7 +72,7 @@ const REFUSED = {
   "a copy to another database": { from: "from.sqlite", to: "folder", message: /is not a store of Portico|EISDIR/ },
 };
 for (const [what, { from, to, message }] of Object.entries(REFUSED)) {
-  t.test(`${what} is refused, and nothing is left behind`, async (t) => {
+  t.test(`${what} is rejected, and no file is left`, async (t) => {
     const folder = temporaryFolder(t);
     await fill(join(folder, "from.sqlite"), 1);
     const before = readdirSync(folder);

@@ -1,4 +1,7 @@
-/** The authority, the registry and the gRPC port of a server, without its gateway, which needs the pages that a build makes. */
+/**
+ * The authority, the registry and the gRPC port of a server, without its gateway. The gateway would
+ * need the pages, which only a build creates.
+ */
 import { accessTo, joinOwn, openOwnAuthority, openRegistry } from "../../../cli/roles/authority.js";
 import { OpenGuard } from "../../../src/access/guard.js";
 import { type ListNamespaces, listNamespacesOf } from "../../../src/kit/namespace-data.js";
@@ -6,7 +9,7 @@ import { openGrpcPort } from "../../../src/process/grpc-port.js";
 import { openTransport, type Process } from "../../../src/process/process.js";
 import type { Service } from "../../../src/rpc/service.js";
 
-/** @param more gives the services that the same process serves, which may ask the authority */
+/** @param more returns the services that the same process serves. They may call the authority */
 export async function openCore(opening: Process, more: (list: ListNamespaces) => readonly Service[]) {
   const { log, own } = opening;
   const transport = await openTransport(opening);

@@ -12,12 +12,13 @@ import { ADMIN_PASSWORD, installation } from "../../support/installation.js";
 import { call, refused, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
 
-/** Above the day by which a clock may be off and still be followed. */
+/** More than a day: a clock that is wrong by at most a day is still accepted. */
 const TWO_DAYS = 2 * 24 * 60 * 60_000;
 
 /**
- * Only an administrator of the machine may set its clock, so the process's own view of it is set.
- * @param offsets by how much it is off at first, and after each signal
+ * Only an administrator of the machine may set its clock. So the test changes the clock that the
+ * process sees.
+ * @param offsets in milliseconds: how much the clock is wrong at first, and after each signal
  * @returns options for Node
  */
 function clockOff(offsets: readonly number[]): string {
@@ -31,8 +32,8 @@ function clockOff(offsets: readonly number[]): string {
 }
 
 /**
- * Both processes use it, one after the other. The first start writes the gRPC names of its services,
- * for which its clock must be right.
+ * Both processes use this folder, one after the other. The first start writes the gRPC names of its
+ * services. For this its clock must be right.
  */
 const data = await installation(t.testdir());
 
@@ -47,7 +48,7 @@ async function startWithClock(t: Test, role: string, offsets: readonly number[])
     setClock: () => portico.child.kill("SIGUSR2"),
     readyz: async () => (await call(admin)).body as { readonly Status: string; readonly Reasons?: readonly string[] },
     metrics: async () => (await fetch(metrics)).text(),
-    /** A change. */
+    /** Makes a change. */
     login: () => unary(channel, AuthService.login, { account: "admin", password: ADMIN_PASSWORD, namespace: "" }),
     list: () => unary(channel, RegistryService.list, {}),
   };
@@ -70,7 +71,7 @@ async function checkReady(t: Test, { readyz, login }: Running): Promise<void> {
   t.match(await login(), { account: "admin" });
 }
 
-t.test("portico server is degraded while its clock is two days ahead, until it is right again", async (t) => {
+t.test("portico server is degraded while its clock is two days ahead, until the clock is right again", async (t) => {
   const running = await startWithClock(t, "server", [0, TWO_DAYS, 0]);
   await checkReady(t, running);
   running.setClock();
@@ -86,7 +87,7 @@ t.test("portico authority that starts two days behind its store is degraded, unt
   await checkReady(t, running);
 });
 
-t.test("a start that has to write is refused while the clock is wrong, with what to do", async (t) => {
+t.test("a start that must write is refused while the clock is wrong, and the error says what to do", async (t) => {
   const fresh = await installation(join(t.testdir(), "data"));
   const { code, output } = await refused(["authority"], { PORTICO_DATA: fresh, NODE_OPTIONS: clockOff([-TWO_DAYS]) });
   t.equal(code, 1);

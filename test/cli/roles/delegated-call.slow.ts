@@ -1,4 +1,5 @@
-// A service in a process of its own is called by another service with a context that the authority issued.
+// A service in a process of its own is called by another service with a caller assertion from the
+// authority.
 
 import t from "tap";
 import { delegate } from "../../../src/access/assertions/delegation.js";

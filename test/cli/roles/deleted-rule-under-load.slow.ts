@@ -1,5 +1,6 @@
-// A change holds when the command returns: while sixteen connections call as fast as they can, the one rule that lets
-// them in is deleted. A call that starts after the acknowledgement is never granted.
+// A change is effective when the command returns. Sixteen connections call as fast as they can,
+// while the only rule that grants their calls is deleted. A call that starts after the
+// acknowledgement is never granted.
 
 import t from "tap";
 import { Pool } from "undici";
@@ -8,7 +9,7 @@ import { administrator, call, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
 
 const CONNECTIONS = 16;
-/** Calls seen before the deletion, and after it. */
+/** The minimum number of calls before the deletion, and after it. */
 const CALLS = 1_000;
 
 const data = await installation(t.testdir());

@@ -1,11 +1,11 @@
-// From SIGTERM on /readyz answers 503; until the notice is over calls are taken as before.
+// After SIGTERM, /readyz responds with 503. Calls are accepted as before until the notice is over.
 import { once } from "node:events";
 import t from "tap";
 import { installation } from "../../support/installation.js";
 import { administrator, answered, call, start } from "../../support/process.js";
 import { MAX_WAIT } from "../../support/until.js";
 
-/** Asks until the answer is not 200; gives that answer. */
+/** Asks until the response is not 200. Returns that response. */
 async function notReady(url: string) {
   for (const late = AbortSignal.timeout(MAX_WAIT); ; ) {
     const response = await call(`${url}/readyz`);
@@ -58,7 +58,7 @@ t.test("workers give notice too", async (t) => {
   const url = gateway.address("HTTP");
   gateway.child.kill("SIGTERM");
   await notReady(url);
-  // On a busy machine a worker may be without a lease for a moment.
+  // On a busy machine a worker may have no lease for a moment.
   await answered(() => call(`${url}/helloworld/call?name=Ada`), 200);
   t.equal((await call(`${url}/readyz`)).status, 503, "during the notice");
 });

@@ -1,5 +1,5 @@
-// `portico enrol` makes an enrolment token in the store itself, beside an authority that runs or not: so a machine that
-// has the store enrols gateways and services before anybody can log in.
+// `portico enrol` creates an enrolment token in the store directly, whether an authority runs on it
+// or not. So a machine that has the store can enrol gateways and services before anyone can log in.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 import { portico } from "../command-line.js";
 
-t.test("a running authority accepts a token that was made beside it", async (t) => {
+t.test("a running authority accepts a token that was created directly in the store", async (t) => {
   const data = await installation(t.testdir());
   const authority = await start(["authority"], { PORTICO_DATA: data });
   t.teardown(() => authority.stop());
@@ -22,7 +22,7 @@ t.test("a running authority accepts a token that was made beside it", async (t) 
   t.match(service.output(), /^ *Ready/m);
 });
 
-t.test("the same token is printed each time, from the folder where roles of this machine read it", async (t) => {
+t.test("the same token is printed each time, from the folder where roles on this machine read it", async (t) => {
   const data = await installation(t.testdir());
   const first = await portico(["enrol", "id", "--data", data]);
   const second = await portico(["enrol", "id"], { env: { PORTICO_DATA: data } });
@@ -40,7 +40,7 @@ const REFUSED = [
 ];
 
 for (const { title, name, message } of REFUSED) {
-  t.test(`${title} is refused`, async (t) => {
+  t.test(`${title} is rejected`, async (t) => {
     const data = t.testdir();
     const { exit, stdout, stderr } = await portico(["enrol", name, "--data", data]);
     t.equal(exit, 1);

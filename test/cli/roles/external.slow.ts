@@ -1,5 +1,5 @@
-// A service in any language joins by configuration: a plain grpc-js server that knows nothing of Portico, its contract
-// read by server reflection or from a descriptor file.
+// A service in any language joins by configuration: a plain grpc-js server that does not know
+// Portico. Its contract is read by server reflection or from a descriptor file.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ async function externalGreeter(t: Test, address: string, ...args: string[]): Pro
   return /listening on (\S+)/.exec(line)?.[1] ?? "";
 }
 
-/** Calls until there is such an endpoint. */
+/** Calls until the endpoint exists. */
 async function greet(http: string) {
   const ask = () => call(`${http}/greeter/greet?first_name=Ada`);
   await until(async () => (await ask()).status !== 404);

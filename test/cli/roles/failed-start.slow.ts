@@ -1,4 +1,4 @@
-// A start that fails closes what it had opened and ends, whatever had been opened by then.
+// A start that fails closes what it has opened, at whatever part it fails, and the process ends.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -8,14 +8,17 @@ import t, { type Test } from "tap";
 import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 
-/** Far more than the second that it may take, since the tests beside this one take processor time too. */
+/**
+ * Much more than the second that it should take, because tests in other processes use processor
+ * time too.
+ */
 const PATIENCE = 60_000;
 const PORTS = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
 
 const taken = createServer().listen(0, "127.0.0.1");
 await once(taken, "listening");
 t.teardown(() => taken.close());
-/** Says nothing to whoever connects. */
+/** Accepts connections and sends nothing. */
 taken.on("connection", (socket) => t.teardown(() => socket.destroy()));
 const inUse = `127.0.0.1:${(taken.address() as { port: number }).port}`;
 
@@ -24,7 +27,10 @@ const authority = await start(["server"], { PORTICO_DATA: data });
 t.teardown(() => authority.stop());
 const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: authority.address("gRPC") };
 
-/** A folder whose configuration has a service to be followed, which keeps a process alive that does not stop that. */
+/**
+ * A folder whose configuration names a service. Following this service keeps a process alive until
+ * it stops following.
+ */
 function withServices(t: Test): string {
   const folder = t.testdir();
   writeFileSync(join(folder, "portico.json"), JSON.stringify({ services: [{ name: "shop", target: "127.0.0.1:1" }] }));

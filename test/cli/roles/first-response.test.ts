@@ -1,4 +1,5 @@
-// A gateway opens its HTTP port only when it can answer, so that it refuses no call that another one would have answered.
+// A gateway opens its HTTP port only when it can serve calls, so that it refuses no call that
+// another gateway on the port could serve.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
@@ -11,7 +12,7 @@ const authority = await start(["authority"], { PORTICO_DATA: data });
 t.teardown(() => authority.stop());
 
 for (const role of [["gateway"], ["gateway", "--workers", "2"]]) {
-  t.test(`portico ${role.join(" ")} answers its first call`, async (t) => {
+  t.test(`portico ${role.join(" ")} serves its first call`, async (t) => {
     const http = `127.0.0.1:${await freePort()}`;
     const env = { PORTICO_DATA: data, PORTICO_AUTHORITY: authority.address("gRPC"), PORTICO_HTTP: http };
     const starting = start(role, env);

@@ -1,4 +1,5 @@
-// Services of the configuration are served at the gRPC port of `portico server`, by the same rules as at the HTTP port.
+// Services from the configuration are served at the gRPC port of `portico server`, with the same
+// rules as at the HTTP port.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -20,7 +21,7 @@ const PROTO = "test/cli/roles/forwarded-services.proto";
 const { shapes } = grpc.loadPackageDefinition(loadSync(PROTO, { defaults: true }));
 const { Shapes } = shapes as unknown as Record<"Shapes", ServiceClientConstructor>;
 
-/** Calls of Hang that the service has been told to end. */
+/** The number of Hang calls that the service was asked to end. */
 let cancelled = 0;
 
 async function serveShapes(): Promise<string> {
@@ -98,7 +99,7 @@ function answerOf(run: (done: (error: Error | null, response: Message) => void) 
   );
 }
 
-t.test("a call reaches the service, which is told what its configuration asks for", async (t) => {
+t.test("a call reaches the service, with the metadata that the service's configuration asks for", async (t) => {
   const token = await administrator(http, data);
   let trailers: grpc.Metadata | undefined;
   const response = await answerOf((done) => {
@@ -114,7 +115,7 @@ t.test("a call reaches the service, which is told what its configuration asks fo
   t.same(trailers?.get("x-tenant"), ["trailer"]);
 });
 
-t.test("streams pass in both directions, also those that are larger than every buffer", async (t) => {
+t.test("streams pass in both directions, even if they are larger than every buffer", async (t) => {
   const down = await read(client.Down({ text: "d".repeat(1000), count: 2000 }));
   t.equal(down.length, 2000);
   t.same(down.at(-1), { text: "d".repeat(1000), count: 1999 });
@@ -139,7 +140,7 @@ t.test("the service's status passes with its trailers", async (t) => {
   t.same(trailers.get("x-tenant"), ["trailer"]);
 });
 
-t.test("a caller that goes ends the call at the service", async (t) => {
+t.test("a caller that disconnects ends the call at the service", async (t) => {
   const call = client.Hang({ text: "", count: 0 }, () => {});
   await answerOf((done) => client.One({ text: "", count: 0 }, done));
   call.cancel();
@@ -147,7 +148,7 @@ t.test("a caller that goes ends the call at the service", async (t) => {
   t.equal(cancelled, 1);
 });
 
-t.test("a path that no service has is unimplemented", async (t) => {
+t.test("a path that no service has is UNIMPLEMENTED", async (t) => {
   const definition = { ...Shapes.service.One, path: "/shapes.Shapes/Two" };
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   const Other = grpc.makeGenericClientConstructor({ Two: definition } as any, "Shapes") as any;

@@ -1,4 +1,7 @@
-/** A server whose store is on a disk that becomes full, or read-only: a small file system, mounted for the test. */
+/**
+ * A server whose store is on a disk that becomes full or read-only: a small file system, mounted
+ * for the test.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -22,7 +25,7 @@ function can(commands: string): boolean {
   }
 }
 
-/** A folder for a file system, and one for data beside it. */
+/** A folder for the mounted file system, and a folder for data outside of it. */
 function folders(t: Test): { readonly disk: string; readonly data: string; readonly image: string } {
   const folder = temporaryFolder(t);
   const disk = join(folder, "disk");
@@ -52,11 +55,14 @@ interface Told {
   readonly caller: RegExp;
   readonly operator: RegExp;
   readonly metric: string;
-  /** How many changes were refused. */
+  /** The number of changes that were refused. */
   readonly count?: number;
 }
 
-/** Checks that a change is refused for the reason, that everyone is told, and that calls go on. */
+/**
+ * Checks that a change is refused with the reason, that callers and operators see the reason, and
+ * that calls succeed.
+ */
 async function checkDegraded(t: Test, running: Running, disk: string, told: Told) {
   const { status, body } = await running.login();
   t.equal(status, 503);
@@ -86,7 +92,7 @@ const SIZES = Array.from({ length: 15 }, (_, power) => (8 * MIB) / 2 ** power);
 
 const noMount = !can("mount -t tmpfs none /mnt") && "no right to mount a small file system";
 
-t.test("a full disk: everyone is told, until there is room again", { skip: noMount }, async (t) => {
+t.test("a full disk: callers and operators see it, until there is free space again", { skip: noMount }, async (t) => {
   const places = folders(t);
   const { disk } = places;
   run("mount", "-t", "tmpfs", "-o", "size=8m", "none", disk);
@@ -112,13 +118,13 @@ const noExt4 =
   !can("f=$(mktemp) && truncate -s 8M $f && mkfs.ext4 -q $f && mount -o loop $f /mnt && umount /mnt && rm $f") &&
   "no right to mount a file of ext4, or no mkfs.ext4";
 
-/** Makes an ext4 file system in a file, and mounts it; gives its device. */
+/** Creates an ext4 file system in a file, and mounts it. Returns its device. */
 function mountExt4({ disk, image }: { readonly disk: string; readonly image: string }): string {
   run("mount", "-o", "loop,errors=remount-ro", image, disk);
   return basename(run("findmnt", "-n", "-o", "SOURCE", disk).trim());
 }
 
-t.test("a store that became read-only: everyone is told, until it is writable", { skip: noExt4 }, async (t) => {
+t.test("a read-only store: callers and operators see it, until it is writable", { skip: noExt4 }, async (t) => {
   const places = folders(t);
   const { disk, image } = places;
   writeFileSync(image, "");
@@ -130,7 +136,7 @@ t.test("a store that became read-only: everyone is told, until it is writable", 
   t.teardown(() => before.server.stop());
   t.equal((await before.login()).status, 200);
 
-  await t.test("files that may not be written", async (t) => {
+  await t.test("files without write permission", async (t) => {
     const log = join(disk, "portico.sqlite-wal");
     run("chattr", "+i", log);
     await checkDegraded(t, before, disk, READ_ONLY);
@@ -138,8 +144,10 @@ t.test("a store that became read-only: everyone is told, until it is writable", 
     await checkRecovery(t, before);
   });
 
-  // No tool makes a file system read-only in which a process has a file open for writing: the kernel refuses it. It does so
-  // itself when it finds an error (https://docs.kernel.org/admin-guide/ext4.html), and no remount takes that back.
+  // No tool can make a file system read-only while a process has a file open for writing: the
+  // kernel refuses that. The kernel itself does it when it finds an error
+  // (https://docs.kernel.org/admin-guide/ext4.html). A remount does not make the file system
+  // writable again.
   await t.test("a file system with an error, until it is repaired", async (t) => {
     writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, "for a test");
     await checkDegraded(t, before, disk, { ...READ_ONLY, count: 2 });

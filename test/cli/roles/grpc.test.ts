@@ -1,5 +1,5 @@
-// A plain gRPC client reaches the same endpoints: the same rules, the same answers as statuses,
-// and reflection and health for the usual tools.
+// A plain gRPC client reaches the same endpoints, with the same rules. Errors are gRPC statuses.
+// Reflection and health work for the usual tools.
 import { promisify } from "node:util";
 import grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
@@ -33,11 +33,11 @@ function bearer(token: string): grpc.Metadata {
 const helloworld = client("helloworld/helloworld.proto", "helloworld.Helloworld");
 const hello = promisify(helloworld.Call.bind(helloworld)) as (...args: unknown[]) => Promise<unknown>;
 
-await t.test("the default rule admits every call", async (t) => {
+await t.test("the default rule grants every call", async (t) => {
   t.match(await hello({ name: "Ada" }), { message: "Hello Ada", msg: "Hello Ada" });
 });
 
-await t.test("a * rule admits a call with a token, and no other", async (t) => {
+await t.test("a * rule grants a call with a token, and no other", async (t) => {
   const admin = await administrator(http, data);
   const rule = { id: "onlyloggedin", scope: "*", access: "GRANTED", resource: "*:*:*" };
   t.equal((await call(`${http}/v1/auth/Rules/Create`, { rule }, admin)).status, 200);
@@ -64,7 +64,7 @@ await t.test("rules decide about a stream as about a call", async (t) => {
 });
 
 await t.test(
-  "the authority's endpoints refuse a caller without a login, and those for gateways refuse an administrator",
+  "the authority's endpoints refuse a caller without a login, and the endpoints for gateways refuse an administrator",
   async (t) => {
     const rules = client("portico/auth/v1/rules.proto", "portico.auth.v1.Rules");
     const list = promisify(rules.List.bind(rules)) as (...args: unknown[]) => Promise<unknown>;
@@ -84,7 +84,7 @@ await t.test("calls are counted by endpoint and code", async (t) => {
   t.match(metrics, `portico_grpc_call_duration_seconds_count{${labels}} 4`);
 });
 
-await t.test("health reports that a service serves, and NOT_FOUND for others", async (t) => {
+await t.test("health returns SERVING for a service that runs, and NOT_FOUND for others", async (t) => {
   const health = client("grpc/health/v1/health.proto", "grpc.health.v1.Health");
   const check = promisify(health.Check.bind(health)) as (...args: unknown[]) => Promise<unknown>;
   t.match(await check({ service: "helloworld.Helloworld" }), { status: 1 });
@@ -92,7 +92,7 @@ await t.test("health reports that a service serves, and NOT_FOUND for others", a
 });
 
 for (const version of ["v1", "v1alpha"]) {
-  await t.test(`reflection ${version} lists the services and gives their files`, async (t) => {
+  await t.test(`reflection ${version} lists the services and returns their files`, async (t) => {
     const name = `grpc.reflection.${version}.ServerReflection`;
     const reflection = client(`grpc/reflection/${version}/reflection.proto`, name);
     const stream = reflection.ServerReflectionInfo();
@@ -108,7 +108,7 @@ for (const version of ["v1", "v1alpha"]) {
   });
 }
 
-await t.test("a caller's request ID is logged only where it is short, plain, and no token", async (t) => {
+await t.test("a caller's request ID is logged only if it is short, plain, and not a token", async (t) => {
   const token = (await administrator(http, data)).authorization.slice("Bearer ".length);
   for (const id of ["a".repeat(129), "two words", token, "mine-1"]) {
     const metadata = new grpc.Metadata();

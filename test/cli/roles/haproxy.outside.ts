@@ -1,5 +1,5 @@
-// Restarts behind a load balancer lose no call: haproxy asks /readyz, two gateways are restarted one after the other
-// under load, and every call is answered with 200.
+// Restarts behind a load balancer lose no call. haproxy asks /readyz, two gateways are restarted
+// one after the other under load, and every call gets 200.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,10 +14,13 @@ import { type Portico, start } from "../../support/process.js";
 
 /** Connections that call without a pause. */
 const CALLERS = 16;
-/** Much longer than haproxy takes to hear of it, on a machine that other tests keep busy. */
+/**
+ * Much longer than haproxy takes to see that a gateway is not ready, on a machine that is busy with
+ * other tests.
+ */
 const NOTICE = { PORTICO_DRAIN_NOTICE: "8s", PORTICO_DRAIN: "20s" };
 
-/** Without retries: what a gateway loses is seen. */
+/** Without retries, so that a call that a gateway loses is visible. */
 const configuration = (port: number, gateways: readonly string[]) => `
 global
   log stderr format raw local0 notice
@@ -37,7 +40,7 @@ backend gateways
 ${gateways.map((address, index) => `  server gateway${index + 1} ${address}`).join("\n")}
 `;
 
-/** haproxy in front of the gateways; `said` waits for a line of its log. */
+/** haproxy in front of the gateways. `said` waits for a line of its log. */
 async function balance(t: Test, folder: string, gateways: readonly string[]) {
   const port = await freePort();
   const file = join(folder, "haproxy.cfg");
@@ -62,7 +65,7 @@ async function balance(t: Test, folder: string, gateways: readonly string[]) {
   return { url: `http://127.0.0.1:${port}`, said };
 }
 
-/** Calls until told to stop; gives how often each outcome came. */
+/** Calls until it is stopped. Returns how often each outcome occurred. */
 function callers(url: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: CALLERS });
   const outcomes = new Map<string, number>();
@@ -102,7 +105,7 @@ const hasHaproxy = await once(spawn("haproxy", ["-v"], { stdio: "ignore" }), "sp
 
 t.test("a restart of each of two gateways", { skip: hasHaproxy ? false : "there is no haproxy here" }, async (t) => {
   const data = await installation(t.testdir());
-  // A gateway that the machine holds up for long keeps its lease.
+  // A long lease: the gateway keeps it even if the machine suspends the gateway for a long time.
   const server = await start(["server"], { PORTICO_DATA: data, PORTICO_LEASE: "60s" });
   t.teardown(() => server.stop());
   const ports = [await freePort(), await freePort()];

@@ -1,4 +1,5 @@
-// A server whose HTTP port speaks TLS, as a person meets it: the banner, the command line, the pages, and a start that is refused.
+// A server whose HTTP port has TLS, as a user sees it: the banner, the command line, the pages, and
+// a start that is refused.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { connect } from "node:http2";
@@ -33,14 +34,14 @@ async function ask(path: string, headers: Record<string, string> = {}) {
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }
 
-t.test("the banner shows where the port and the pages are", async (t) => {
+t.test("the banner shows the addresses of the port and the pages", async (t) => {
   t.match(url, /^https:\/\/127\.0\.0\.1:\d+$/);
   t.equal(server.address("Explore"), `${url}/explore`);
   t.match(server.output(), new RegExp(`curl '${url}/helloworld/call\\?name=Ada'`));
   t.match(server.output(), new RegExp(`login --url ${url}`));
 });
 
-/** What the command line prints, which trusts the authority. */
+/** The output of the command line, which trusts the certificate authority. */
 async function portico(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const options = {
     env: {
@@ -56,7 +57,7 @@ async function portico(args: readonly string[], env: Record<string, string> = {}
 }
 
 t.test(
-  "a person logs in and calls by the command line, which trusts the authority by NODE_EXTRA_CA_CERTS",
+  "a user logs in and calls with the command line, which trusts the certificate authority by NODE_EXTRA_CA_CERTS",
   async (t) => {
     const password = readFileSync(join(data, "admin-password"), "utf8").trim();
     await portico(["login"], { PORTICO_PASSWORD: password });
@@ -65,7 +66,7 @@ t.test(
   },
 );
 
-t.test("pages and calls are answered over both versions of HTTP", async (t) => {
+t.test("pages and calls are served over both versions of HTTP", async (t) => {
   t.match(await ask("/explore"), { status: 200, body: /<html/i });
   t.match(await ask("/helloworld/call?name=Ada"), { status: 200, body: /Hello Ada/ });
   const session = connect(url, { ca });
@@ -73,7 +74,7 @@ t.test("pages and calls are answered over both versions of HTTP", async (t) => {
   t.match(await text(session.request({ ":path": "/helloworld/call?name=Ada" })), /Hello Ada/);
 });
 
-t.test("browsers are told to come back by TLS, but not for a loopback name", async (t) => {
+t.test("Strict-Transport-Security is sent, but not for a loopback name", async (t) => {
   const host = (name: string) => ask("/livez", { host: name });
   t.equal((await host("portico.test")).headers["strict-transport-security"], "max-age=31536000");
   for (const name of ["localhost", "127.0.0.1:8080", "[::1]:8080"]) {
@@ -82,7 +83,7 @@ t.test("browsers are told to come back by TLS, but not for a loopback name", asy
 });
 
 t.test(
-  "a port that wants certificates of its clients answers those that show one, and tells the command line",
+  "a port that requires client certificates serves clients that have one, and the command line explains it",
   async (t) => {
     const wants = { PORTICO_DATA: join(folder, "mutual"), PORTICO_HTTP_TLS_CLIENT_CA: join(folder, "ca.pem") };
     const mutual = await start(["server"], { ...files, ...wants });
@@ -98,7 +99,7 @@ t.test(
   },
 );
 
-t.test("a start with a wrong certificate is refused, and says why", async (t) => {
+t.test("a start with a wrong certificate is refused, with the reason", async (t) => {
   for (const [env, message] of [
     [
       { PORTICO_HTTP_TLS_CERT: files.PORTICO_HTTP_TLS_CERT },

@@ -1,4 +1,4 @@
-// The log of a role on a terminal is in words and follows the banner; elsewhere it is JSON lines.
+// The log of a role is text after the banner on a terminal, and JSON lines elsewhere.
 import { PassThrough } from "node:stream";
 import t from "tap";
 import { openRoleLog } from "../../../cli/roles/log.js";
@@ -11,7 +11,7 @@ function terminal(env: NodeJS.ProcessEnv = { NO_COLOR: "1" }) {
   return { log, show, shown };
 }
 
-t.test("nothing is shown before the banner, and then all of it", async (t) => {
+t.test("nothing is shown before the banner, and then everything", async (t) => {
   const { log, show, shown } = terminal();
   log.info("first");
   t.equal(shown(), "");
@@ -20,7 +20,7 @@ t.test("nothing is shown before the banner, and then all of it", async (t) => {
   t.equal(shown(), "  hh:mm:ss info  first\n  hh:mm:ss warn  second\n");
 });
 
-t.test("fields and errors are shown beside the words", async (t) => {
+t.test("fields and errors are shown after the message", async (t) => {
   const { log, show, shown } = terminal();
   show();
   log.warn({ err: new Error("no route"), authority: "127.0.0.1:8081", retryMs: 100, why: "two words" }, "not reached");

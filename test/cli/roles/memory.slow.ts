@@ -1,23 +1,28 @@
-// What a process that is started as docs/deploying.md says takes at most while large bodies keep it busy.
+// The maximum memory of a process that is started as docs/deploying.md says, while large bodies
+// keep it busy.
 import { mkdtempSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { start } from "../../support/process.js";
 
-// With one service: the other ten add up to 30 MB.
+// With one service. The other ten add up to 30 MB.
 const MAX_RESIDENT = 180; // MiB; 146 to 164 were measured, 118 to 126 with a young generation of 8 MB.
 const [, flags = ""] = /^ExecStart=\S+ (--.*) \S*portico\.js/m.exec(readFileSync("docs/deploying.md", "utf8")) ?? [];
 const CALLS = 20_000;
-/** As many as a machine with one processor answers, on which this process calls: of more it would refuse some, and hold more. */
+/**
+ * As many as a machine with one processor can serve while this process makes the calls. With more,
+ * it would refuse some, and use more memory.
+ */
 const CONNECTIONS = 16;
 const body = JSON.stringify({ name: "a".repeat(64 * 1024) });
 
-// Where the machine is busy with other tests, garbage is collected later and calls are refused: one good run counts.
+// If the machine is busy with other tests, garbage is collected later and calls are refused. So one
+// good run is enough.
 const MAX_RUNS = 3;
 
 interface Run {
-  /** The largest resident size, in MiB. */
+  /** The maximum resident size, in MiB. */
   readonly resident: number;
   readonly refused: number;
 }
@@ -29,7 +34,7 @@ t.test("bodies of 64 KiB", { timeout: 280_000 }, async (t) => {
   t.ok(runs.some(isGood), JSON.stringify(runs));
 });
 
-/** Calls a server of its own, with bodies of 64 KiB. */
+/** Calls a new server with bodies of 64 KiB. */
 async function callServer(t: Test): Promise<Run> {
   const folder = mkdtempSync(join(t.testdir(), "data-"));
   const portico = await start(["server", "--services", "helloworld"], { PORTICO_DATA: folder }, ".", flags.split(" "));
@@ -39,7 +44,7 @@ async function callServer(t: Test): Promise<Run> {
   let calls = 0;
   let refused = 0;
   const caller = async (): Promise<void> => {
-    // A machine that is busy with other tests may cost the process its lease for a moment.
+    // On a machine that is busy with other tests, the process may lose its lease for a moment.
     while (calls++ < CALLS) if ((await post(url, agent)) === 503) refused++;
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, caller));
@@ -49,7 +54,7 @@ async function callServer(t: Test): Promise<Run> {
   return { resident: Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024, refused };
 }
 
-/** Gives the status of the answer: 200 or 503. */
+/** Returns the status of the response: 200 or 503. */
 function post(url: string, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json", "content-length": body.length };

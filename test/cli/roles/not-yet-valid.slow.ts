@@ -1,4 +1,4 @@
-// A gateway that waits because a certificate is not yet valid: the admin port says which.
+// A gateway waits because a certificate is not valid yet. The admin port says which one.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -12,7 +12,7 @@ const certified = createAuthority("authority");
 const folder = t.testdir({ "ca.pem": certified.cert, data: {} });
 const data = await installation(join(folder, "data"));
 
-/** Settings of a process whose certificate is valid from so many days from now. */
+/** Settings of a process whose certificate becomes valid `fromDays` days from now. */
 function tls(name: string, fromDays: number): Record<string, string> {
   const at = (days: number) => new Date(Date.now() + days * DAY);
   const { cert, key } = certified.issue("localhost", [at(fromDays), at(90)]);

@@ -1,4 +1,7 @@
-/** A service that would keep its data in another store than its other instances does not start, and says why. */
+/**
+ * A service that would use another store than its other instances does not start, and reports the
+ * reason.
+ */
 import { join } from "node:path";
 import t from "tap";
 import { installation } from "../../support/installation.js";

@@ -1,4 +1,5 @@
-// The help of a role lists the options that have an effect there, and a flag of another role is refused.
+// The help of a role lists the options that have an effect in it. A flag of another role is
+// rejected.
 import t from "tap";
 import { portico } from "../command-line.js";
 
@@ -18,7 +19,7 @@ for (const [role, listed, absent] of fits) {
   });
 }
 
-t.test("a flag of another role is refused, and the error names the roles that take it", async (t) => {
+t.test("a flag of another role is rejected, and the error names the roles that have it", async (t) => {
   const { exit, stderr } = await portico(["gateway", "--max-rules", "5"]);
   t.equal(exit, 2);
   t.equal(stderr, "portico gateway has no option --max-rules. It fits: portico server, portico authority\n");

@@ -1,4 +1,4 @@
-// A role goes on where its log or its banner cannot be written any more.
+// A role continues if its log or its banner cannot be written any more.
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import t from "tap";
@@ -7,23 +7,23 @@ import { freePort } from "../../support/ports.js";
 import { call, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
 
-/** Every write to it fails with ENOSPC. */
+/** Every write to this file fails with ENOSPC. */
 const FULL_DISK = "/dev/full";
 const skip = !existsSync(FULL_DISK) && `there is no ${FULL_DISK} here`;
 
-t.test("a full disk below the log stops neither calls nor the stop", { skip }, async (t) => {
+t.test("a full disk for the log stops neither calls nor the process's orderly stop", { skip }, async (t) => {
   const before = ["sh", "-c", `exec "$0" "$@" 2>${FULL_DISK}`];
   const env = { PORTICO_DATA: await installation(t.testdir()), PORTICO_LOG_LEVEL: "info" };
   const portico = await start(["server"], env, ".", [], { before });
   t.teardown(() => portico.stop("SIGKILL"));
-  // More than one write of the log.
+  // Enough lines for more than one write of the log.
   for (let number = 0; number < 50; number++) {
     t.match(await call(`${portico.address("HTTP")}/helloworld/call?name=Ada`), { status: 200 });
   }
   t.equal(await portico.stop(), 0);
 });
 
-t.test("a gateway whose banner has no reader any more goes on without its authority", async (t) => {
+t.test("a gateway whose banner has no reader any more continues without its authority", async (t) => {
   const data = await installation(t.testdir());
   const address = `127.0.0.1:${await freePort()}`;
   const authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_GRPC: address, PORTICO_LEASE: "1s" });

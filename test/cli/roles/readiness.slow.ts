@@ -1,4 +1,5 @@
-// A gateway alone prints whether it can serve, and why not, and prints it again when that changes.
+// A gateway prints whether it can serve, with the reason if it cannot, and prints it again when
+// that changes.
 
 import { once } from "node:events";
 import t, { type Test } from "tap";
@@ -17,7 +18,7 @@ async function gateway(t: Test, env: Record<string, string>, ...flags: string[])
   return started;
 }
 
-/** Waits until what it has printed matches. */
+/** Waits until the printed output matches. */
 async function prints(portico: Portico, text: RegExp): Promise<void> {
   while (!text.test(portico.output())) {
     await once(portico.child.stdout!, "data", { signal: AbortSignal.timeout(30_000) });
@@ -31,7 +32,7 @@ t.test("prints Ready when it can serve", async (t) => {
   t.notMatch(output(), /Not ready/);
 });
 
-t.test("names an enrolment token that the authority does not accept", async (t) => {
+t.test("prints that the authority does not accept its enrolment token", async (t) => {
   const { output } = await gateway(t, { PORTICO_ENROLMENT: "pte_0000000000" });
   t.match(output(), new RegExp(`^ {2}Not ready: the authority at ${grpc} does not accept the enrolment token`, "m"));
   t.match(output(), /Calls are refused with 503/);

@@ -1,4 +1,4 @@
-/** `portico recover admin` beside a server that runs or not, and what it refuses. */
+/** `portico recover admin` on a store with or without a running server, and what it rejects. */
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -20,7 +20,7 @@ async function login(url: string, password: string): Promise<number> {
   return response.status;
 }
 
-t.test("beside a server that runs, the printed password is good and the old one is not, once it returns", async (t) => {
+t.test("with a running server, only the printed password is valid once the command returns", async (t) => {
   const data = await installation(t.testdir());
   const server = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => server.stop());
@@ -35,7 +35,7 @@ t.test("beside a server that runs, the printed password is good and the old one 
   t.equal(await login(url, stdout.trim()), 200);
 });
 
-t.test("beside none, it takes a password from standard input; a start says which setting does not count", async (t) => {
+t.test("without one, it reads the password from stdin; a start says which setting has no effect", async (t) => {
   const data = await installation(t.testdir());
   const flags = ["recover", "admin", "--password-stdin", "--data", data];
   const { exit, stdout } = await portico(flags, { stdin: `${NEW_PASSWORD}\n` });
@@ -58,7 +58,7 @@ const REFUSED: readonly [what: string, prepare: (data: string) => void, message:
 ];
 
 for (const [what, prepare, message] of REFUSED) {
-  t.test(`${what} is refused, and nothing is made`, async (t) => {
+  t.test(`${what} is rejected, and nothing is created`, async (t) => {
     const data = t.testdir({});
     prepare(data);
     const before = readdirSync(data);
@@ -69,7 +69,7 @@ for (const [what, prepare, message] of REFUSED) {
   });
 }
 
-t.test("a password that is too short is refused", async (t) => {
+t.test("a password that is too short is rejected", async (t) => {
   const data = await installation(t.testdir());
   const flags = ["recover", "admin", "--password-stdin", "--data", data];
   const { exit, stderr } = await portico(flags, { stdin: "short\n" });

@@ -6,7 +6,7 @@ import t from "tap";
 import { installation } from "../../support/installation.js";
 import { refused } from "../../support/process.js";
 
-// A store that holds data, to be copied and spoilt.
+// A store with data. The tests copy it and damage the copy.
 const template = await installation(t.testdir());
 
 const stores: [what: string, spoil: (file: string) => void, message: RegExp][] = [
@@ -25,7 +25,7 @@ function overwrite(file: string, from: number, to: number): void {
 
 for (const [what, spoil, message] of stores) {
   const skip = what === "not readable" && process.getuid?.() === 0 ? "root may read everything" : false;
-  t.test(`a store that is ${what} refuses the start and is left as it is`, { skip }, async (t) => {
+  t.test(`a store that is ${what} prevents the start and is left unchanged`, { skip }, async (t) => {
     const data = t.testdir();
     cpSync(template, data, { recursive: true });
     spoil(join(data, "portico.sqlite"));
@@ -43,7 +43,7 @@ const settings: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_ADMIN_PASSWORD", "short", /PORTICO_ADMIN_PASSWORD.*12 to 128 characters/],
 ];
 for (const [variable, value, message] of settings) {
-  t.test(`${variable}=${value} refuses the start with one line`, async (t) => {
+  t.test(`${variable}=${value} prevents the start, with one line`, async (t) => {
     const data = join(t.testdir(), "data");
     const { code, output } = await refused(["server"], { PORTICO_DATA: data, [variable]: value });
     t.equal(code, 2);
@@ -52,13 +52,13 @@ for (const [variable, value, message] of settings) {
   });
 }
 
-// Node's own way of making a folder with those above it goes on for ever there.
+// In /proc, Node's `mkdir` with `recursive` never ends.
 const noProc = existsSync("/proc/self") ? false : "there is no folder here in which nothing can be made";
 for (const [where, file] of [
   ["in it", ""],
   ["elsewhere", "portico.sqlite"],
 ] as const) {
-  t.test(`a data folder that cannot be made, with the store ${where}`, { skip: noProc }, async (t) => {
+  t.test(`a data folder that cannot be created, with the store ${where}`, { skip: noProc }, async (t) => {
     const store = `sqlite:${file && join(t.testdir(), file)}`;
     const { code, output } = await refused(["server"], { PORTICO_DATA: "/proc/data", PORTICO_STORE: store });
     t.equal(code, 1);
@@ -66,7 +66,7 @@ for (const [where, file] of [
   });
 }
 
-t.test("a port in use is named", async (t) => {
+t.test("the error for a port in use names the port", async (t) => {
   const other = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => other.once("listening", resolve));
   t.teardown(() => other.close());

@@ -1,5 +1,6 @@
-// The roles as three processes: authority, gateway, service. They find each other through the registry, decide as one
-// process would, refuse when the authority is gone, and recover by themselves.
+// The roles as three processes: authority, gateway, service. They find each other through the
+// registry, and decide as one process would. They refuse calls when the authority is gone, and
+// recover by themselves.
 
 import t from "tap";
 import { parseAddress } from "../../../src/address/address.js";
@@ -12,10 +13,13 @@ import { administrator, answered, call, type Portico, start } from "../../suppor
 import { until } from "../../support/until.js";
 
 const data = await installation(t.testdir());
-/** So long that a gateway on a busy machine does not lose it between two answers. */
+/** Long enough that a gateway on a busy machine does not lose it between two pongs. */
 const lease = "3s";
 const grpc = `127.0.0.1:${await freePort()}`;
-/** What calls in flight get. A stop that waits for it fails the test: `stop` waits less. */
+/**
+ * The time for calls in progress. A stop that waits for this long fails the test, because `stop`
+ * waits for a shorter time.
+ */
 const drain = { PORTICO_DRAIN: "10m" };
 const settings = { PORTICO_DATA: data, PORTICO_LEASE: lease, PORTICO_GRPC: grpc, ...drain };
 let authority = await start(["authority"], settings);
@@ -26,15 +30,15 @@ t.teardown(() => Promise.all([authority, service, gateway].map((portico: Portico
 const http = gateway.address("HTTP");
 const hello = `${http}/helloworld/call?name=Ada`;
 
-/** Calls until the answer has the status. */
+/** Calls until the response has the status. */
 const responses = (status: number): Promise<void> => answered(() => call(hello), status);
 
-await t.test("a call goes from the gateway through the registry's address to the service", async (t) => {
+await t.test("a call goes from the gateway to the service, at the address in the registry", async (t) => {
   await responses(200);
   t.match((await call(hello)).body, { message: "Hello Ada", msg: "Hello Ada" });
 });
 
-await t.test("a rule created or deleted holds at the gateway when the command returns", async (t) => {
+await t.test("a created or deleted rule is effective at the gateway when the command returns", async (t) => {
   const admin = await administrator(http, data);
   for (let round = 0; round < 20; round++) {
     await call(`${http}/v1/auth/Rules/Delete`, { id: "default" }, admin);
@@ -45,19 +49,19 @@ await t.test("a rule created or deleted holds at the gateway when the command re
   }
 });
 
-await t.test("watches and registrations do not hold up an authority that stops", async (t) => {
+await t.test("watches and registrations do not delay an authority that stops", async (t) => {
   t.equal(await authority.stop(), 0, "long before the time that calls in flight would get");
   authority = await start(["authority"], settings);
   await responses(200);
 });
 
-await t.test("without its authority the gateway answers 503 once the lease is out", async (t) => {
+await t.test("without its authority the gateway responds with 503 after the lease has expired", async (t) => {
   await authority.stop("SIGKILL");
   await responses(503);
   t.match((await call(hello)).body, { Id: "helloworld", Code: 503, Status: "Service Unavailable" });
 });
 
-await t.test("what is logged of the authority then names its address", async (t) => {
+await t.test("log lines about the authority then contain its address", async (t) => {
   for (const [{ errors }, what] of [
     [gateway, "the registry cannot be followed"],
     [gateway, "the lease ran out"],
@@ -68,7 +72,7 @@ await t.test("what is logged of the authority then names its address", async (t)
   }
 });
 
-/** The first line of a log that says something, once it is there. */
+/** The first line of a log that contains a text, once it exists. */
 async function lineOf(log: () => string, what: string): Promise<string> {
   const find = () =>
     log()
@@ -79,7 +83,7 @@ async function lineOf(log: () => string, what: string): Promise<string> {
   return find() as string;
 }
 
-await t.test("and the service says by gRPC health that it does not serve", async (t) => {
+await t.test("and the service reports by gRPC health that it does not serve", async (t) => {
   const NOT_SERVING = 2;
   const channel = new GrpcChannel(parseAddress(service.address("gRPC")));
   t.teardown(() => channel.close());
@@ -93,7 +97,7 @@ await t.test("and recovers by itself, with the service, when the authority is ba
   t.match((await call(hello)).body, { message: "Hello Ada" });
 });
 
-await t.test("without its service the gateway answers 404 or 503, and finds it again", async (t) => {
+await t.test("without its service the gateway responds with 404 or 503, and finds the service again", async (t) => {
   await service.stop();
   const { status } = await call(hello);
   t.ok(status === 503 || status === 404, `${status}`);
@@ -102,6 +106,6 @@ await t.test("without its service the gateway answers 404 or 503, and finds it a
   await responses(200);
 });
 
-await t.test("and stops at once, whatever it has been through", async (t) => {
+await t.test("and stops at once, after all of this", async (t) => {
   t.equal(await gateway.stop(), 0, "long before the time that calls in flight would get");
 });

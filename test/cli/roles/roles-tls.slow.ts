@@ -1,4 +1,5 @@
-// The roles as three processes that speak mutual TLS: each shows a certificate of one authority, and accepts no other.
+// The roles as three processes with mutual TLS. Each has a certificate of one certificate
+// authority, and accepts no other.
 import { join } from "node:path";
 import t from "tap";
 import { type GrpcTarget, parseGrpcTarget } from "../../../src/address/address.js";
@@ -59,7 +60,7 @@ for (const transport of ["http2", "grpc-js"]) {
   });
 }
 
-t.test("names TLS when a gateway connects in plain text to an authority with TLS", async (t) => {
+t.test("the error mentions TLS when a gateway connects in plain text to an authority with TLS", async (t) => {
   const authority = await start(["authority"], { PORTICO_DATA: data, ...TLS });
   t.teardown(() => authority.stop());
   const plain = authority.address("gRPC").replace("grpcs://", "");

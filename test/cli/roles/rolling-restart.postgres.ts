@@ -1,7 +1,8 @@
 /**
- * Each process is restarted in turn, and then killed in turn, under load: three authorities on Postgres, two gateways behind
- * haproxy, two instances of a service. No call fails where a process stops in order, or an authority is killed; and a key is
- * refused as soon as its deletion has been answered.
+ * Each process is restarted in turn, and then killed in turn, under load: three authorities on
+ * Postgres, two gateways behind haproxy, two instances of a service. No call fails when a process
+ * is stopped in order, or when an authority is killed. A key is refused as soon as the response to
+ * its deletion has arrived.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
@@ -12,14 +13,17 @@ import { hasHaproxy, type Member, post, type Several, startSeveral } from "./sev
 
 const CALLERS = 4;
 const MESSAGES = 10_000;
-/** In milliseconds; one that is read slowly takes some ten seconds. */
+/** Milliseconds. A stream that is read slowly takes some ten seconds. */
 const STREAM_TIME = 120_000;
-/** Bytes of a stream after which its reader pauses: by chunks, a stream of small ones would take minutes. */
+/**
+ * The reader pauses after this number of bytes. If it paused after each chunk, a stream of small
+ * chunks would take minutes.
+ */
 const PAUSE_EVERY = 65_536;
-/** Messages large enough that the kernel's buffers do not take a stream whole. */
+/** Messages are so large that a whole stream does not fit into the kernel's buffers. */
 const NAME = "x".repeat(1_000);
 
-/** What a load has met: how often each outcome came, by kind of call. */
+/** The results of a load: how often each outcome occurred, by kind of call. */
 class Outcomes {
   readonly #counts = new Map<string, number>();
 
@@ -27,7 +31,7 @@ class Outcomes {
     this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + 1);
   }
 
-  /** Those of a kind that are not as they should be; and forgets all. */
+  /** Returns the failures of these kinds, and resets all counts. */
   take(kinds: readonly string[]): string[] {
     const failures = [...this.#counts].filter(
       ([outcome]) => !outcome.endsWith(" ok") && kinds.includes(outcome.split(":")[0]!),
@@ -50,7 +54,7 @@ class Load {
   readonly outcomes = new Outcomes();
   readonly #several: Several;
   readonly #loops: Promise<void>[] = [];
-  /** Streams under way. */
+  /** Streams in progress. */
   readonly #streams = new Set<Promise<void>>();
   #over = false;
   #acknowledged: number[] = [];
@@ -62,7 +66,10 @@ class Load {
     this.#loops.push(this.#repeat(() => this.#revoke(), 200));
   }
 
-  /** Until the streams that are under way have ended. A slow reader learns late that its stream was cut off. */
+  /**
+   * Waits until the streams in progress have ended. A slow reader notices late that its stream was
+   * cut off.
+   */
   async streamsEnd(): Promise<void> {
     await inTime(Promise.all(this.#streams), "the streams under way end", STREAM_TIME + 1_000);
   }
@@ -72,7 +79,7 @@ class Load {
     await inTime(Promise.all(this.#loops), "the last calls and streams of the load end", STREAM_TIME + 1_000);
   }
 
-  /** How long changes took, in milliseconds: median and longest. */
+  /** How long changes took, in milliseconds: the median and the maximum. */
   acknowledged(): string {
     const sorted = this.#acknowledged.splice(0).sort((a, b) => a - b);
     const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(1);
@@ -99,7 +106,7 @@ class Load {
     this.#streams.delete(stream);
   }
 
-  /** A stream at one gateway, read slowly; it must end complete. */
+  /** Reads a stream of one gateway slowly. The stream must be complete. */
   async #stream({ address }: Member): Promise<void> {
     try {
       const response = await fetch(`http://${address}/helloworld/stream?name=${NAME}&messages=${MESSAGES}`, {
@@ -122,7 +129,7 @@ class Load {
     }
   }
 
-  /** Makes a key, uses it, revokes it, and uses it at each gateway right after the answer. */
+  /** Creates a key, uses it, revokes it, and uses it at each gateway right after the response. */
   async #revoke(): Promise<void> {
     const { url, admin, gateways } = this.#several;
     const created = await post(`${url}/v1/auth/Keys/Create`, { name: "short" }, admin);
@@ -178,7 +185,8 @@ t.test("each process of three authorities, two gateways and two instances is end
   }
   for (const member of FULL ? authorities : authorities.slice(1, 2)) {
     await end(member, "SIGKILL");
-    // A change that was under way there may have been made or not: its answer says so.
+    // A change that was in progress at a killed authority may have been made or not. Its response
+    // says that it is unknown.
     t.same(outcomes.take(["call", "stream", "grant"]), [], `${member.name} is killed`);
     t.comment(`${member.name} killed: ${load.acknowledged()}`);
   }

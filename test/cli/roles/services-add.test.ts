@@ -1,4 +1,5 @@
-// `portico services add` and `remove` change the services of the configuration file, and nothing else of it.
+// `portico services add` and `remove` change the services in the configuration file, and nothing
+// else in it.
 import { once } from "node:events";
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer as createHttp2Server } from "node:http2";
@@ -17,7 +18,7 @@ import { portico } from "../command-line.js";
 
 const SHOP = { name: "shop", target: "127.0.0.1:9000" };
 
-/** Runs `portico services` with a data folder whose portico.json has this content, if any. */
+/** Runs `portico services` with a data folder. Its portico.json has the given content, if any. */
 function services(t: Test, before?: object) {
   const data = t.testdir(before === undefined ? {} : { "portico.json": JSON.stringify(before) });
   const file = join(data, "portico.json");
@@ -29,14 +30,14 @@ function services(t: Test, before?: object) {
   };
 }
 
-t.test("add makes the file where there is none", async (t) => {
+t.test("add creates the file if it does not exist", async (t) => {
   const { run, file, content } = services(t);
   const { exit, stdout } = await run("add", "shop", "127.0.0.1:9000");
   t.same({ exit, stdout }, { exit: EXIT.ok, stdout: `Service added to ${file}\n` });
   t.same(content(), { services: [SHOP] });
 });
 
-t.test("add keeps what else the file has, its mode, and a link to it", async (t) => {
+t.test("add preserves the other members of the file, its mode, and a link to it", async (t) => {
   const { run, file, content, data } = services(t, { maxBody: "1MiB", services: [SHOP] });
   chmodSync(file, 0o640);
   const umask = process.umask(0o077);
@@ -58,7 +59,7 @@ t.test("add writes the names of metadata, and the prefix of REST paths", async (
   t.same(content(), { services: [{ ...SHOP, metadata: ["x-tenant", "x-cost"], bindings: { prefix: "/api" } }] });
 });
 
-t.test("remove takes out the service of that name", async (t) => {
+t.test("remove removes the service with that name", async (t) => {
   const { run, file, content } = services(t, { services: [SHOP, { ...SHOP, name: "orders" }] });
   const { stdout } = await run("remove", "orders");
   t.equal(stdout, `Service removed from ${file}\n`);
@@ -82,7 +83,7 @@ const refused: [what: string, args: string[], message: RegExp][] = [
   ["to remove what is not there", ["remove", "orders"], /has no service orders/],
 ];
 for (const [what, args, message] of refused) {
-  t.test(`refuses ${what}, and changes nothing`, async (t) => {
+  t.test(`rejects ${what}, and changes nothing`, async (t) => {
     const { run, content, data } = services(t, { services: [SHOP] });
     const { exit, stdout, stderr } = await run(...args);
     t.not(exit, EXIT.ok);
@@ -93,7 +94,7 @@ for (const [what, args, message] of refused) {
   });
 }
 
-t.test("refuses a file that it does not understand", async (t) => {
+t.test("rejects a file that it does not understand", async (t) => {
   const { run, file } = services(t, {});
   writeFileSync(file, "{");
   const { exit, stderr } = await run("add", "shop", "127.0.0.1:9000");
@@ -102,7 +103,7 @@ t.test("refuses a file that it does not understand", async (t) => {
   t.equal(readFileSync(file, "utf8"), "{");
 });
 
-/** A server that answers by reflection with this contract, and to no call. */
+/** A server that returns this contract by reflection, and implements no endpoint. */
 async function reflecting(t: Test, grpcService: string, descriptors: Uint8Array): Promise<string> {
   const parts = [{ grpcService, load: () => Promise.reject(new Error("not called")) }];
   const { address } = await listen(t, dispatcherOf([{ name: "library", descriptors, parts }]));
@@ -131,7 +132,7 @@ const SOURCES: [title: string, args: (t: Test, folder: string) => Promise<string
   ],
 ];
 for (const [title, args] of SOURCES) {
-  t.test(`add tells what of the contract in ${title} is not served`, async (t) => {
+  t.test(`add reports what is not served of the contract in ${title}`, async (t) => {
     const { run, content, data } = services(t, {});
     const { exit, stderr } = await run("add", "library", ...(await args(t, data)));
     t.equal(exit, EXIT.ok);
@@ -140,7 +141,7 @@ for (const [title, args] of SOURCES) {
   });
 }
 
-t.test("add adds, and says that the contract cannot be read, where nobody listens", async (t) => {
+t.test("add adds the service, and says that the contract cannot be read, if no server listens", async (t) => {
   const { run, content } = services(t, {});
   const { exit, stderr } = await run("add", "shop", `127.0.0.1:${await freePort()}`);
   t.equal(exit, EXIT.ok);
@@ -150,7 +151,7 @@ t.test("add adds, and says that the contract cannot be read, where nobody listen
   t.equal(content().services.length, 1);
 });
 
-/** Listens until the test ends, also where the command still has a connection. */
+/** Listens until the test ends, even if the command still has a connection. */
 async function silent(t: Test, server: Server): Promise<string> {
   server.listen(0, "127.0.0.1");
   const sockets = new Set<Socket>();
@@ -163,9 +164,10 @@ async function silent(t: Test, server: Server): Promise<string> {
   return formatAddress({ host: "127.0.0.1", port: (server.address() as AddressInfo).port });
 }
 
-t.test("add waits at most two seconds for servers that take connections and never answer", async (t) => {
+t.test("add waits at most two seconds for servers that accept connections and never respond", async (t) => {
   const { run, content } = services(t, {});
-  // It answers all that HTTP/2 asks, so nothing but the deadline of the call ends it.
+  // This server responds to everything in HTTP/2 except calls, so only the deadline of a call ends
+  // the call.
   const waiting = createHttp2Server();
   const timeouts: (number | undefined)[] = [];
   waiting.on("stream", (stream, headers) => {
@@ -181,7 +183,7 @@ t.test("add waits at most two seconds for servers that take connections and neve
   t.ok(timeouts[0]! <= 2_000, `${timeouts[0]} ms`);
 });
 
-t.test("refuses a server whose contract Portico does not serve, and changes nothing", async (t) => {
+t.test("rejects a server whose contract Portico cannot serve, and changes nothing", async (t) => {
   const { run, content, data } = services(t, {});
   const source = `syntax = "proto3"; package portico.shop; message M {} service Shop { rpc None(M) returns (M); }`;
   const target = await reflecting(t, "portico.shop.Shop", compile(join(data, "protos"), { "shop.proto": source }));

@@ -1,4 +1,7 @@
-/** Three authorities on one database, two gateways behind haproxy, two instances of a service: each can be ended and started again. */
+/**
+ * Three authorities on one database, two gateways behind haproxy, and two instances of a service.
+ * Each can be stopped and started again.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -11,10 +14,13 @@ import { MAX_WAIT } from "../../support/until.js";
 
 export type Role = "authority" | "gateway" | "service";
 
-/** Much longer than haproxy takes to hear of a stop, and than guards take to go to another authority, on a busy machine. */
+/**
+ * Much longer than haproxy takes to notice a stop, and than guards take to switch to another
+ * authority, on a busy machine.
+ */
 const NOTICE = { PORTICO_DRAIN_NOTICE: "8s", PORTICO_DRAIN: "20s" };
 
-/** A process, at the same addresses each time. */
+/** A process that has the same addresses after each start. */
 export class Member {
   readonly name: string;
   readonly role: Role;
@@ -51,9 +57,9 @@ export interface Several {
   readonly authorities: readonly Member[];
   readonly gateways: readonly Member[];
   readonly services: readonly Member[];
-  /** Of haproxy. */
+  /** The URL of haproxy. */
   readonly url: string;
-  /** The header of an administrator's token. */
+  /** The header with an administrator's token. */
   readonly admin: { readonly authorization: string };
 }
 
@@ -72,7 +78,7 @@ export async function startSeveral(t: Test, store: string, lease = "5s"): Promis
     const shared = { PORTICO_STORE: store, PORTICO_LEASE: lease, PORTICO_ADMIN_PASSWORD: ADMIN_PASSWORD };
     return new Member(name, "authority", at(index), { ...own, ...shared, ...NOTICE });
   });
-  // The first one sets up the store, and leaves the enrolment tokens in its folder.
+  // The first authority initializes the store, and writes the enrolment tokens into its folder.
   for (const authority of authorities) await authority.start();
   const joined = { PORTICO_DATA: data("authority0"), PORTICO_AUTHORITY: [0, 1, 2].map(at).join(",") };
   const gateways = [3, 4].map((index) => {
@@ -98,7 +104,7 @@ async function login(url: string): Promise<{ authorization: string }> {
   }
 }
 
-/** The members of answers that these tests read. */
+/** The members of responses that these tests read. */
 interface Body {
   readonly Detail?: string;
   readonly accessToken?: string;
@@ -106,7 +112,7 @@ interface Body {
   readonly key?: { readonly prefix: string };
 }
 
-/** The answer to JSON; status 0 where the connection failed. */
+/** The response to a JSON request. Its status is 0 if the connection failed. */
 export async function post(
   url: string,
   body: unknown,
@@ -125,7 +131,7 @@ export async function post(
   }
 }
 
-/** haproxy without retries: what a gateway loses is seen. */
+/** haproxy without retries, so that a call that a gateway loses is visible. */
 async function balance(t: Test, folder: string, port: number, gateways: readonly Member[]): Promise<string> {
   const file = join(folder, "haproxy.cfg");
   writeFileSync(

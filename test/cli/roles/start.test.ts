@@ -1,11 +1,11 @@
-// What a person sees at the first start and at the second, and what a restart keeps.
+// What a user sees at the first start and at the second, and what survives a restart.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
-t.test("the first start prints a password once, and keeps it in a file that only the owner can read", async (t) => {
+t.test("the first start prints a password once, and stores it in a file that only the owner can read", async (t) => {
   const data = join(t.testdir(), "data");
   const first = await start(["server"], { PORTICO_DATA: data });
   const file = join(data, "admin-password");
@@ -31,7 +31,7 @@ t.test("the first start prints a password once, and keeps it in a file that only
   t.equal(await second.stop("SIGINT"), 0, "Ctrl-C ends it well");
 });
 
-t.test("a first start with a given password writes none", async (t) => {
+t.test("a first start with a given password writes no password file", async (t) => {
   const data = t.testdir();
   const env = { PORTICO_DATA: data, PORTICO_ADMIN_PASSWORD: "correct horse battery" };
   const portico = await start(["server"], env);
@@ -42,7 +42,7 @@ t.test("a first start with a given password writes none", async (t) => {
   t.equal((await call(`${portico.address("HTTP")}/auth/login`, login)).status, 200);
 });
 
-t.test("the default rule stays deleted over a restart, though no rule is left", async (t) => {
+t.test("the default rule stays deleted after a restart, even if no rule is left", async (t) => {
   const data = await installation(t.testdir());
   const first = await start(["server"], { PORTICO_DATA: data });
   const admin = await administrator(first.address("HTTP"), data);
@@ -73,7 +73,7 @@ t.test("an acknowledged change survives kill -9", async (t) => {
   t.match(body, { rules: [{ id: "kept", priority: 3 }, { id: "default" }] });
 });
 
-t.test("a small limit on bodies does not hold for the registry's own messages", async (t) => {
+t.test("a small limit for bodies does not apply to the registry's own messages", async (t) => {
   const portico = await start(["server"], { PORTICO_DATA: await installation(t.testdir()), PORTICO_MAX_BODY: "100B" });
   t.teardown(() => portico.stop());
   const url = `${portico.address("HTTP")}/helloworld/call`;

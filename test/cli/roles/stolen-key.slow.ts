@@ -1,5 +1,6 @@
-// Whoever steals a service's enrolment token gets calls of that service, and nothing else: no bearer token, no context
-// that is good elsewhere, and nothing at all once the enrolment is deleted.
+// A thief of a service's enrolment token gets the calls of that service, and nothing else: no
+// bearer token, no caller assertion that is valid elsewhere, and nothing at all after the enrolment
+// is deleted.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -21,7 +22,7 @@ import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
 
-/** Whatever the thief's instance was sent. */
+/** The metadata of all calls to the thief's instance. */
 const seen: Metadata[] = [];
 const thief: Service = {
   ...helloworld,
@@ -55,7 +56,7 @@ const registration = register({
     addresses: [`${host}:${port}`],
     descriptors: Buffer.from(helloworld.descriptors),
     grpcServices: ["helloworld.Helloworld"],
-    // How it joined is not for the instance to say.
+    // The registry must ignore what an instance says about how it joined.
     joined: 1,
     identity: true,
   }),
@@ -64,7 +65,7 @@ const registration = register({
 t.teardown(() => registration.close());
 await registration.registered();
 
-/** Calls as the administrator until the thief has answered `times` calls. */
+/** Calls as the administrator until the thief has responded to `times` calls. */
 async function callUntilStolen(times: number): Promise<void> {
   for (const before = seen.length; seen.length < before + times; ) {
     const response = await call(`${http}/v1/helloworld/Call`, { name: "Ada" }, admin);
@@ -83,7 +84,7 @@ t.test("the thief sees no bearer token in any call", async (t) => {
   );
 });
 
-t.test("a context that the thief received is refused by the gateway and by the authority", async (t) => {
+t.test("a caller assertion that the thief received is refused by the gateway and by the authority", async (t) => {
   await call(`${http}/v1/auth/Rules/Delete`, { id: "default" }, admin);
   for (const headers of [
     { authorization: `Bearer ${context}` },
@@ -106,14 +107,14 @@ t.test("a context that the thief received is refused by the gateway and by the a
   });
 });
 
-t.test("the stolen token does not show who else is registered", async (t) => {
+t.test("the stolen token does not show which other services are registered", async (t) => {
   const watch = stream(channel, RegistryService.watch, { metadata: bearer });
   watch.send({});
   watch.end();
   await t.rejects(watch.responses[Symbol.asyncIterator]().next(), { code: Code.PERMISSION_DENIED });
 });
 
-t.test("a client of the HTTP port cannot send headers in the gateway's name", async (t) => {
+t.test("a client of the HTTP port cannot send the headers that only the gateway sends", async (t) => {
   const from = seen.length;
   await until(async () => {
     await call(`${http}/helloworld/Call`, { name: "Ada" }, { [CONTEXT]: context, "x-portico-account": "admin" });
@@ -123,14 +124,15 @@ t.test("a client of the HTTP port cannot send headers in the gateway's name", as
   t.notOk(sent.some(([name, value]) => name === "x-portico-account" || value === context));
 });
 
-t.test("once the enrolment is deleted the thief gets no calls, and its contexts are refused", async (t) => {
+t.test("after the enrolment is deleted, the thief gets no calls, and its caller assertions are refused", async (t) => {
   await callUntilStolen(1);
   const last = String(seen.at(-1)?.find(([name]) => name === CONTEXT)?.[1]);
   const answered = await unary(channel, HelloworldService.call, { name: "Ada" }, { metadata: [[CONTEXT, last]] });
   t.equal(answered.message, "Hello Ada", "until then it is good for the endpoint it was sent to");
   await call(`${http}/v1/auth/Enrolments/Delete`, { name: "helloworld" }, admin);
   await t.rejects(unary(channel, HelloworldService.call, { name: "Ada" }, { metadata: [[CONTEXT, last]] }));
-  // The gateway hears of it by the registry's watch, so calls already under way may still reach it.
+  // The gateway learns it from the registry's watch, so calls in progress may still reach the
+  // instance.
   const out = async () => (await call(`${http}/v1/registry/List`, {}, admin)).body as { services: Listed[] };
   await until(async () => (await out()).services.find(({ name }) => name === "helloworld")?.instances === 1);
   t.equal((await call(`${http}/v1/helloworld/Call`, { name: "Ada" }, admin)).status, 200, "the process's own answers");

@@ -1,4 +1,4 @@
-// A process that was told to stop is not ready until its last call has ended.
+// A process that is stopping is not ready, and stays alive until its last call has ended.
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import t from "tap";
@@ -6,10 +6,10 @@ import { installation } from "../../support/installation.js";
 import { call, start } from "../../support/process.js";
 import { MAX_WAIT } from "../../support/until.js";
 
-/** More than a connection holds that is not read. */
+/** More data than fits into the buffers of a connection that is not read. */
 const LONG = `/helloworld/stream?messages=10000&name=${"a".repeat(4000)}`;
 
-/** The answer at a path as soon as it is not 200. */
+/** The first response at a path that is not 200. */
 async function changed(url: string) {
   for (const late = AbortSignal.timeout(MAX_WAIT); ; ) {
     const response = await call(url);
@@ -18,7 +18,7 @@ async function changed(url: string) {
   }
 }
 
-t.test("not ready from SIGTERM on, and alive while a stream goes on", async (t) => {
+t.test("not ready after SIGTERM, and alive while a stream continues", async (t) => {
   const portico = await start(["server"], { PORTICO_DATA: await installation(t.testdir()) });
   t.teardown(() => portico.stop("SIGKILL"));
   const admin = portico.address("Metrics").replace("/metrics", "");

@@ -1,6 +1,7 @@
-// An enrolled service cannot borrow another one: it names the process's own address and endpoints of a service there as its own, so
-// that callers are judged by the rules for its name. Yet they are judged again where the call arrives. The authority's own names are
-// refused (test/services/registry/grpc-names.test.ts).
+// An enrolled service cannot use endpoints of another service as its own. It registers the
+// process's own address, and endpoints of a service there, under its own name, so that calls are
+// authorized by the rules for its name. But the calls are authorized again where they arrive. The
+// authority's own names are rejected (test/services/registry/grpc-names.test.ts).
 
 import t from "tap";
 import { parseAddress } from "../../../src/address/address.js";
@@ -13,7 +14,7 @@ import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 import { until } from "../../support/until.js";
 
-t.test("an enrolled service cannot borrow another one", async (t) => {
+t.test("an enrolled service cannot use endpoints of another service as its own", async (t) => {
   const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());

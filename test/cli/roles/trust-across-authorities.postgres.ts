@@ -1,6 +1,7 @@
 /**
- * Contexts of services across three authorities on one database: issued by any of them, good at a service that follows another, and
- * good nowhere once the enrolment was deleted at whichever authority.
+ * Caller assertions for services across three authorities on one database. Any authority may issue
+ * one. It is valid at a service that follows another authority. It is valid nowhere after the
+ * enrolment was deleted at any of them.
  */
 import t from "tap";
 import { delegate } from "../../../src/access/assertions/delegation.js";
@@ -18,7 +19,7 @@ const RESOURCE = "service:helloworld:Helloworld.Call";
 const ROUNDS = 5;
 const skip = noPostgres || (hasHaproxy ? false : "there is no haproxy here");
 
-t.test("contexts of a service hold across authorities, until its enrolment is deleted", { skip }, async (t) => {
+t.test("a service's caller assertions hold across authorities, until its enrolment is deleted", { skip }, async (t) => {
   const server = await startPostgres(t);
   const { authorities, services, url, admin } = await startSeveral(t, server.url());
   const connect = ({ address }: Member): Http2Channel => {

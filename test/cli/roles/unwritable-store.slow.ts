@@ -1,4 +1,4 @@
-// Where the store cannot be written, changes fail and calls go on; and it recovers by itself.
+// While the store cannot be written, changes fail and calls succeed. The server recovers by itself.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,10 +7,10 @@ import t, { type Test } from "tap";
 import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 
-/** A guard on a busy machine must hear of the authority within it. */
+/** Long enough for a guard to hear from the authority within it on a busy machine. */
 const LEASE = 1_500;
 
-/** What makes the store of a running process unwritable; the returned function ends it. */
+/** Makes the store of a running process unwritable. The returned function reverses this. */
 type Fault = (data: string, pid: number) => Promise<() => Promise<unknown>>;
 
 const FAULTS: Record<string, Fault> = {
@@ -68,5 +68,5 @@ async function check(t: Test, error: Fault): Promise<void> {
 
 for (const [what, error] of Object.entries(FAULTS)) {
   const skip = what === "on a full disk" && process.platform !== "linux" && "prlimit is Linux's";
-  t.test(`changes fail and calls go on while the store is ${what}`, { skip }, (t) => check(t, error));
+  t.test(`changes fail and calls succeed while the store is ${what}`, { skip }, (t) => check(t, error));
 }

@@ -1,4 +1,4 @@
-// What is called is counted to the last call, across stops and between processes.
+// Every call is counted, across stops and between processes.
 
 import t from "tap";
 import { installation } from "../../support/installation.js";
@@ -36,7 +36,7 @@ t.test("in one process, a stop and a start lose no call", async (t) => {
   t.same(await usageOf(after, data, ""), { "Helloworld.Call": "3 1 0" });
 });
 
-t.test("between processes, each gateway tells the authority", async (t) => {
+t.test("between processes, each gateway reports to the authority", async (t) => {
   const data = await installation(t.testdir());
   const authority = await start(["authority"], { PORTICO_DATA: data });
   t.teardown(() => authority.stop());

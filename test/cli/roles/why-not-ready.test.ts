@@ -1,10 +1,10 @@
-// Why a process cannot serve is one line, whatever its reason has.
+// The reason why a process cannot serve is one line, whatever the error contains.
 import t from "tap";
 import { whyNotReady } from "../../../cli/roles/readiness.js";
 import type { AuthorityLink } from "../../../src/access/follow/authorities.js";
 import { Code, StatusError } from "../../../src/errors.js";
 
-t.test("a reason of OpenSSL, which has line ends", async (t) => {
+t.test("an error of OpenSSL, which contains line breaks", async (t) => {
   const cause = new Error("80FC:error:0A00010B:SSL routines:\nssl3_record.c:350:\n");
   const errors = new Map([["grpcs://a:1", new StatusError(Code.UNAVAILABLE, "unavailable", { cause })]]);
   const authorities = [{ name: "grpcs://a:1" }] as AuthorityLink[];
@@ -14,7 +14,7 @@ t.test("a reason of OpenSSL, which has line ends", async (t) => {
   );
 });
 
-t.test("a gateway whose token is another service's", async (t) => {
+t.test("a gateway whose token belongs to another service", async (t) => {
   const error = new StatusError(
     Code.PERMISSION_DENIED,
     "Forbidden call made to registry:Registry.Watch: only gateways may",

@@ -1,5 +1,5 @@
-// Several gateways on one HTTP port: each is a complete gateway with a lease of its own, one that dies is replaced, and they
-// stop together, whatever ends the process that looks after them.
+// Several gateways on one HTTP port. Each is a complete gateway with a lease of its own. One that
+// dies is replaced. They stop together, whatever ends the process that manages them.
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
@@ -18,7 +18,7 @@ const gateways = await start(["gateway", "--workers", "2"], joined);
 t.teardown(() => gateways.stop());
 const http = gateways.address("HTTP");
 
-/** A connection that stays with the worker that took it. */
+/** A connection that stays with the worker that accepted it. */
 class Connection {
   readonly socket: Socket;
   #received = "";
@@ -28,7 +28,7 @@ class Connection {
     socket.setEncoding("utf8").on("data", (text) => {
       this.#received += text;
     });
-    socket.on("error", () => {}); // Of a worker that was killed.
+    socket.on("error", () => {}); // The worker was killed.
   }
 
   static async open(url: string): Promise<Connection> {
@@ -37,7 +37,9 @@ class Connection {
     return new Connection(socket);
   }
 
-  /** Sends, and waits for what matches; gives it with all that came before. */
+  /**
+   * Sends a text, and waits for a matching response. Returns it with everything that came before.
+   */
   async ask(text: string, response: RegExp): Promise<string> {
     this.#received = "";
     this.socket.write(text);
@@ -48,19 +50,22 @@ class Connection {
   async hello(): Promise<number> {
     const response = await this.ask("GET /helloworld/call?name=Ada HTTP/1.1\r\nHost: localhost\r\n\r\n", /\}$/);
     const status = Number(response.split(" ")[1]);
-    // On a busy machine a guard may be without a lease for a moment.
+    // On a busy machine a guard may have no lease for a moment.
     return status === 503 ? this.hello() : status;
   }
 }
 
-/** How many calls to the service a worker has answered. */
+/** The number of calls to the service that a worker has handled. */
 async function answered(metrics: string): Promise<number> {
   const text = await (await fetch(metrics)).text();
   const counts = text.matchAll(/^portico_requests_total\{.*endpoint="helloworld:.*\} (\d+)$/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** A connection to each worker, told apart by which one counts the call. */
+/**
+ * One connection to each worker. The call counters of the workers show which worker has a
+ * connection.
+ */
 async function oneToEach(url: string, workers: readonly string[]): Promise<Connection[]> {
   const found = new Map<number, Connection>();
   for (const late = Date.now() + PATIENCE; found.size < workers.length; ) {
@@ -85,7 +90,7 @@ async function logged(portico: Portico, line: RegExp): Promise<RegExpExecArray> 
   }
 }
 
-/** Waits until nobody listens any more. */
+/** Waits until no process listens any more. */
 async function closed(url: string): Promise<void> {
   for (const late = Date.now() + PATIENCE; Date.now() < late; ) {
     const socket = connect(parseAddress(new URL(url).host));
@@ -100,14 +105,14 @@ function processOf(portico: Portico, worker: number): number {
   return Number(new RegExp(`Worker ${worker} .*process (\\d+)`).exec(portico.output())?.[1]);
 }
 
-/** Once all that it started has ended too: they write to the same pipes. */
+/** Waits until all started processes have ended too, because they write to the same pipes. */
 async function ended(portico: Portico, signal: NodeJS.Signals): Promise<number | null> {
   portico.child.kill(signal);
   const [code] = await once(portico.child, "close", { signal: AbortSignal.timeout(PATIENCE) });
   return code;
 }
 
-await t.test("one banner names the port and the workers, and each takes calls", async (t) => {
+await t.test("one banner shows the port and the workers, and each worker accepts calls", async (t) => {
   const workers = [gateways.address("Worker 1"), gateways.address("Worker 2")].map((url) => url.replace(",", ""));
   t.not(workers[0], workers[1]);
   t.equal(gateways.output().match(/Ready/g)?.length, 1);
@@ -128,7 +133,7 @@ await t.test("every worker refuses calls as soon as the deletion of a rule retur
   for (const { socket } of connections) socket.destroy();
 });
 
-await t.test("a worker that dies is replaced, each time after a longer pause, while the other answers", async (t) => {
+await t.test("a worker that dies is replaced, each time after a longer pause, while the other serves", async (t) => {
   let doomed = processOf(gateways, 1);
   const other = gateways.address("Worker 2").replace(",", "");
   for (const pause of [100, 200]) {
@@ -144,7 +149,7 @@ await t.test("a worker that dies is replaced, each time after a longer pause, wh
   }
 });
 
-await t.test("SIGTERM: calls in flight at each worker are answered, and no process is left", async (t) => {
+await t.test("SIGTERM: calls in progress at each worker are completed, and no process is left", async (t) => {
   const portico = await start(["gateway", "--workers", "2"], joined);
   t.teardown(() => portico.stop());
   const workers = [portico.address("Worker 1"), portico.address("Worker 2")].map((url) => url.replace(",", ""));
@@ -165,7 +170,7 @@ await t.test("kill -9 of the primary ends the workers too", async (t) => {
   await closed(portico.address("HTTP"));
 });
 
-/** A port in use, with the one below it free. */
+/** A port in use. The port below it is free. */
 async function takenPort(t: Test): Promise<number> {
   for (;;) {
     const port = (await freePort()) + 1;
@@ -176,7 +181,7 @@ async function takenPort(t: Test): Promise<number> {
   }
 }
 
-await t.test("where a worker cannot start, one line says why, and none is left", async (t) => {
+await t.test("if a worker cannot start, one line says why, and no worker is left", async (t) => {
   const port = await takenPort(t);
   const env = { ...joined, PORTICO_HTTP: "127.0.0.1:0", PORTICO_ADMIN: `127.0.0.1:${port - 1}` };
   const { code, output } = await refused(["gateway", "--workers=2"], { ...env, PORTICO_LOG_LEVEL: "warn" });
@@ -185,7 +190,7 @@ await t.test("where a worker cannot start, one line says why, and none is left",
   t.equal(output.trim().split("\n").length, 1, output);
 });
 
-await t.test("other roles refuse --workers, and say what to do instead", async (t) => {
+await t.test("other roles reject --workers, and say what to do instead", async (t) => {
   const { code, output } = await refused(["server"], { PORTICO_DATA: data, PORTICO_WORKERS: "2" });
   t.equal(code, 2);
   t.match(output, /PORTICO_WORKERS is 2: .*portico gateway --workers 2 .*PORTICO_HTTP/);

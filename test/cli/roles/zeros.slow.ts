@@ -1,5 +1,6 @@
-// Fields without presence are in every answer, zeros too, until the setting leaves them out; the authority and the
-// registry, which our own commands read, have them always.
+// Fields without presence are in every response, including zeros, unless the setting omits them.
+// Responses of the authority and of the registry, which Portico's own commands read, always have
+// them.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +31,7 @@ for (const [title, env, response] of cases) {
   });
 }
 
-/** Answers with a message of no bytes. */
+/** Responds with an empty message. */
 async function silentGreeter(t: Test): Promise<string> {
   const server = new grpc.Server();
   t.teardown(() => server.forceShutdown());

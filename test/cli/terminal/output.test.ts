@@ -1,4 +1,4 @@
-// A list, as people and as programs get it.
+// A list in the formats for people and for programs.
 import t from "tap";
 import { parse } from "yaml";
 import { type Column, type Format, printList, printResponse } from "../../../cli/terminal/output.js";
@@ -39,9 +39,11 @@ t.test("the colours of a table on a terminal do not count as width", async (t) =
   );
 });
 
-t.test("an empty table is its header", async (t) => t.equal(await printed(undefined, { rules: [] }), "ID  Access\n"));
+t.test("an empty table is only a header", async (t) =>
+  t.equal(await printed(undefined, { rules: [] }), "ID  Access\n"),
+);
 
-t.test("json and yaml carry the exact values, with control characters escaped", async (t) => {
+t.test("json and yaml have the exact values, with control characters escaped", async (t) => {
   for (const [format, read] of [
     ["json", (text: string): unknown => JSON.parse(text)],
     ["yaml", (text: string): unknown => parse(text)],
@@ -58,7 +60,7 @@ t.test("name prints only the first column", async (t) => {
   t.equal(await printed("name"), "onlyloggedin\nevil\\u001b[2J\\u202e\n");
 });
 
-t.test("an answer keeps its numbers and its order: -0 stays -0", async (t) => {
+t.test("a response keeps its numbers and its order: -0 stays -0", async (t) => {
   const response = '{"b":-0,"10":1e400,"2":12345678901234567890,"a":[],"c":{},"d":[1,{"e":"x:{,\\"y"}]}';
   const shown = async (terminal: boolean) => {
     const { io, outcome } = ioOf({ terminal });

@@ -1,4 +1,5 @@
-// Calls a running door by the clients that `portico client --lang go` wrote. Run by go.outside.ts.
+// Calls a running gateway with the clients that `portico client --lang go` generated. Run by
+// go.outside.ts.
 package clients
 
 import (
@@ -59,7 +60,7 @@ func TestEveryType(t *testing.T) {
 		Nested: &kinds.Implicit{Int64: -1, Color: kinds.ColorRed},
 	}
 	answer, err := client.Call(ctx, sent)
-	sent.Nested.Bytes = []byte{} // As every field without presence, it is in the answer.
+	sent.Nested.Bytes = []byte{} // The response has every field without presence.
 	check(t, answer, err, sent)
 	answer, err = client.Call(ctx, &kinds.Implicit{Double: math.NaN(), Float: float32(math.Copysign(0, -1)), Color: "7"})
 	if err != nil || !math.IsNaN(answer.Double) || !math.Signbit(float64(answer.Float)) || answer.Color != "7" {
@@ -256,7 +257,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// answering is a server that answers everything with this, as a proxy on the way might.
+// answering is a server that always returns the same response, as a proxy in front of Portico may.
 func answering(t *testing.T, status int, contentType, body string) helloworld.Options {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)

@@ -1,5 +1,6 @@
-// Streams that a client sends, and the limits of streams, within the package of a client that `portico client --lang go`
-// wrote, so that the longest silence can be short. Run by go.outside.ts.
+// Streams that a client sends, and the limits of streams. Inside the package of a client that
+// `portico client --lang go` generated, so that the maximum silence can be shortened. Run by
+// go.outside.ts.
 package feed
 
 import (
@@ -64,7 +65,7 @@ func TestBidiStream(t *testing.T) {
 	}
 }
 
-// More than fits into any buffer, by two goroutines.
+// Sends more messages than fit into any buffer, with two goroutines.
 func TestBothDirectionsAtOnce(t *testing.T) {
 	stream, err := New(Options{}).Feed.Chat(ctx)
 	fail(t, err)
@@ -133,7 +134,7 @@ func faulty(failure string) *FeedService {
 	return New(Options{URL: os.Getenv("FAULTY_DOOR") + "/" + failure + "/go", Retries: -1}).Feed
 }
 
-// count reads a stream to its error.
+// count reads a stream until it fails.
 func count(t *testing.T, failure string) *Error {
 	for _, err := range faulty(failure).Count(ctx, nil) {
 		if err != nil {
@@ -170,7 +171,7 @@ func TestMessageWithoutEnd(t *testing.T) {
 	}
 }
 
-// What the door can send meanwhile stands in go.outside.ts. The reader may take its time.
+// go.outside.ts checks how much the gateway could send in the meantime. A slow reader is no error.
 func TestUnread(t *testing.T) {
 	shortSilence(t)
 	stream, err := faulty("flood").Chat(ctx)
