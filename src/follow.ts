@@ -16,7 +16,7 @@ export interface FollowAttempt {
 
 /** An attempt that has ended without being stopped. */
 interface Failure {
-  /** What the attempt has thrown; DEADLINE_EXCEEDED without an answer in time, UNAVAILABLE where the source ended it. */
+  /** What the attempt has thrown; DEADLINE_EXCEEDED without a response in time, UNAVAILABLE where the source ended it. */
   readonly error: Error;
   /** Whether the failure before it, with no answer between them, had the same message. */
   readonly repeated: boolean;
@@ -26,7 +26,7 @@ interface Failure {
 
 /** What is followed, and how failures are met. */
 interface FollowOptions {
-  /** What is followed, as in "the registry did not answer within 10 s". */
+  /** What is followed, as in "the registry did not respond within 10 s". */
   readonly source: string;
   /** Follows the source until it ends or fails. */
   readonly attempt: (attempt: FollowAttempt) => Promise<void>;
@@ -91,7 +91,7 @@ async function tryOnce(options: FollowOptions, onAnswer: () => void): Promise<Er
   clearTimeout(deadline);
   signal.removeEventListener("abort", end);
   if (signal.aborted || !ending.signal.aborted) return error;
-  return new StatusError(Code.DEADLINE_EXCEEDED, `${source} did not answer within ${Number(timeoutMs) / 1000} s`);
+  return new StatusError(Code.DEADLINE_EXCEEDED, `${source} did not respond within ${Number(timeoutMs) / 1000} s`);
 }
 
 function sleepUntil(ms: number, signal: AbortSignal): Promise<void> {

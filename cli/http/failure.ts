@@ -44,7 +44,7 @@ export class CallFailure extends CommandError {
   constructor({ status, body, requestId }: FailedResponse, hint?: Hint) {
     const object: ErrorMembers = readError(body) ?? {
       Code: status,
-      Detail: "The answer is not Portico's. Is the address right?",
+      Detail: "The response is not Portico's. Is the address right?",
     };
     const details = object.Details === undefined ? [] : [JSON.stringify(object.Details, null, 2)];
     super([object.Detail, ...details, ...(hint ? [hint.text] : [])].join("\n"), hint?.exit);
@@ -114,7 +114,7 @@ export async function toCommandError(base: URL, error: ConnectionError): Promise
   const { code = "" } = error;
   if (code === "ECONNREFUSED") {
     const advice = LOOPBACK.includes(base.hostname) ? "Start it with: portico server" : "Is the address right?";
-    return new CommandError(`Portico does not answer at ${base.origin}. ${advice}`);
+    return new CommandError(`Portico does not respond at ${base.origin}. ${advice}`);
   }
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return new CommandError(`There is no host ${base.hostname}. Is the address ${base.origin} right?`);
@@ -174,7 +174,7 @@ const HTTP2_SETTINGS = /^00....04..00000000/;
 
 function notHttp(base: URL, { rawPacket }: ConnectionError): CommandError {
   const isHttp2 = HTTP2_SETTINGS.test(rawPacket?.subarray(0, 9).toString("hex") ?? "");
-  const what = isHttp2 ? "answers in HTTP/2 only: it may be the gRPC port" : "does not answer in HTTP/1.1";
+  const what = isHttp2 ? "answers in HTTP/2 only: it may be the gRPC port" : "does not respond in HTTP/1.1";
   return new CommandError(`${base.host} ${what}. The address must be the gateway's, PORTICO_HTTP`);
 }
 

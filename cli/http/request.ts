@@ -90,7 +90,7 @@ async function receive<T>(base: URL, request: HttpRequest, read: (response: Inco
 }
 
 function tooLate(base: URL, { timeoutMs }: HttpRequest): CommandError {
-  return new CommandError(`Portico at ${base.origin} did not answer within ${timeoutMs / 1000} s.`);
+  return new CommandError(`Portico at ${base.origin} did not respond within ${timeoutMs / 1000} s.`);
 }
 
 async function brokenOff(base: URL, { signal }: HttpRequest, error: unknown): Promise<CommandError> {
@@ -163,7 +163,7 @@ export function headersOf({
 
 /** The body of a response, at most 64 MiB. */
 export async function readText(response: IncomingMessage): Promise<string> {
-  const tooLarge = () => new Error(`the answer is larger than ${MAX_RESPONSE / 1024 / 1024} MiB`);
+  const tooLarge = () => new Error(`the response is larger than ${MAX_RESPONSE / 1024 / 1024} MiB`);
   return (await readAll(response, MAX_RESPONSE, tooLarge)).toString();
 }
 

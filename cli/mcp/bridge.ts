@@ -132,7 +132,7 @@ async function* bodyOf({ status, body }: HttpResponse, id: Id | undefined): Asyn
     yield failure(
       id,
       status,
-      typeof response?.Detail === "string" ? response.Detail : `The gateway answered with ${status}`,
+      typeof response?.Detail === "string" ? response.Detail : `The gateway responded with ${status}`,
     );
 }
 

@@ -53,14 +53,14 @@ export function whyNotReady(
 }
 
 function describeError(error: unknown): string {
-  if (error === undefined) return "has not answered yet";
+  if (error === undefined) return "has not responded yet";
   if (!(error instanceof StatusError)) return `was not understood: ${error instanceof Error ? error.message : error}`;
   const { code, message, cause } = error;
   if (code === Code.UNAUTHENTICATED || code === Code.PERMISSION_DENIED) {
     return `does not accept the enrolment token of this process (${message})`;
   }
   // This side cancels a stream on which pings get no response.
-  if (code === Code.CANCELLED || code === Code.DEADLINE_EXCEEDED) return "does not answer";
+  if (code === Code.CANCELLED || code === Code.DEADLINE_EXCEEDED) return "does not respond";
   // OpenSSL's error texts contain line breaks.
   if (code === Code.UNAVAILABLE && cause instanceof Error) {
     return `cannot be reached: ${cause.message.replace(/\s+/g, " ").trim()}`;

@@ -123,7 +123,7 @@ async function printRaw(io: Io, { contentType, chunks }: RawBytes): Promise<void
   const decoder = new StringDecoder("utf8");
   for await (const chunk of chunks) {
     if (stdout.isTTY && !TEXT.test(contentType)) {
-      throw new CommandError(`The answer is ${contentType}, which is not for a terminal. Add: > file`, EXIT.usage);
+      throw new CommandError(`The response is ${contentType}, which is not for a terminal. Add: > file`, EXIT.usage);
     }
     stdout.write(stdout.isTTY ? visibleLines(decoder.write(chunk)) : chunk);
     await drained(io);

@@ -131,7 +131,7 @@ class ForwardedCall {
     const [message] = received;
     if (message !== undefined && received.length === 1) return message;
     const { service } = this.#target.endpoint;
-    throw new StatusError(Code.UNIMPLEMENTED, `${service} answered with ${received.length} messages instead of one`);
+    throw new StatusError(Code.UNIMPLEMENTED, `${service} responded with ${received.length} messages instead of one`);
   }
 }
 

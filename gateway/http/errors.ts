@@ -88,7 +88,7 @@ export const GIVEN_UP = new HttpError(
 /** The gateway has more requests than it can process in time. */
 export const OVERLOADED = new HttpError(
   503,
-  "The gateway has more requests than it can answer in time; try again later",
+  "The gateway has more requests than it can process in time; try again later",
   {
     headers: ["Retry-After", "1"],
   },
@@ -116,7 +116,7 @@ export function toCallError(service: string, status: Status): StatusError | Http
  * @param what names the part that is too large, and the limit
  */
 export function responseTooLargeError(service: string, what: string, cause?: unknown): HttpError {
-  return new HttpError(502, `${service} answered with too much: ${what}`, { code: Code.RESOURCE_EXHAUSTED, cause });
+  return new HttpError(502, `${service} responded with too much: ${what}`, { code: Code.RESOURCE_EXHAUSTED, cause });
 }
 
 /** The gateway did not send the call, because the service is overloaded. */
@@ -129,7 +129,7 @@ export class UnreachableError extends StatusError {}
  * The error for a service that must respond with one message, and responded with none or several.
  */
 export function notOneMessage(service: string, count: number): HttpError {
-  return new HttpError(502, `${service} answered with ${count} messages instead of one`);
+  return new HttpError(502, `${service} responded with ${count} messages instead of one`);
 }
 
 /**

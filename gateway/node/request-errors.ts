@@ -3,7 +3,7 @@ import { HttpError } from "../http/errors.js";
 
 export const GONE = new HttpError(499, "The client has gone");
 export const TOO_SLOW = new HttpError(408, "The request took too long to arrive");
-export const CHUNK_TOO_SLOW = new HttpError(408, "The next piece of the body took too long to arrive");
+export const CHUNK_TOO_SLOW = new HttpError(408, "The next chunk of the body took too long to arrive");
 export const STALLED = new HttpError(504, "The service has taken nothing of the body for too long");
 export const NO_TUNNEL = new HttpError(405, "CONNECT is not served here", {
   headers: ["Allow", "GET, HEAD, POST, OPTIONS"],

@@ -268,7 +268,7 @@ class OpenWebSocket implements MessageSocket {
   }
 
   #giveUp(): void {
-    this.onAbort(new HttpError(499, "The client did not answer a ping"));
+    this.onAbort(new HttpError(499, "The client did not respond a ping"));
     this.opened.terminate();
   }
 

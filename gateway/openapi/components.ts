@@ -108,7 +108,7 @@ export const RESPONSES: Readonly<Record<string, JsonSchema>> = {
   }),
   Failure: failure(
     "Anything else: 404, 409, 429 and so on from the service; 405, 413, 415 or 431 for what the gateway does not take; " +
-      "502 for an answer that is malformed or too large; 503 or 504 where the service did not answer.",
+      "502 for an answer that is malformed or too large; 503 or 504 where the service did not respond.",
     { Code: 503, Detail: "helloworld cannot be reached at the moment", Status: "Service Unavailable" },
     { "Retry-After": { $ref: "#/components/headers/Retry-After" } },
   ),

@@ -20,7 +20,7 @@ export class ApiError extends Error {
   /** Converts an error of fetch, or an error from reading its response. */
   static from(thrown: unknown): ApiError {
     if (thrown instanceof ApiError) return thrown;
-    if ((thrown as Error)?.name === "TimeoutError") return new ApiError(0, "The gateway did not answer in time");
+    if ((thrown as Error)?.name === "TimeoutError") return new ApiError(0, "The gateway did not respond in time");
     return new ApiError(0, "The gateway cannot be reached. Check that it runs and that you are connected.");
   }
 }
@@ -76,7 +76,7 @@ async function json<HttpResult>(text: Promise<string>): Promise<HttpResult> {
   try {
     return JSON.parse(responded);
   } catch {
-    throw new ApiError(0, "The answer is no JSON. Something between this page and the gateway may have made it.");
+    throw new ApiError(0, "The response is no JSON. Something between this page and the gateway may have made it.");
   }
 }
 
@@ -111,6 +111,6 @@ async function toApiError(response: Response): Promise<ApiError> {
   const { status, statusText } = response;
   const requestId = response.headers.get("X-Request-Id") ?? undefined;
   // A response without an error object came from a proxy between the page and the gateway.
-  const detail = readError(await response.text())?.Detail ?? `The answer was ${status} ${statusText}`;
+  const detail = readError(await response.text())?.Detail ?? `The response was ${status} ${statusText}`;
   return new ApiError(status, detail, requestId);
 }

@@ -173,6 +173,6 @@ function broken(what: string): StatusError {
 }
 
 function refused(what: string, response: NonNullable<ServerReflectionResponse["messageResponse"]>): StatusError {
-  if (response.$case !== "errorResponse") return broken(`answers something else when asked to ${what}`);
+  if (response.$case !== "errorResponse") return broken(`responds with something else when asked to ${what}`);
   return broken(`does not ${what}: ${response.value.errorMessage.slice(0, 200)}`);
 }

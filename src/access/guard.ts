@@ -96,7 +96,7 @@ export class OpenGuard implements SigningGuard {
     return this.#policy.state;
   }
 
-  /** Why each authority that could not be followed the last time could not, by its address, until it answers again. */
+  /** Why each authority that could not be followed the last time could not, by its address, until it responds again. */
   get errors(): ReadonlyMap<string, Error> {
     return this.#policy.errors;
   }
@@ -108,7 +108,7 @@ export class OpenGuard implements SigningGuard {
 
   /**
    * Refuses the streams still followed with UNAVAILABLE, and leaves the authority, so that it need not wait for this
-   * guard's lease. Resolves when the authority has heard of it, or does not answer.
+   * guard's lease. Resolves when the authority has heard of it, or does not respond.
    */
   close(): Promise<void> {
     this.#streams.refuseAll(authorityUnreachable());

@@ -100,7 +100,7 @@ export class PorticoClient {
     options?: CallOptions,
   ): Promise<unknown> {
     for await (const response of this.#converse(service, endpoint, requests, options)) return response;
-    const Detail = "The call ended without an answer";
+    const Detail = "The call ended without a response";
     throw new PorticoError({ Id: service, Code: 502, Detail, Status: "Bad Gateway" });
   }
 

@@ -67,7 +67,7 @@ const NEVER_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREAC
 export function toConnectionError(service: string, url: string, thrown: unknown): PorticoError {
   const { cause = thrown } = Object(thrown) as { cause?: unknown };
   const { code = "", message = "" } = Object(cause) as { code?: string; message?: string };
-  const Detail = `No answer from ${url}: ${message || code || String(thrown)}`;
+  const Detail = `No response from ${url}: ${message || code || String(thrown)}`;
   const error = { Id: service, Code: 503, Detail, Status: "Service Unavailable" };
   return new PorticoError(error, { cause: thrown, neverSent: NEVER_SENT.test(code) });
 }

@@ -386,7 +386,7 @@ func refusal(e endpoint, response *http.Response) error {
 // failure is the error when a connection could not be opened, or broke, or when a context ended.
 func (t *transport) failure(ctx context.Context, e endpoint, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &Error{Id: e.service, Code: 504, Detail: "No answer before the deadline", Status: "Gateway Timeout", cause: ctx.Err()}
+		return &Error{Id: e.service, Code: 504, Detail: "No response before the deadline", Status: "Gateway Timeout", cause: ctx.Err()}
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -396,7 +396,7 @@ func (t *transport) failure(ctx context.Context, e endpoint, err error) error {
 	}
 	var dial *net.OpError
 	neverSent := errors.As(err, &dial) && dial.Op == "dial"
-	detail := fmt.Sprintf("No answer from %s: %v", t.options.URL, err)
+	detail := fmt.Sprintf("No response from %s: %v", t.options.URL, err)
 	return &Error{Id: e.service, Code: 503, Detail: detail, Status: "Service Unavailable", NeverSent: neverSent, cause: err}
 }
 

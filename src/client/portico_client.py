@@ -304,7 +304,7 @@ class _Settings:
         if deadline.has_passed and isinstance(thrown, (httpx.TimeoutException, asyncio.TimeoutError)):
             return PorticoError(call.service, 504, f"No answer within {deadline.timeout} s", "Gateway Timeout")
         never_sent = isinstance(thrown, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
-        detail = f"No answer from {self.url}: {str(thrown) or type(thrown).__name__}"
+        detail = f"No response from {self.url}: {str(thrown) or type(thrown).__name__}"
         return PorticoError(call.service, 503, detail, "Service Unavailable", never_sent=never_sent)
 
     def wait_before(self, call: _Call[typing.Any], failure: PorticoError, tried: int, deadline: _Deadline) -> float:

@@ -66,7 +66,7 @@ func (s *ClientStream[S, A]) CloseAndRecv() (answer A, err error) {
 	_ = s.socket.closeSend() // If the call has ended, its response or error can be read already.
 	err = s.socket.receive(&answer)
 	if err == io.EOF {
-		err = &Error{Id: s.socket.endpoint.service, Code: 502, Detail: "The call ended without an answer", Status: "Bad Gateway"}
+		err = &Error{Id: s.socket.endpoint.service, Code: 502, Detail: "The call ended without a response", Status: "Bad Gateway"}
 	}
 	return answer, err
 }

@@ -180,7 +180,7 @@ async def _collect_async(
         await stream.close_send()
         async for answer in stream:
             return answer
-    raise PorticoError(call.service, 502, "The call ended without an answer", "Bad Gateway")
+    raise PorticoError(call.service, 502, "The call ended without a response", "Bad Gateway")
 
 
 class BidiStream(typing.Generic[_S, _T]):
@@ -255,4 +255,4 @@ def _collect(portico: PorticoClient, call: _Call[_T], requests: typing.Iterable[
         stream.close_send()
         for answer in stream:
             return answer
-    raise PorticoError(call.service, 502, "The call ended without an answer", "Bad Gateway")
+    raise PorticoError(call.service, 502, "The call ended without a response", "Bad Gateway")

@@ -96,7 +96,7 @@ export class Clients {
     if (responseStream) return responses;
     return async (requests: AsyncIterable<unknown>) => {
       for await (const response of responses(requests)) return response;
-      throw new StatusError(Code.INTERNAL, `${method.path} ended without an answer`);
+      throw new StatusError(Code.INTERNAL, `${method.path} ended without a response`);
     };
   }
 

@@ -104,7 +104,7 @@ export class ConcurrencyLimit {
     return Math.min(this.#usual, this.#usualBefore);
   }
 
-  /** What calls of this window took; without an answer, no time is too long. */
+  /** What calls of this window took; without a response, no time is too long. */
   get #meanTime(): number {
     return this.#responded === 0 ? Number.POSITIVE_INFINITY : this.#total / this.#responded;
   }

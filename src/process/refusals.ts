@@ -29,12 +29,12 @@ export function openCallQueue({ byService, log, metrics }: CallQueueOptions): Op
   const report = (): void => {
     const refused = callQueue.refused - reported;
     reported = callQueue.refused;
-    if (refused > 0) log.warn({ refused }, "calls were refused with 503: more came than this process can answer");
+    if (refused > 0) log.warn({ refused }, "calls were refused with 503: more came than this process can handle");
     const counts = new Map(byService?.());
     for (const [service, count] of counts) {
       const more = count - (reportedByService.get(service) ?? 0);
       if (more > 0)
-        log.warn({ service, refused: more }, "calls were refused with 503: more came than the service answers");
+        log.warn({ service, refused: more }, "calls were refused with 503: more came than the service can process");
     }
     reportedByService = counts;
   };

@@ -173,7 +173,7 @@ function startOf(path: string, options: CallOptions, deadlineMonotonicMs: number
 function onlyOne(path: string, responses: readonly Uint8Array[]): Uint8Array {
   const [response] = responses;
   if (response !== undefined && responses.length === 1) return response;
-  throw new StatusError(Code.UNIMPLEMENTED, `${path} answered with ${responses.length} messages instead of one`);
+  throw new StatusError(Code.UNIMPLEMENTED, `${path} responded with ${responses.length} messages instead of one`);
 }
 
 function decodeResponse<Response>(
@@ -183,6 +183,6 @@ function decodeResponse<Response>(
   try {
     return method.responseDeserialize(bytes as Buffer);
   } catch (cause) {
-    throw new StatusError(Code.INTERNAL, `${method.path} answered with bytes that are not its message`, { cause });
+    throw new StatusError(Code.INTERNAL, `${method.path} responded with bytes that are not its message`, { cause });
   }
 }

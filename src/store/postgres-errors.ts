@@ -52,7 +52,7 @@ export function lateError(
   name: string,
   { timeoutMs, mayHaveWritten }: { readonly timeoutMs: number; readonly mayHaveWritten: boolean },
 ): StoreError {
-  return new StoreError(`store ${name} did not answer within ${timeoutMs} ms${unknown(mayHaveWritten)}`);
+  return new StoreError(`store ${name} did not respond within ${timeoutMs} ms${unknown(mayHaveWritten)}`);
 }
 
 function unknown(mayHaveWritten: boolean): string {
@@ -81,7 +81,7 @@ function reasonOf(error: Failure, setting: string, timeoutMs: number): string {
   const remedy = REMEDIES[code] ?? REMEDIES[code.slice(0, 2)];
   if (remedy !== undefined) return remedy(message);
   if (error instanceof NotInChargeError) return `${message}; name the primary in ${setting}`;
-  if (message === "Query read timeout") return `did not answer within ${timeoutMs} ms`;
+  if (message === "Query read timeout") return `did not respond within ${timeoutMs} ms`;
   if (/timeout/.test(message)) return `gave no connection in time (${message})`;
   if (/^E[A-Z]+$/.test(code)) return `cannot be reached (${message || code}); start it, or name another in ${setting}`;
   return `cannot be used: ${message}`;

@@ -205,7 +205,7 @@ export async function endWithin<T>(kind: FileKind, file: string, timeoutMs: numb
 
 /** The error of an operation that did not end in time. It may still happen. */
 export function lateError(file: string, timeoutMs: number): StoreError {
-  return new StoreError(`store ${file} did not answer within ${timeoutMs} ms`);
+  return new StoreError(`store ${file} did not respond within ${timeoutMs} ms`);
 }
 
 /** Converts an error into a StoreError, whose message begins with the file's name. */

@@ -127,7 +127,7 @@ t.test("tokens that are looked up in one turn go in one message", async (t) => {
   );
 });
 
-t.test("while four messages are without an answer, what is looked up waits, and then goes in one", async (t) => {
+t.test("while four messages are without a response, what is looked up waits, and then goes in one", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const held = holdAnswers(script);

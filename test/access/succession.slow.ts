@@ -65,7 +65,7 @@ t.test("an authority that falls silent is left before the lease ends", async (t)
   second.answersPings = false;
   await follows(third);
   t.ok(first.stream.left, "it is told that the guard is gone");
-  t.ok(second.stream.left, "so is the one that did not answer either");
+  t.ok(second.stream.left, "so is the one that did not respond either");
   await sleep(LEASE);
   t.equal(await codeOf(guard, call), 0);
   t.equal(lost(), 0);

@@ -50,7 +50,7 @@ const largeHeaders = (id: number) => [
 
 const gzip = ["grpc-encoding", "gzip"] as const;
 
-const TOO_MUCH = /^odd answered with too much: a message is larger than 4194304 bytes$/;
+const TOO_MUCH = /^odd responded with too much: a message is larger than 4194304 bytes$/;
 
 export const BROKEN_ANSWERS: readonly BrokenAnswer[] = [
   { title: "no grpc-status", frames: trailers(["x-a", "b"]), status: 502 },
@@ -99,7 +99,7 @@ export const BROKEN_ANSWERS: readonly BrokenAnswer[] = [
     title: "headers of 30 kB",
     frames: (id) => [...largeHeaders(id), data(id, message(greeting)), ok(id)],
     status: 502,
-    detail: /^odd answered with too much: its metadata is larger than 16384 bytes/,
+    detail: /^odd responded with too much: its metadata is larger than 16384 bytes/,
     grpcJs: [200, "Node's HTTP/2 takes header lists of 64 KiB"],
   },
   { title: "CANCEL", frames: ended(ErrorCode.CANCEL), status: 502 },

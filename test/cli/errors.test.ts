@@ -30,7 +30,7 @@ const rows: [args: string, exit: number, error: object][] = [
   ["auth create rule --acces=x -o json", 2, { Detail: "Unknown option '--acces'\n(Did you mean --access?)" }],
   ["auth list -o json", 2, { Detail: /^Unknown option '-o'/, Exit: 2 }],
   ["services --url=localhost:1 -o json", 2, { Detail: /^The address "localhost:1" must be like/, Exit: 2 }],
-  ["services --url=http://127.0.0.1:1 -o json", 1, { Detail: /^Portico does not answer/, Exit: 1 }],
+  ["services --url=http://127.0.0.1:1 -o json", 1, { Detail: /^Portico does not respond/, Exit: 1 }],
 ];
 for (const [args, exit, error] of rows) {
   t.test(`portico ${args} prints one JSON object on stderr`, async (t) => {

@@ -55,9 +55,9 @@ const rows: Row[] = [
   ["auth create account bob", 4, /^Not logged in/],
 
   // No response: exit code 1.
-  ["services", 1, /^Portico does not answer at http:\/\/127\.0\.0\.1:1\. Start it with: portico server\n$/],
-  ["call helloworld Call {}", 1, /^Portico does not answer/],
-  ["helloworld call --name=Ada", 1, /^Portico does not answer/],
+  ["services", 1, /^Portico does not respond at http:\/\/127\.0\.0\.1:1\. Start it with: portico server\n$/],
+  ["call helloworld Call {}", 1, /^Portico does not respond/],
+  ["helloworld call --name=Ada", 1, /^Portico does not respond/],
   ["services --url http://portico.invalid", 1, /^There is no host portico\.invalid/],
   ["logout", 0, /^Not logged in to http:\/\/127\.0\.0\.1:1\n$/],
 ];

@@ -92,7 +92,7 @@ t.test("the package's client in a page", async (t) => {
       return { name, Code, Detail };
     }`;
     const { url } = options;
-    const refused = { name: "PorticoError", Code: 503, Detail: `No answer from ${url}: Failed to fetch` };
+    const refused = { name: "PorticoError", Code: 503, Detail: `No response from ${url}: Failed to fetch` };
     t.same(await page.evaluate(`(${error})("/dist.js", ${JSON.stringify(options)})`), refused);
   });
 });

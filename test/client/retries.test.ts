@@ -76,7 +76,7 @@ t.test("if no connection can be opened, a call of every endpoint is retried", as
   const url = `http://127.0.0.1:${port}`;
   const { neverSent, Code, Id, Detail } = await errorOf(new Client({ url, retries: 0 }).probe.call());
   t.same({ neverSent, Code, Id }, { neverSent: true, Code: 503, Id: "probe" });
-  t.match(Detail, `No answer from ${url}: `);
+  t.match(Detail, `No response from ${url}: `);
   const server = createServer((_, response) => response.setHeader("content-type", "application/json").end("{}"));
   t.teardown(() => void server.close().closeAllConnections());
   // Node publishes each failed connection: https://undici.nodejs.org/#/docs/api/DiagnosticsChannel

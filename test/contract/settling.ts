@@ -180,7 +180,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await members.grant(all[1]!);
     t.ok((await members.revoke(all[0]!)) < LONG / 2);
   },
-  "a guard of another authority that does not answer is waited for until its lease has run out": async (t, members) => {
+  "a guard of another authority that does not respond is waited for until its lease has run out": async (t, members) => {
     const [here, there] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const guard = there.guard();
     await members.grant(here);
@@ -209,10 +209,10 @@ const BEHAVIOURS: Record<string, Check> = {
     await t.rejects(cut.login(), { code: Code.UNAVAILABLE }, "changes nothing");
     await sleep(SHORT);
     const said = () => cut.said.map(({ msg }) => `${msg}`).filter((text) => text.startsWith("the store"));
-    t.same(said(), ["the store does not answer: guards get no leases"], "and says so once");
+    t.same(said(), ["the store does not respond: guards get no leases"], "and says so once");
     cut.store.reconnect();
     await until(() => guard.decides, { what: () => `the guard decides again: ${guard.status}` });
-    t.match(said()[1], /^the store answers again, after \d+ s/, "and comes back by itself");
+    t.match(said()[1], /^the store responds again, after \d+ s/, "and comes back by itself");
     t.notOk(guard.rules.has(RULE));
   },
   "an authority that reads from a server which was replaced grants nothing": async (t, members) => {

@@ -99,7 +99,7 @@ t.test("the longest pause may depend on the moment", async (t) => {
   await stop();
 });
 
-t.test("a source that does not answer in time is given up; one that has answered may be silent", async (t) => {
+t.test("a source that does not respond in time is given up; one that has answered may be silent", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.teardown(() => mock.timers.reset());
   const silent = (attempt: FollowAttempt, count: number) => {
@@ -112,7 +112,7 @@ t.test("a source that does not answer in time is given up; one that has answered
   t.same(failures, []);
   mock.timers.tick(1);
   await turn();
-  const error = new StatusError(Code.DEADLINE_EXCEEDED, "the source did not answer within 10 s");
+  const error = new StatusError(Code.DEADLINE_EXCEEDED, "the source did not respond within 10 s");
   t.match(failures, [{ error: { code: error.code, message: error.message } }]);
   await next();
   mock.timers.tick(100_000);

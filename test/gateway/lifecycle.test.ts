@@ -272,7 +272,7 @@ const CASES: readonly Case[] = [
     status: 499,
     run: leave("GET /probe/hang HTTP/1.1\r\nHost: x\r\n\r\n", ({ dispatched }) => until(() => dispatched.length > 0)),
   },
-  { stage: "call", status: 502, detail: /answered with too much/, run: call({ target: "/raw/one" }) },
+  { stage: "call", status: 502, detail: /responded with too much/, run: call({ target: "/raw/one" }) },
   { stage: "call", status: 503, detail: /cannot be reached/, run: call({ target: "/gone" }) },
   {
     stage: "call",

@@ -191,7 +191,7 @@ t.test("the caller gets UNAVAILABLE for a store that cannot be used, without its
 });
 
 t.test("the error for a failed write says that its outcome is unknown, the error for a read does not", async (t) => {
-  const broken = () => Promise.reject(new StoreError("store /secret/place did not answer within 10000 ms"));
+  const broken = () => Promise.reject(new StoreError("store /secret/place did not respond within 10000 ms"));
   const { close, ...real } = overriding(await openServiceStore("sqlite:", temporaryFolder(t)), {});
   t.teardown(() => close());
   const store = new CollectionStore({

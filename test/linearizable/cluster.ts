@@ -52,7 +52,7 @@ export class Cluster {
     await server?.stop("SIGKILL");
   }
 
-  /** Asks one by chance. Undefined where it did not answer, or with a failure that leaves open whether it was done. */
+  /** Asks one by chance. Undefined where it did not respond, or with a failure that leaves open whether it was done. */
   async ask(endpoint: string, body: object): Promise<{ status: number; body: unknown } | undefined> {
     const running = this.#servers.filter((server) => server !== undefined);
     const http = running[Math.floor(Math.random() * running.length)]!.address("HTTP");

@@ -77,7 +77,7 @@ export interface Outcome {
   readonly seen: Seen;
   /** Failed calls at gateways that the fault leaves able to answer. */
   readonly failed: number;
-  /** From the end of the fault until every gateway answers again. */
+  /** From the end of the fault until every gateway responds again. */
   readonly recovered: number;
 }
 
@@ -91,7 +91,7 @@ export async function suffer(cluster: Cluster, fault: MachineFault): Promise<Out
   const ended = performance.now();
   for (const { http } of cluster.gateways) {
     await until(async () => (await status(http, cluster.admin)) === 200, {
-      what: () => `${http} answers again`,
+      what: () => `${http} responds again`,
       within: 60_000,
     });
   }

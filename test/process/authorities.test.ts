@@ -103,7 +103,7 @@ t.test("calls go to the preferred authority, and to another while that one is no
   await unary(authorities.channel, ONE, Buffer.alloc(0));
 });
 
-t.test("a read that one authority does not answer is asked of another, within its deadline", async (t) => {
+t.test("a read that one authority does not respond is asked of another, within its deadline", async (t) => {
   const { calls, ports } = await answering(t, "is silent", "answers");
   const { authorities } = await connectTo(t, ports.map((port) => `127.0.0.1:${port}`).join());
   await until(() => authorities.all.every(({ channel }) => channel.state === "ready"));

@@ -53,7 +53,7 @@ t.test("a Postgres server in trouble", { skip: noPostgres }, async (t) => {
     t.ok(performance.now() - began < 10_000);
     for (const [index, [name]] of acts.entries()) {
       const message = `${errors[index]?.message}`;
-      t.match(message, / did not answer within 1000 ms| gave no connection in time/, name);
+      t.match(message, / did not respond within 1000 ms| gave no connection in time/, name);
       // A write that hangs before it could be committed was not made, but the client may not know
       // that yet.
       if (name in READS) t.notMatch(message, NOT_KNOWN);
@@ -83,7 +83,7 @@ t.test("a Postgres server in trouble", { skip: noPostgres }, async (t) => {
     const log = collectionOf(await openOn(t, server, { url: server.url(database), timeoutMs: 1_000 }), "log");
     for (const key of ["1", "2"]) await answerOf(() => log.create(key, "x"));
     const release = await server.hold("SELECT FROM portico.entries WHERE key = 'log/1' FOR UPDATE", database);
-    const late = /did not answer within 1000 ms; it is not known whether the write happened$/;
+    const late = /did not respond within 1000 ms; it is not known whether the write happened$/;
     // On a busy machine, the write may not reach the row in time.
     await until(async () => late.test(`${(await errorOf(log.replace("1", "y")))?.message}`));
     t.equal(await answerOf(() => log.get("1")), "x");

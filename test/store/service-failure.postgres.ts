@@ -162,7 +162,7 @@ t.test("the services' store on Postgres", { skip: noPostgres }, async (t) => {
     await store.commit([set("a")]);
     server.pause();
     const errors = await Promise.all([errorOf(store.get(["a"])), errorOf(store.commit([set("a", "2")]))]);
-    for (const error of errors) t.match(error?.message, /did not answer within 1000 ms|gave no connection in time/);
+    for (const error of errors) t.match(error?.message, /did not respond within 1000 ms|gave no connection in time/);
     server.resume();
     await until(async () => (await errorOf(store.commit([set("a", "3")]))) === undefined);
     t.equal(await value(store, "a"), "3");

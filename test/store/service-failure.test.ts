@@ -85,7 +85,7 @@ t.test("a commit that waits for a lock ends by the deadline and is not made, whi
   await other.query("BEGIN IMMEDIATE");
   const waiting = store.commit([set("b")]);
   t.equal((await store.get(["a"]))[0]?.value, "1");
-  await t.rejects(waiting, { name: "StoreError", message: /is locked by another process|did not answer/ });
+  await t.rejects(waiting, { name: "StoreError", message: /is locked by another process|did not respond/ });
   await other.query("ROLLBACK");
   await other.close();
   await store.commit([set("d")]);

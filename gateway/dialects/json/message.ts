@@ -145,5 +145,5 @@ export function writeJson(target: Target, message: Uint8Array): string {
 export function toResponseError({ endpoint: { service }, output }: Target, cause: unknown): Error {
   if (cause instanceof MissingTypesError) return cause;
   if (cause instanceof TooLargeError) return responseTooLargeError(service, cause.message, cause);
-  return new HttpError(502, `${service} answered with what is no ${output.typeName}`, { cause });
+  return new HttpError(502, `${service} did not respond with a valid ${output.typeName}`, { cause });
 }

@@ -190,7 +190,7 @@ function PreviewResult({ value: effects, isCurrent, error, busy }: Loading<reado
           <div class={effects.length > 0 ? "notice warning" : "notice"}>
             <p>
               {effects.length > 0
-                ? "This rule will change the answer to these calls:"
+                ? "This rule will change the result of these calls:"
                 : "This rule will change nothing for the accounts and endpoints that exist now."}
             </p>
             <Effects effects={effects} />

@@ -147,7 +147,7 @@ export function adviceFor(status: number, detail: string, withToken: boolean): s
     case 429:
       return "Too many calls came at once. Wait a moment and send it again.";
     case 502:
-      if (/ answered with too much: /.test(detail)) return "Ask for less, or have the operator raise the limit.";
+      if (/ responded with too much: /.test(detail)) return "Ask for less, or have the operator raise the limit.";
       return "The service broke the protocol. Its operator finds the request id in the log.";
     case 503:
       return "The service cannot be reached now. Try again in a moment.";

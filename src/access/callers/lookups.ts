@@ -1,6 +1,6 @@
 /**
  * Asks the authority for the callers of tokens. What is asked for in one turn of the event loop goes in one message
- * (Policy.BatchResolve), and so does what is asked for while several messages are without an answer.
+ * (Policy.BatchResolve), and so does what is asked for while several messages are without a response.
  */
 import { Code, StatusError } from "../../errors.js";
 import { type Caller, PolicyService } from "../../gen/portico/auth/v1/policy.js";
@@ -9,7 +9,7 @@ import type { AuthorityAccess } from "../follow/authority-access.js";
 
 /** Most tokens in one message. */
 const MAX_BATCH = 1_000;
-/** Most messages without an answer: what is asked for meanwhile waits, and then goes together. */
+/** Most messages without a response: what is asked for meanwhile waits, and then goes together. */
 const MAX_UNANSWERED = 4;
 
 /** What the authority said of a token. */
@@ -42,7 +42,7 @@ export class Lookups {
   /**
    * @param sha256 of the token
    * @param deadlineMonotonicMs in milliseconds of `performance.now()`
-   * @throws {StatusError} (rejects) where the authority does not answer, or with an error.
+   * @throws {StatusError} (rejects) where the authority does not respond, or with an error.
    */
   ask(sha256: Buffer, deadlineMonotonicMs: number): Promise<Resolved> {
     return new Promise((resolve, reject) => {

@@ -146,7 +146,7 @@ export interface PingOptions {
 /** The pings of one stream; it ends them by `stop`. */
 export class Pings {
   readonly #options: PingOptions;
-  /** Pings without an answer, by sequence number. */
+  /** Pings without a response, by sequence number. */
   readonly #unanswered = new Map<bigint, Ping>();
   #answers: AnsweredPing[] = [];
   #sequence = 0n;
@@ -202,7 +202,7 @@ export class Pings {
     if (this.#unanswered.size + this.#answers.length >= MAX_UNANSWERED) {
       // The authority answers when it knows that the last answer's revision is applied.
       if (!isAcknowledged()) return;
-      log.warn("the authority does not answer pings, or not with what it has sent");
+      log.warn("the authority does not respond pings, or not with what it has sent");
       cancel();
       return;
     }

@@ -58,7 +58,7 @@ export class Policy implements FollowedGuard {
   current = new PolicyState();
   /** While it runs, decisions may be made. */
   readonly lease: Lease;
-  /** Why each authority that has failed did, by its address, until it answers again. */
+  /** Why each authority that has failed did, by its address, until it responds again. */
   readonly errors: ReadonlyMap<string, Error>;
   leaseTime = FIRST_LEASE_TIME;
   /** The newest revision that was applied, on whatever stream; 0 where no lease has run for as long as one lasts. */
@@ -138,7 +138,7 @@ export class Policy implements FollowedGuard {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
-  /** Resolves when the authority has heard of it, or does not answer. */
+  /** Resolves when the authority has heard of it, or does not respond. */
   async close(): Promise<void> {
     this.#closed = true;
     this.lease.close();

@@ -64,7 +64,7 @@ export interface FollowedGuard {
 }
 
 export class Succession implements PolicyStreamListener {
-  /** Why each authority that has failed did, until it answers again. */
+  /** Why each authority that has failed did, until it responds again. */
   readonly errors = new Map<string, Error>();
   readonly #access: AuthorityAccess;
   readonly #authorities: Authorities;
@@ -92,7 +92,7 @@ export class Succession implements PolicyStreamListener {
     this.#ran = this.#run().finally(stopListening);
   }
 
-  /** Leaves the authority. Resolves when it has heard of it, or does not answer. */
+  /** Leaves the authority. Resolves when it has heard of it, or does not respond. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const stream of this.#open) stream.leave();
@@ -134,7 +134,7 @@ export class Succession implements PolicyStreamListener {
       const left = candidate.heard + patience - performance.now();
       if (this.#closed || this.#candidate !== candidate || (needed && !this.#needsAnother())) break;
       if (left <= 0) {
-        this.#fail(candidate, new StatusError(Code.DEADLINE_EXCEEDED, "the authority does not answer"));
+        this.#fail(candidate, new StatusError(Code.DEADLINE_EXCEEDED, "the authority does not respond"));
         break;
       }
       await this.#event(left);
@@ -273,7 +273,7 @@ export class Succession implements PolicyStreamListener {
     stream.leave();
   }
 
-  /** Notes why an authority cannot be followed; says it once until it answers again. */
+  /** Notes why an authority cannot be followed; says it once until it responds again. */
   #fail({ authority }: PolicyStream, error: Error): void {
     if (this.#closed) return;
     const known = this.errors.get(authority.name)?.message === error.message;

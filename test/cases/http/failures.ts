@@ -186,7 +186,7 @@ export const failures: readonly HttpCase[] = [
     calls: "service:gone:Helloworld.Call",
   },
   {
-    title: "a service that does not answer within the call's time",
+    title: "a service that does not respond within the call's time",
     target: "/probe/hang",
     headers: [["Grpc-Timeout", "20m"]],
     status: 504,

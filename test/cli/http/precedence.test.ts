@@ -13,7 +13,7 @@ stored("work", 2, "from-work");
 /** The address that a command fails to reach. No process listens on these ports. */
 async function addressOf(args: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { stderr } = await portico([...args.split(" ")], { env: { PORTICO_URL: "", XDG_CONFIG_HOME: config, ...env } });
-  return /does not answer at (\S+)\. /.exec(stderr)?.[1];
+  return /does not respond at (\S+)\. /.exec(stderr)?.[1];
 }
 
 const addresses: [args: string, env: NodeJS.ProcessEnv, address: string][] = [

@@ -30,7 +30,7 @@ for (const status of [200, 404, 502]) {
     const { url } = await listen(t, (_, response) => response.writeHead(status).end("<h1>Hello</h1>"));
     const { exit, stderr } = await portico(["services", "--url", url]);
     t.equal(exit, 1);
-    t.equal(stderr, `The answer is not Portico's. Is the address right?\nHTTP ${status}\n`);
+    t.equal(stderr, `The response is not Portico's. Is the address right?\nHTTP ${status}\n`);
   });
 }
 
@@ -48,13 +48,13 @@ t.test("does not follow a redirect, so that the token is sent to no other server
 t.test("gives up on a server that never responds", async (t) => {
   const { url } = await listen(t, () => {});
   await t.rejects(send(new URL(url), request({ timeoutMs: 50 })), {
-    message: `Portico at ${url} did not answer within 0.05 s.`,
+    message: `Portico at ${url} did not respond within 0.05 s.`,
   });
 });
 
 t.test("gives up on a server that stops in the middle of its response", async (t) => {
   const { url } = await listen(t, (_, response) => response.writeHead(200).write("{"));
-  await t.rejects(send(new URL(url), request({ timeoutMs: 50 })), /did not answer within/);
+  await t.rejects(send(new URL(url), request({ timeoutMs: 50 })), /did not respond within/);
 });
 
 t.test("rejects a response of more than 64 MiB", async (t) => {

@@ -132,7 +132,7 @@ t.test("a refresh token is still valid after a gateway that does not respond", a
   const { refreshToken } = person;
   writeFileSync(person.file, JSON.stringify({ ...person.profile, url: `${NOWHERE}/` }));
   person.expire();
-  t.match(await person.run(LIST, { PORTICO_URL: NOWHERE }), { exit: 1, stderr: /^Portico does not answer/ });
+  t.match(await person.run(LIST, { PORTICO_URL: NOWHERE }), { exit: 1, stderr: /^Portico does not respond/ });
   t.equal(person.refreshToken, refreshToken);
 });
 
@@ -177,7 +177,7 @@ t.test("logout without a response deletes the token, and says that it was not re
   writeFileSync(person.file, JSON.stringify({ ...person.profile, url: `${NOWHERE}/` }));
   const { exit, stderr } = await person.run(["logout"], { PORTICO_URL: NOWHERE });
   t.equal(exit, 1);
-  t.match(stderr, /^Portico does not answer .*\nThe login is deleted here, but was not revoked/);
+  t.match(stderr, /^Portico does not respond .*\nThe login is deleted here, but was not revoked/);
   t.equal(person.profile.login, undefined);
 });
 

@@ -56,7 +56,7 @@ const rows: [title: string, server: () => Server, scheme: string, said: string][
     "a port of something else",
     () => createServer((socket) => socket.end("220 mail ready\r\n")),
     "http",
-    "{host} does not answer in HTTP/1.1. The address must be the gateway's, PORTICO_HTTP",
+    "{host} does not respond in HTTP/1.1. The address must be the gateway's, PORTICO_HTTP",
   ],
 ];
 

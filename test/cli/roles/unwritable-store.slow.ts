@@ -58,7 +58,7 @@ async function check(t: Test, error: Fault): Promise<void> {
   );
   const refused = await changing;
   t.equal(refused.status, 503);
-  t.match(refused.body, { Code: 503, Detail: "The authority's store does not answer; try again" });
+  t.match(refused.body, { Code: 503, Detail: "The authority's store does not respond; try again" });
   await end();
   const late = performance.now() + 8_000;
   let again = await create();

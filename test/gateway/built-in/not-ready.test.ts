@@ -42,8 +42,8 @@ t.test("/livez", async (t) => {
 });
 
 t.test("/readyz says why only at the operator's port", async (t) => {
-  const health = new HealthRoutes({ guard: () => false }, { why: () => "the store does not answer" });
+  const health = new HealthRoutes({ guard: () => false }, { why: () => "the store does not respond" });
   const detailOf = (reply: ReturnType<HealthRoutes["reply"]>): string => JSON.parse(reply?.body ?? "").Detail;
-  t.equal(detailOf(health.replyToOperator("/readyz")), "Not ready: the store does not answer");
+  t.equal(detailOf(health.replyToOperator("/readyz")), "Not ready: the store does not respond");
   t.equal(detailOf(health.reply("/readyz")), "Not ready: no guard");
 });

@@ -8,7 +8,7 @@ import { startBusy } from "./busy.js";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const CALL: Sent = { method: "POST", path: "/helloworld/call", headers: JSON_TYPE, body: '{"name":"Ada"}' };
-const DETAIL = "The gateway has more requests than it can answer in time; try again later";
+const DETAIL = "The gateway has more requests than it can process in time; try again later";
 const RPC = "/helloworld.Helloworld/Call";
 const EMPTY_ENVELOPE = "\0\0\0\0\0";
 

@@ -24,7 +24,7 @@ t.test("a response that is too large as JSON", async (t) => {
       t.equal(response.status, 502);
       t.match(
         await response.text(),
-        /"Code":502,"Detail":"helloworld answered with too much: the message is larger than 160 bytes as JSON"/,
+        /"Code":502,"Detail":"helloworld responded with too much: the message is larger than 160 bytes as JSON"/,
       );
     });
   }
@@ -34,7 +34,7 @@ t.test("a response that is too large as JSON", async (t) => {
       headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1", "Portico-Service": "helloworld" },
       body: JSON.stringify({ name }),
     });
-    t.match(await response.json(), { code: "resource_exhausted", message: /answered with too much/ });
+    t.match(await response.json(), { code: "resource_exhausted", message: /responded with too much/ });
   });
 });
 
@@ -52,7 +52,7 @@ t.test("a response that is too large on the wire", async (t) => {
   const { gateway, logged, metrics } = deployment;
   const nothing = Buffer.alloc(5);
   const json = { "Content-Type": "application/json" };
-  const detail = "raw answered with too much: a message is larger than 4194304 bytes";
+  const detail = "raw responded with too much: a message is larger than 4194304 bytes";
   const inErrorObject = `"Code":502,"Detail":"${detail}"`;
   const inTrailers = `grpc-status: 8\r\ngrpc-message: ${detail}`;
   const inConnect = `{"code":"resource_exhausted","message":"${detail}"}`;

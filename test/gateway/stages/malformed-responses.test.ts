@@ -42,7 +42,7 @@ t.test("in process, a response over 4 MiB: 502", async (t) => {
   t.teardown(() => deployment.close());
   const { status, detail } = await endOf(`http://127.0.0.1:${deployment.gateway.address.port}/raw/one`);
   t.equal(status, 502);
-  t.match(detail, /^raw answered with too much: a message is larger than 4194304 bytes$/);
+  t.match(detail, /^raw responded with too much: a message is larger than 4194304 bytes$/);
 });
 
 /** Adds a service `odd` that responds to every call with the frames of the row. */

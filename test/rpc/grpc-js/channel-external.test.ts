@@ -33,16 +33,16 @@ const call = (channel: GrpcChannel) => unary(channel, RawService.one, Buffer.fro
 
 const RESPONSES: [what: string, messages: Buffer[], error: { code: Code; message: string } | undefined][] = [
   ["one message", [Buffer.from("b")], undefined],
-  ["no message", [], { code: Code.UNIMPLEMENTED, message: "/raw.Raw/One answered with 0 messages instead of one" }],
+  ["no message", [], { code: Code.UNIMPLEMENTED, message: "/raw.Raw/One responded with 0 messages instead of one" }],
   [
     "many messages",
     [Buffer.from("b"), Buffer.from("c"), Buffer.from("d")],
-    { code: Code.UNIMPLEMENTED, message: "/raw.Raw/One answered with 2 messages instead of one" },
+    { code: Code.UNIMPLEMENTED, message: "/raw.Raw/One responded with 2 messages instead of one" },
   ],
   [
     "a malformed message",
     [MALFORMED],
-    { code: Code.INTERNAL, message: "/raw.Raw/One answered with bytes that are not its message" },
+    { code: Code.INTERNAL, message: "/raw.Raw/One responded with bytes that are not its message" },
   ],
 ];
 

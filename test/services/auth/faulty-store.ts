@@ -36,7 +36,7 @@ export class FaultyStore implements KeyValueStore {
 
   readonly commit: KeyValueStore["commit"] = (writes, options) =>
     this.#step("commit", writes[0]?.key, () => {
-      if (this.#past !== undefined) throw new StoreError(`store ${this.name} did not answer`);
+      if (this.#past !== undefined) throw new StoreError(`store ${this.name} did not respond`);
       return this.#store.commit(writes, options);
     });
 

@@ -34,7 +34,7 @@ const CASES = [
     fault: /Make room on it/,
   },
   { reason: "read_only" as const, response: /changes nothing while its store is read-only/, fault: /Make it writable/ },
-  { reason: undefined, response: /store does not answer; try again/, fault: /The log says why/ },
+  { reason: undefined, response: /store does not respond; try again/, fault: /The log says why/ },
 ];
 
 for (const { reason, response, fault } of CASES) {

@@ -143,7 +143,7 @@ t.test("if the outcome of a write is unknown, it is unknown for all its changes"
     const { journal, faults } = await opened(t);
     faults[moment] = async () => {
       faults[moment] = async () => undefined;
-      throw new StoreError("store in memory did not answer");
+      throw new StoreError("store in memory did not respond");
     };
     const changes = ["a", "first", "b"].map((name) => journal.commit(PORTICO, create(name)));
     t.same(await outcomes(changes), ["UNAVAILABLE", "UNAVAILABLE", "UNAVAILABLE"], `it fails ${moment} it writes`);

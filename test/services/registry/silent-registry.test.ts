@@ -58,7 +58,7 @@ t.test("a registry that does not respond is abandoned after 10 s, and tried agai
   mock.timers.tick(1);
   await over;
   await new Promise(setImmediate);
-  t.same(said, ["the registry did not answer within 10 s"]);
+  t.same(said, ["the registry did not respond within 10 s"]);
 
   const again = once(silent, "opened");
   mock.timers.tick(100);

@@ -42,7 +42,7 @@ export function decodeHttpBody(service: string, message: Uint8Array): HttpBody {
       else reader.skip(wireType, field);
     }
   } catch (cause) {
-    throw new HttpError(502, `${service} answered with what is no google.api.HttpBody`, { cause });
+    throw new HttpError(502, `${service} did not respond with a valid google.api.HttpBody`, { cause });
   }
   return { contentType: MEDIA_TYPE.test(contentType) ? contentType : UNKNOWN, data };
 }

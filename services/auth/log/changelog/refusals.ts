@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<Exclude<Reason, "clock">, { readonly caller: string
     operator: "changes are refused: the store is read-only. Make it writable for this process",
   },
   store: {
-    caller: "The authority's store does not answer; try again",
+    caller: "The authority's store does not respond; try again",
     operator: "changes are refused: the store takes none. The log says why",
   },
 };

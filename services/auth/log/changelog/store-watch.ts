@@ -32,7 +32,7 @@ export class StoreWatch {
     }
     if (this.#since === undefined) return;
     const seconds = Math.round((this.#options.now() - this.#since) / 1000);
-    this.#options.log.warn(`the store answers again, after ${seconds} s: guards get leases again`);
+    this.#options.log.warn(`the store responds again, after ${seconds} s: guards get leases again`);
     this.#since = undefined;
     this.#logged = "";
   }
@@ -41,7 +41,7 @@ export class StoreWatch {
     const { log, now } = this.#options;
     const cause = (error as Error).cause ?? error;
     const message =
-      cause instanceof LostHistoryError ? cause.message : "the store does not answer: guards get no leases";
+      cause instanceof LostHistoryError ? cause.message : "the store does not respond: guards get no leases";
     this.#since ??= now();
     if (message !== this.#logged) log.error({ err: cause }, message);
     this.#logged = message;

@@ -231,7 +231,7 @@ export class LocalLeaseRecords implements LeaseRecords {
       await rows.delete([id]);
       this.#retired.set(id, now() + span);
     } catch (error) {
-      log.warn({ err: error, claim: id }, "a claim could not be retired: the next change waits for its leases again");
+      log.warn({ err: error, claim: id }, "a lease record could not be retired: the next change waits for its leases again");
     }
     return now() + span;
   }
@@ -254,7 +254,7 @@ export class LocalLeaseRecords implements LeaseRecords {
       for (const id of ended) this.#retired.delete(id);
       this.#tidyLater();
     } catch (error) {
-      log.debug({ err: error }, "retired claims could not be deleted; the next change will try again");
+      log.debug({ err: error }, "retired lease records could not be deleted; the next change will try again");
     }
   }
 

@@ -334,12 +334,12 @@ export class SharedLeaseRecords implements LeaseRecords {
       for (const [id, { text, span, since, name }] of this.#leaseRecords) {
         if (since + span > read || !(await this.#rows.deleteIf(id, text))) continue;
         this.#late.delete(id);
-        log.warn({ authority: name }, "an authority has not renewed its claim: it is taken to be gone");
+        log.warn({ authority: name }, "an authority has not renewed its lease record: it is taken to be gone");
       }
       const orphans = [...this.#reports.keys()].filter((id) => id !== this.#own?.id && !this.#leaseRecords.has(id));
       if (orphans.length > 0) await this.#rows.delete(orphans.map((id) => APPLIED + id));
     } catch (error) {
-      log.debug({ err: error }, "claims of authorities that are gone could not be deleted");
+      log.debug({ err: error }, "lease records of authorities that are gone could not be deleted");
     }
   }
 

@@ -51,7 +51,7 @@ t.test("raw bytes on a terminal", async (t) => {
     t.same(await portico(["call", "feed", "Page", page("image/png")], { env, terminal: true }), {
       exit: EXIT.usage,
       stdout: "",
-      stderr: "The answer is image/png, which is not for a terminal. Add: > file\n",
+      stderr: "The response is image/png, which is not for a terminal. Add: > file\n",
     });
   });
 

@@ -105,5 +105,5 @@ t.test("a client stream to which the service sends no message gets 502", async (
   await serve(it, { ...feed.service, name: "wrong", parts: [nothing] });
   const { socket, closed } = await dial(it, "/wrong/feed/collect");
   socket.send("");
-  t.same(await closed, [4502, "wrong answered with 0 messages instead of one"]);
+  t.same(await closed, [4502, "wrong responded with 0 messages instead of one"]);
 });

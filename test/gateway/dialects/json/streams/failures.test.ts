@@ -48,7 +48,7 @@ t.test("the log says how a stream ended, not how it began", async (t) => {
   t.match(it.logged, [{ status: 404, messages: 2 }]);
 });
 
-const BROKEN = { Id: "feed", Code: 502, Detail: "feed answered with what is no feed.Tick", Status: "Bad Gateway" };
+const BROKEN = { Id: "feed", Code: 502, Detail: "feed did not respond with a valid feed.Tick", Status: "Bad Gateway" };
 
 t.test("a service that sends bytes that are no message ends the stream with 502", async (t) => {
   const { text } = await open(it, "/feed/broken");
