@@ -50,7 +50,7 @@ type AssertionCredentials = Credentials & { readonly context: string };
 /** A guard that follows its authority until it is closed. */
 export class OpenGuard implements SigningGuard {
   readonly #callers: CallerCache;
-  readonly #contexts: AssertionCache;
+  readonly #assertions: AssertionCache;
   readonly #streams: OpenStreams;
   readonly #policy: Policy;
   readonly #listeners: (() => void)[] = [];
@@ -66,7 +66,7 @@ export class OpenGuard implements SigningGuard {
       hasLease: () => this.#policy.lease.runs(performance.now()),
       authorize: (admission, caller) => {
         try {
-          const decision = this.#judgeBoth(admission, caller);
+          const decision = this.#authorizeBoth(admission, caller);
           return decision === "granted" ? undefined : refusal(decision, admission.endpoint, caller);
         } catch (error) {
           return error as Error;
@@ -76,20 +76,20 @@ export class OpenGuard implements SigningGuard {
     this.#policy = new Policy(authority, {
       onRevision: (revision, changed) => {
         if (changed !== undefined) this.#callers.change(revision, changed);
-        this.#tellOfChange();
+        this.#notifyListeners();
         return this.#streams.reauthorize(changed);
       },
       onSnapshot: (revision) => {
         this.#callers.forgetAll(revision);
-        this.#contexts.clear();
-        this.#tellOfChange();
+        this.#assertions.clear();
+        this.#notifyListeners();
         return this.#streams.reauthorize(EVERY_CALLER);
       },
       onLeaseRunning: () => this.#streams.resumeAll(),
       onCutOff: () => this.#streams.refuseAll(authorityUnreachable()),
       takeUsedKeys: () => this.#callers.takeUsed(),
     });
-    this.#contexts = new AssertionCache(this.#policy, this.#callers);
+    this.#assertions = new AssertionCache(this.#policy, this.#callers);
   }
 
   /** Whether decisions can be made: not yet, now, not at the moment, or never again. */
@@ -120,7 +120,7 @@ export class OpenGuard implements SigningGuard {
   }
 
   admit(credentials: Credentials, endpoint: Guarded): Admission | Promise<Admission> {
-    if (credentials.context !== undefined) return this.#admitByContext(credentials as AssertionCredentials, endpoint);
+    if (credentials.context !== undefined) return this.#admitByAssertion(credentials as AssertionCredentials, endpoint);
     return this.admitAtOnce(credentials, endpoint) ?? this.#lookUpAndAdmit(credentials, endpoint);
   }
 
@@ -164,29 +164,29 @@ export class OpenGuard implements SigningGuard {
     this.#listeners.push(listener);
   }
 
-  #tellOfChange(): void {
+  #notifyListeners(): void {
     for (const listener of this.#listeners) listener();
   }
 
   assertionOf(admission: Admission): SignedAssertion {
-    return this.#contexts.assertionOf(admission);
+    return this.#assertions.assertionOf(admission);
   }
 
   /** @throws {StatusError} (or rejects with one) as `admit`. */
-  #admitByContext(credentials: AssertionCredentials, endpoint: Guarded): Admission | Promise<Admission> {
+  #admitByAssertion(credentials: AssertionCredentials, endpoint: Guarded): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     // The authority's endpoints accept only tokens: who has a service's key can sign any caller
     // into an assertion.
     if (endpoint.callers !== undefined) throw badAssertion(endpoint);
-    const known = this.#contexts.find(credentials.context);
+    const known = this.#assertions.find(credentials.context);
     if (known === undefined) return this.#verifyAndAdmit(credentials, endpoint);
-    this.#checkContext(known, credentials, endpoint, now);
+    this.#checkAssertion(known, credentials, endpoint, now);
     return this.#admitVerified(known, endpoint);
   }
 
   async #verifyAndAdmit(credentials: AssertionCredentials, endpoint: Guarded): Promise<Admission> {
-    return this.#admitFresh(credentials, await this.#contexts.verify(credentials.context, endpoint), endpoint);
+    return this.#admitFresh(credentials, await this.#assertions.verify(credentials.context, endpoint), endpoint);
   }
 
   /** Admits by an assertion that is not cached, or whose caller may have changed. */
@@ -197,12 +197,12 @@ export class OpenGuard implements SigningGuard {
   ): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
-    this.#checkContext(verified, credentials, endpoint, now);
+    this.#checkAssertion(verified, credentials, endpoint, now);
     const { caller } = verified;
     if (caller !== undefined && !this.#callers.isCurrent(caller)) {
       return this.#renewAndAdmit(credentials, verified, caller, endpoint);
     }
-    this.#contexts.keep(verified);
+    this.#assertions.keep(verified);
     return this.#admitVerified(verified, endpoint);
   }
 
@@ -227,7 +227,7 @@ export class OpenGuard implements SigningGuard {
    * token has expired; UNAVAILABLE if only the lease has expired in which the assertion was signed,
    * so that the caller may try again.
    */
-  #checkContext(verified: Verified, { opened }: AssertionCredentials, endpoint: Guarded, now: number): void {
+  #checkAssertion(verified: Verified, { opened }: AssertionCredentials, endpoint: Guarded, now: number): void {
     if (verified.resource !== endpoint.resource) throw badAssertion(endpoint);
     const time = this.#policy.timeAt(now);
     if (verified.expires > time || opened === true) return;
@@ -240,7 +240,7 @@ export class OpenGuard implements SigningGuard {
     const counts = caller === undefined || caller.enrolment !== undefined || caller.namespace === namespace;
     if (!counts) throw badAssertion(endpoint);
     const admission = { endpoint, caller, namespace, namespaceId, service };
-    const decision = this.#judgeBoth(admission, caller);
+    const decision = this.#authorizeBoth(admission, caller);
     if (decision !== "granted") throw refusal(decision, endpoint, caller);
     return admission;
   }
@@ -248,7 +248,7 @@ export class OpenGuard implements SigningGuard {
   /**
    * Authorizes the caller, and the service that acts for it. @throws {StatusError} as `#authorize`
    */
-  #judgeBoth(
+  #authorizeBoth(
     { endpoint, namespace, namespaceId, service }: Admission,
     caller: Caller | undefined,
   ): AuthorizationResult {
@@ -267,7 +267,8 @@ export class OpenGuard implements SigningGuard {
   }
 
   /**
-   * @param namespaceId of the caller's namespace; undefined means that of the rules at hand
+   * @param namespaceId of the caller's namespace; undefined means the namespace of the current
+   * rules
    * @param caller one that `countsAt` the endpoint
    * @throws {StatusError} UNAVAILABLE if the rules would grant the call, but belong to another
    * namespace of the same name. A namespace was then created anew, and either this guard or the

@@ -50,7 +50,10 @@ export function requestIdOf(metadata: Metadata): string | undefined {
   return id !== undefined && isRequestId(id) ? id : undefined;
 }
 
-/** The units of grpc-timeout (PROTOCOL-HTTP2.md, "Timeout"): up to eight digits and a unit, such as `500m`. */
+/**
+ * The units of grpc-timeout (PROTOCOL-HTTP2.md, "Timeout"): up to eight digits and a unit, such as
+ * `500m`.
+ */
 const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
   ["m", 1],
   ["S", 1_000],

@@ -1,6 +1,7 @@
 /**
- * A caller assertion tells a service who calls: `base64url(CallContext).delegationToken.mac`, sent
- * as `x-portico-context`. See portico/auth/v1/delegation.proto.
+ * A caller assertion is how a service learns who calls:
+ * `base64url(CallContext).delegationToken.mac`, sent as `x-portico-context`. See
+ * portico/auth/v1/delegation.proto.
  *
  * Signatures are compared as texts, not as the bytes that they stand for: several base64 texts
  * stand for one sequence of bytes.

@@ -189,7 +189,7 @@ export class Policy implements FollowedGuard {
     const { revision } = this;
     this.floor = revision;
     for (const done of [...this.#awaiting]) done();
-    const reauthorized = this.#tell(revision, applied);
+    const reauthorized = this.#notify(revision, applied);
     stream.unacknowledged++;
     this.#unsettled++;
     this.#settled = Promise.all([this.#settled, reauthorized]).then(() => {
@@ -199,7 +199,7 @@ export class Policy implements FollowedGuard {
     });
   }
 
-  #tell(revision: bigint, applied: Applied): Promise<void> | undefined {
+  #notify(revision: bigint, applied: Applied): Promise<void> | undefined {
     if (applied === "nothing") return undefined;
     return applied === "snapshot"
       ? this.#listener.onSnapshot(revision)
