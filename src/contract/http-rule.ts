@@ -121,7 +121,7 @@ function bindingOf(rule: HttpRule, { input, output }: DescMethod, prefix: string
 /** The syntax of an HTTP method (RFC 9110 §5.6.2, §9.1). */
 const METHOD = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 /** Methods that concern the path or the connection; gateways respond to them themselves. */
-const OTHERS: ReadonlySet<string> = new Set(["OPTIONS", "CONNECT", "TRACE"]);
+const NEVER_CALLED: ReadonlySet<string> = new Set(["OPTIONS", "CONNECT", "TRACE"]);
 
 function patternOf({ pattern }: HttpRule): { readonly httpMethod: string; readonly path: string } {
   if (pattern === undefined) throw new SyntaxError("a binding has no path");
@@ -129,7 +129,7 @@ function patternOf({ pattern }: HttpRule): { readonly httpMethod: string; readon
   const { kind, path } = pattern.value;
   const httpMethod = kind.toUpperCase();
   if (!METHOD.test(kind)) throw new SyntaxError(`the custom method ${JSON.stringify(kind)} is no method of HTTP`);
-  if (OTHERS.has(httpMethod)) throw new SyntaxError(`the method ${httpMethod} never calls an endpoint`);
+  if (NEVER_CALLED.has(httpMethod)) throw new SyntaxError(`the method ${httpMethod} never calls an endpoint`);
   return { httpMethod, path };
 }
 

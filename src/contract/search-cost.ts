@@ -47,12 +47,12 @@ export class SearchCost {
     // The segments after ** are searched from the last to the first.
     const rest = segments.indexOf(REST);
     const ordered = rest < 0 ? segments : [...segments.slice(0, rest + 1), ...segments.slice(rest + 1).reverse()];
-    const way = [this.#root];
-    for (const segment of ordered) way.push((way.at(-1) as Node).next(segment));
+    const path = [this.#root];
+    for (const segment of ordered) path.push((path.at(-1) as Node).next(segment));
     // Adding a template never reduces steps, so the most expensive literal of a node stays the
     // maximum.
     for (let at = ordered.length - 1; at >= 0; at--) {
-      const [node, child] = [way[at] as Node, way[at + 1] as Node];
+      const [node, child] = [path[at] as Node, path[at + 1] as Node];
       if (typeof ordered[at] === "string") node.literalSteps = Math.max(node.literalSteps, child.steps);
       node.steps = 1 + node.literalSteps + (node.one?.steps ?? 0) + (node.rest?.steps ?? 0);
     }

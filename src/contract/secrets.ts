@@ -26,13 +26,13 @@ const known = new WeakMap<DescMessage, boolean>();
 export function holdsSecrets(type: DescMessage): boolean {
   let holds = known.get(type);
   if (holds === undefined) {
-    holds = searched(type);
+    holds = searchForSecret(type);
     known.set(type, holds);
   }
   return holds;
 }
 
-function searched(type: DescMessage): boolean {
+function searchForSecret(type: DescMessage): boolean {
   const seen = new Set([type]);
   for (const { fields } of seen) {
     for (const field of fields) {

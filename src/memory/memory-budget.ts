@@ -337,20 +337,20 @@ export class ClientMemory extends Reservation {
  * Gives up the oldest bodies until the bytes of a newer one fit.
  * @param body the newer body
  * @param fits whether its bytes fit when this many further bytes are free
- * @param isMeant whether a body may be given up; default: any
+ * @param mayGiveUp whether a body may be given up; default: any
  * @returns false if the bodies older than `body` are not enough: then none is given up
  */
 function giveUpOldest(
   bodies: UnfinishedBodies,
   body: UnfinishedBody,
   fits: (freed: number) => boolean,
-  isMeant: (older: UnfinishedBody, memory: Reservation) => boolean = () => true,
+  mayGiveUp: (older: UnfinishedBody, memory: Reservation) => boolean = () => true,
 ): boolean {
   const given: UnfinishedBody[] = [];
   let freed = 0;
   for (const [older, memory] of bodies) {
     if (older === body) return false;
-    if (!isMeant(older, memory)) continue;
+    if (!mayGiveUp(older, memory)) continue;
     given.push(older);
     freed += older.freeable;
     if (!fits(freed)) continue;

@@ -37,7 +37,7 @@ export function keepRegistered(
 ): Registered {
   const closing = new AbortController();
   const stored = guard.ready().then(() => addStore(instance, service));
-  const ready = stored.catch(() => tried(() => addStore(instance, service), log, closing.signal));
+  const ready = stored.catch(() => retry(() => addStore(instance, service), log, closing.signal));
   const registration = registerWithEach({ authorities, metadata, instance, ready });
   const close = (): void => {
     registration.close();
@@ -55,7 +55,7 @@ export async function addStore(instance: Instance, { store }: Service): Promise<
 }
 
 /** Resolves with the first attempt that succeeds; never resolves if it is stopped before. */
-function tried<T>(attempt: () => Promise<T>, log: Logger, signal: AbortSignal): Promise<T> {
+function retry<T>(attempt: () => Promise<T>, log: Logger, signal: AbortSignal): Promise<T> {
   const done = new AbortController();
   return new Promise((resolve) => {
     const begin = async (): Promise<void> => {

@@ -77,7 +77,7 @@ export class AssertionCache {
   readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfSigned });
   /** By their signatures. */
   readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfVerified });
-  readonly #seen = new SeenOnce();
+  readonly #seen = new RecentlySeen();
   /**
    * The assertions of the latest calls. Each call is admitted twice, usually in quick succession
    * (src/rpc/running-call.ts).
@@ -99,7 +99,7 @@ export class AssertionCache {
     const { keys } = this.#policy.current;
     const known = caller instanceof KnownCaller ? caller : undefined;
     if (known === undefined || known.isSignedKept) {
-      const kept = this.#signed.get(nameOf(known?.hash ?? namespace, endpoint));
+      const kept = this.#signed.get(cacheKeyOf(known?.hash ?? namespace, endpoint));
       const isSame = kept?.caller === known && kept?.namespaceId === namespaceId;
       if (kept !== undefined && isSame && kept.version === keys.version) {
         if (kept.end === end || performance.now() < kept.renewal) return kept.metadata;
@@ -116,7 +116,7 @@ export class AssertionCache {
       known.isSignedKept = true;
     }
     const renewal = (now + end) / 2;
-    const name = nameOf(known?.hash ?? namespace, endpoint);
+    const name = cacheKeyOf(known?.hash ?? namespace, endpoint);
     this.#signed.set(name, { metadata, caller: known, namespaceId, version: keys.version, end, renewal });
     return metadata;
   }
@@ -147,14 +147,14 @@ export class AssertionCache {
 
   /** The content of an assertion that is cached and still valid for the current keys and caller. */
   find(text: string): Verified | undefined {
-    const place = placeOf(text) % MAX_LATEST;
-    let known = this.#latest[place];
+    const slot = slotOf(text) % MAX_LATEST;
+    let known = this.#latest[slot];
     if (known?.text !== text) {
       if (!this.#seen.has(text)) return undefined;
       // Keyed by the MAC alone: hashing the whole assertion would be slower.
       known = this.#verified.get(macOf(text));
       if (known?.text !== text) return undefined;
-      this.#latest[place] = known;
+      this.#latest[slot] = known;
     }
     if (known.version !== this.#policy.current.keys.version) return undefined;
     return known.caller === undefined || this.#callers.isCurrent(known.caller) ? known : undefined;
@@ -215,7 +215,7 @@ export class AssertionCache {
    */
   keep(verified: Verified): void {
     const { text } = verified;
-    this.#latest[placeOf(text) % MAX_LATEST] = verified;
+    this.#latest[slotOf(text) % MAX_LATEST] = verified;
     if (this.#seen.has(text)) this.#verified.set(macOf(text), verified);
     else this.#seen.add(text);
   }
@@ -256,15 +256,15 @@ class LazyAssertion implements SignedAssertion {
 /**
  * Which assertions were seen lately: the last one for each slot. A forgotten one is verified again.
  */
-class SeenOnce {
-  readonly #places = new Uint32Array(2 ** 16);
+class RecentlySeen {
+  readonly #slots = new Uint32Array(2 ** 16);
 
   has(text: string): boolean {
-    return this.#places[placeOf(text)] === markOf(text);
+    return this.#slots[slotOf(text)] === fingerprintOf(text);
   }
 
   add(text: string): void {
-    this.#places[placeOf(text)] = markOf(text);
+    this.#slots[slotOf(text)] = fingerprintOf(text);
   }
 }
 
@@ -272,13 +272,13 @@ class SeenOnce {
  * 16 bits of an assertion's signature, which is random: from three characters of base64url. The
  * last character is left out, because it has only 2 bits.
  */
-function placeOf(text: string): number {
+function slotOf(text: string): number {
   const end = text.length - 2;
   return ((text.charCodeAt(end) << 12) ^ (text.charCodeAt(end - 1) << 6) ^ text.charCodeAt(end - 2)) & 0xffff;
 }
 
 /** The four characters before them, as an unsigned number of 32 bits. */
-function markOf(text: string): number {
+function fingerprintOf(text: string): number {
   const end = text.length - 5;
   const [a, b] = [text.charCodeAt(end), text.charCodeAt(end - 1)];
   const [c, d] = [text.charCodeAt(end - 2), text.charCodeAt(end - 3)];
@@ -321,7 +321,7 @@ function toMessage(caller: KnownCaller, { segments }: Guarded): Caller {
 const NO_BYTES = Buffer.alloc(0);
 
 /** @param whose the hash of a caller's token, or the namespace of calls without a caller */
-function nameOf(whose: string, { resource }: Guarded): string {
+function cacheKeyOf(whose: string, { resource }: Guarded): string {
   return `${whose} ${resource}`;
 }
 

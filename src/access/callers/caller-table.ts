@@ -14,7 +14,7 @@ import type { KnownCaller, Permissions } from "./known-caller.js";
  */
 const CALLER_BYTES = 400;
 /** Bytes of permissions without their texts, and of each text without its characters. */
-const POWERS_BYTES = 300;
+const PERMISSIONS_BYTES = 300;
 const TEXT_BYTES = 100;
 /**
  * Maximum number of used callers that one eviction passes over: passing over all of them would take
@@ -100,7 +100,7 @@ export class CallerTable {
   }
 
   #share(caller: KnownCaller): void {
-    const name = nameOf(caller);
+    const name = keyOf(caller);
     const shared = this.#permissions.get(name);
     if (shared !== undefined) {
       shared.users++;
@@ -113,7 +113,7 @@ export class CallerTable {
   }
 
   #release(caller: KnownCaller): void {
-    const name = nameOf(caller);
+    const name = keyOf(caller);
     const shared = this.#permissions.get(name);
     if (shared === undefined || --shared.users > 0) return;
     this.#permissions.delete(name);
@@ -121,7 +121,7 @@ export class CallerTable {
   }
 }
 
-function nameOf({ scopes, resources }: Permissions): string {
+function keyOf({ scopes, resources }: Permissions): string {
   return JSON.stringify([scopes, resources]);
 }
 
@@ -136,5 +136,5 @@ function bytesOf({ account, key }: KnownCaller): number {
 function bytesOfPermissions({ scopes, resources }: Permissions): number {
   const bytes = (texts: readonly string[]): number =>
     texts.reduce((sum, text) => sum + TEXT_BYTES + 2 * text.length, 0);
-  return POWERS_BYTES + bytes(scopes) + 2 * bytes(resources);
+  return PERMISSIONS_BYTES + bytes(scopes) + 2 * bytes(resources);
 }

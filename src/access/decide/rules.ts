@@ -172,7 +172,7 @@ export class RuleSet {
   /** Decides, and returns the reasons; parameters as for `decide`. */
   explain(resource: Resource, scopes: readonly string[] | undefined): Explanation {
     const matched = this.#leaves(resource).flatMap((leaf) => leaf.rulesFor(scopes));
-    matched.sort(inOrder);
+    matched.sort(byEvaluationOrder);
     return { decision: this.decide(resource, scopes), decidedBy: matched[0], matched };
   }
 
@@ -197,7 +197,7 @@ export class RuleSet {
 }
 
 /** The order of evaluation: descending priority, DENIED before GRANTED, then by ID. */
-function inOrder(a: Rule, b: Rule): number {
+function byEvaluationOrder(a: Rule, b: Rule): number {
   if (a.priority !== b.priority) return b.priority - a.priority;
   if (a.access !== b.access) return a.access === Access.DENIED ? -1 : 1;
   return a.id < b.id ? -1 : 1;

@@ -121,7 +121,7 @@ export class Succession implements PolicyStreamListener {
   }
 
   async #run(): Promise<void> {
-    await undefined; // Who opens a guard has it before its first stream is opened.
+    await undefined; // The first stream is opened only after the constructor has returned.
     for (let rounds = 0; !this.#closed; ) {
       const found = await this.#findAnother(rounds);
       rounds = found ? 0 : rounds + 1;
