@@ -1,6 +1,7 @@
 /**
  * The guard decides which calls a process admits. The same code runs at the gateway's HTTP port and
  * at every gRPC port:
+ *
  *     token ──── caller-cache ─────┐
  *     assertion ─ assertion-cache ─┴─▶ caller ─▶ rules ─▶ admission ─▶ open-streams
  *                                                  ▲      or 401, 403, 503

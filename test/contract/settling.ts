@@ -121,10 +121,7 @@ export class Members {
 
 type Check = (t: Test, members: Members) => Promise<void>;
 
-/**
- * Stops the authority for good at one of the next steps with this name. Resolves when it has
- * reached that step.
- */
+/** Stops the authority for good at the next step with this name. Resolves when it is reached. */
 function killAt(store: FaultyStore, wanted: string, t: Test): Promise<void> {
   const reached = deferred();
   const never = deferred();
@@ -243,7 +240,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await members.grant(here);
     await guard.silence();
     guard.forgetLease();
-    // Only by its own reading of the log can it know of the change.
+    // It can learn of the change only by its own reading of the log.
     other.store.isDeaf = true;
     const { reached, goOn } = pauseAt(other.store, "before commit claims");
     guard.ping();

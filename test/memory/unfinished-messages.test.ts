@@ -140,7 +140,7 @@ function occupyThreads(t: Test): () => void {
   return release;
 }
 
-/** Compressed it fits in a frame or two; decompressed it is too large for the main thread. */
+/** Compressed it fits in a frame or two; decompressed it is too large for one step. */
 const COMPRESSED = message(gzipSync(Buffer.concat([randomBytes(40_000), Buffer.alloc(100_000)])), 1);
 
 for (const [name, listen] of Object.entries(PORTS)) {

@@ -3,7 +3,7 @@
  * stream: it decides by the state and the lease of that stream. When the stream ends, or its
  * authority does not respond or is about to stop, the guard opens a second stream, the candidate,
  * to another authority. It follows the candidate as soon as that has a lease, and a state no older
- * than the guard's. Until then the guard goes on with what it has. A lease that runs is long enough
+ * than the guard's. Until then the guard continues with what it has. A running lease is long enough
  * to change the authority without refusing a call.
  *
  * The authorities wait for guards (services/auth/log/leases/leases.ts). For that they rely on these
